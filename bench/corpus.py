@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Writes a corpus with known near-duplicates, the same for the same arguments.
+
+    python3 bench/corpus.py 100000 > docs.tsv               # id <tab> body, for COPY
+    python3 bench/corpus.py 1000 --mean 1000 --sigma 0 --format nul > docs.nul
+
+Words follow Zipf's law over 50,000 words made of letters as frequent as in
+English, lengths are log-normal. 30 % of the documents belong to clusters of 2
+to 8: copies of one text with 0 to 12 % of its words replaced. One group of N/200
+identical texts stands for boilerplate. The order is shuffled. What is a
+near-duplicate is not written down: bench/exact.py counts it.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+
+VOCABULARY = 50_000
+CLUSTERED = 0.30
+CHANGED = 0.12
+CLUSTER_SIZES = (2, 8)
+LETTERS = "etaoinshrdlcumwfgypbvkjxqz"
+LETTER_PERCENT = (
+    12.7, 9.1, 8.2, 7.5, 7.0, 6.7, 6.3, 6.1, 6.0, 4.3, 4.0, 2.8, 2.8,
+    2.4, 2.4, 2.2, 2.0, 2.0, 1.9, 1.5, 1.0, 0.8, 0.15, 0.15, 0.1, 0.07,
+)  # fmt: skip
+
+
+def vocabulary(random) -> list:
+    """Distinct words, the frequent ones shorter, as in a language."""
+    chances = np.array(LETTER_PERCENT) / sum(LETTER_PERCENT)
+    words = {}
+    while len(words) < VOCABULARY:
+        mean = 2.5 + 0.45 * np.log(1 + len(words))
+        length = max(1, int(random.poisson(mean)))
+        word = "".join(random.choice(list(LETTERS), size=length, p=chances))
+        words.setdefault(word)
+    return list(words)
+
+
+class Generator:
+    def __init__(self, seed: int, mean_bytes: float, sigma: float, clustered: float, changed: float):
+        self.clustered = clustered
+        self.changed = changed
+        self.random = np.random.Generator(np.random.PCG64(seed))
+        self.words = vocabulary(self.random)
+        weights = 1.0 / np.arange(1, VOCABULARY + 1)
+        self.cumulative = np.cumsum(weights / weights.sum())
+        sizes = np.array([len(word) + 1 for word in self.words])
+        bytes_per_word = float((sizes * weights).sum() / weights.sum())
+        self.mean_words = mean_bytes / bytes_per_word
+        self.sigma = sigma
+
+    def draw(self, count: int):
+        """Word numbers by Zipf's law."""
+        found = np.searchsorted(self.cumulative, self.random.random(count))
+        return np.minimum(found, VOCABULARY - 1).astype(np.int32)
+
+    def document(self):
+        # exp(mu + sigma^2 / 2) is the mean of a log-normal distribution.
+        mu = np.log(self.mean_words) - self.sigma**2 / 2
+        return self.draw(max(8, round(float(np.exp(mu + self.sigma * self.random.standard_normal())))))
+
+    def altered(self, document):
+        """A copy with some share of its words replaced, `changed` at most."""
+        copy = document.copy()
+        places = self.random.random(len(copy)) < self.random.uniform(0, self.changed)
+        copy[places] = self.draw(int(places.sum()))
+        return copy
+
+    def corpus(self, count: int):
+        """`count` texts in shuffled order."""
+        boilerplate = count // 200
+        clustered = int(count * self.clustered) - boilerplate
+        documents = [self.document()] * boilerplate
+        while clustered > 1:
+            size = min(clustered, int(self.random.integers(*CLUSTER_SIZES, endpoint=True)))
+            original = self.document()
+            documents.append(original)
+            documents.extend(self.altered(original) for _ in range(size - 1))
+            clustered -= size
+        documents.extend(self.document() for _ in range(count - len(documents)))
+        words = self.words
+        for i in self.random.permutation(count):
+            yield " ".join([words[word] for word in documents[i].tolist()])
+
+
+def texts(count, mean_bytes=1000, sigma=0.5, seed=1, clustered=CLUSTERED, changed=CHANGED):
+    """The corpus as an iterator over str."""
+    return Generator(seed, mean_bytes, sigma, clustered, changed).corpus(count)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--mean", type=float, default=1000, metavar="BYTES", help="mean size of a document (1000)")
+    parser.add_argument("--sigma", type=float, default=0.5, help="spread of the sizes' logarithm (0.5); 0: all alike")
+    parser.add_argument("--clustered", type=float, default=CLUSTERED, metavar="SHARE", help="of the documents (0.30)")
+    parser.add_argument("--changed", type=float, default=CHANGED, metavar="SHARE", help="of a copy's words, at most (0.12)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=1, help="id of the first document (1)")
+    parser.add_argument(
+        "--format",
+        choices=("copy", "nul"),
+        default="copy",
+        help="copy: id <tab> body <newline>, PostgreSQL's text format; nul: body <NUL>",
+    )
+    arguments = parser.parse_args()
+    corpus = texts(
+        arguments.count, arguments.mean, arguments.sigma, arguments.seed, arguments.clustered, arguments.changed
+    )
+    # Only letters and blanks: nothing to escape in COPY's text format.
+    for key, text in enumerate(corpus, arguments.first):
+        sys.stdout.write(f"{key}\t{text}\n" if arguments.format == "copy" else f"{text}\0")
+
+
+if __name__ == "__main__":
+    main()
