@@ -1,1 +1,62 @@
-//! The engine of minlsh.
+//! The engine of minlsh: from a text to its MinHash signature and its LSH
+//! bands, without PostgreSQL.
+//!
+//! ```
+//! use sketch::{Banding, Config, Sketcher, estimate_jaccard};
+//!
+//! let mut sketcher = Sketcher::new(Config::default());
+//! let a = "A quick brown fox jumps over the lazy dog, twice a day.";
+//! let b = "A quick brown fox jumps over the lazy dog, once a day.";
+//! let a = sketcher.sketch(a, &mut || ()).expect("not empty").to_vec();
+//! let b = sketcher.sketch(b, &mut || ()).expect("not empty").to_vec();
+//! assert!(estimate_jaccard(&a, &b)? > 0.5);
+//!
+//! // Which bands find a pair of this similarity, with which probability?
+//! let banding = Banding::for_recall(0.8, 128, 0.99)?;
+//! assert_eq!((banding.bands(), banding.rows()), (21, 6));
+//! # Ok::<(), sketch::Error>(())
+//! ```
+//!
+//! A document flows one way, and each step has a module:
+//!
+//! | step | module |
+//! |---|---|
+//! | text → tokens → windows ("shingles") | `words`, `shingle` |
+//! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3` |
+//! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
+//! | signature → estimate, union | `signature` |
+//! | signature → band hashes; parameters | `banding` |
+//! | hashes → exact set similarity | `set` |
+//!
+//! Every value that leaves this crate may be stored by a user for years, so it
+//! depends on nothing but the [`Config`]: not on the machine, its byte order
+//! or its instruction set, nor on the release of a dependency.
+//! [`Config::VERSION`] changes when a value does.
+#![deny(missing_docs)]
+#![deny(unsafe_code)]
+
+mod banding;
+mod config;
+mod error;
+mod fss;
+mod hashes;
+mod mix;
+mod permutations;
+mod set;
+mod shingle;
+mod signature;
+mod sketcher;
+mod words;
+mod xxh3;
+
+pub use banding::Banding;
+pub use config::{
+    Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
+    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
+};
+pub use error::Error;
+pub use hashes::{element_hash, shingle_hashes};
+pub use set::ShingleSet;
+pub use shingle::for_each_shingle;
+pub use signature::{estimate_jaccard, standard_error, union};
+pub use sketcher::Sketcher;

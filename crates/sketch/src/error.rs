@@ -1,0 +1,171 @@
+//! What a caller can get wrong.
+//!
+//! Messages follow PostgreSQL's style (lower case, no full stop, the offending
+//! value and the allowed range); hints are sentences. The extension only adds
+//! the SQLSTATE.
+
+use std::fmt;
+
+use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
+
+/// A refused argument. Every public function of the crate that can fail fails
+/// with this.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A scheme name other than `fss` and `permutations`.
+    UnknownScheme(String),
+    /// A shingle unit other than `char` and `word`.
+    UnknownUnit(String),
+    /// `num_perm` outside `1..=MAX_NUM_PERM`.
+    NumPerm(i64),
+    /// `shingle_size` outside `1..=MAX_SHINGLE_SIZE`.
+    ShingleSize(i64),
+    /// Two signatures of different lengths were to be compared or united.
+    LengthMismatch {
+        /// Slots of the first signature.
+        left: usize,
+        /// Slots of the second signature.
+        right: usize,
+    },
+    /// A signature without slots.
+    EmptySignature,
+    /// A Jaccard similarity outside `[0, 1]`.
+    Jaccard(f64),
+    /// A similarity threshold outside `(0, 1]`.
+    Threshold(f64),
+    /// A recall outside `(0, 1)`.
+    Recall(f64),
+    /// `bands` below 1.
+    Bands(i64),
+    /// `rows` below 1.
+    Rows(i64),
+    /// `bands * rows` is more than any signature has slots.
+    BandingTooLarge {
+        /// The bands asked for.
+        bands: i64,
+        /// The rows per band asked for.
+        rows: i64,
+    },
+    /// A signature with fewer slots than the banding covers.
+    SignatureTooShort {
+        /// Slots of the signature.
+        slots: usize,
+        /// Bands of the banding.
+        bands: usize,
+        /// Rows per band of the banding.
+        rows: usize,
+    },
+    /// Not even `num_perm` bands of one row reach the recall.
+    RecallUnattainable {
+        /// The recall asked for.
+        recall: f64,
+        /// The similarity at which it was asked for.
+        threshold: f64,
+        /// The slots there are.
+        num_perm: usize,
+        /// The recall that one row per band gives.
+        attainable: f64,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownScheme(name) => write!(f, "unknown scheme \"{name}\""),
+            Self::UnknownUnit(name) => write!(f, "unknown shingle unit \"{name}\""),
+            Self::NumPerm(n) => {
+                write!(f, "num_perm must be between 1 and {MAX_NUM_PERM}, not {n}")
+            }
+            Self::ShingleSize(n) => write!(
+                f,
+                "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}"
+            ),
+            Self::LengthMismatch { left, right } => write!(
+                f,
+                "signatures of different lengths cannot be compared: {left} and {right} slots"
+            ),
+            Self::EmptySignature => write!(f, "a signature must have at least 1 slot, not 0"),
+            Self::Jaccard(j) => write!(f, "jaccard must be between 0 and 1, not {j}"),
+            Self::Threshold(t) => {
+                write!(f, "threshold must be greater than 0 and at most 1, not {t}")
+            }
+            Self::Recall(r) => {
+                write!(f, "recall must be greater than 0 and less than 1, not {r}")
+            }
+            Self::Bands(n) => write!(f, "bands must be between 1 and {MAX_NUM_PERM}, not {n}"),
+            Self::Rows(n) => write!(f, "rows must be between 1 and {MAX_NUM_PERM}, not {n}"),
+            Self::BandingTooLarge { bands, rows } => write!(
+                f,
+                "bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}"
+            ),
+            Self::SignatureTooShort { slots, bands, rows } => write!(
+                f,
+                "{bands} bands of {rows} rows need a signature of at least {} slots, not {slots}",
+                bands * rows
+            ),
+            Self::RecallUnattainable {
+                recall,
+                threshold,
+                num_perm,
+                attainable,
+            } => write!(
+                f,
+                "recall {recall} cannot be reached at threshold {threshold} with num_perm \
+                 {num_perm}: at most {}",
+                RoundedDown(*attainable)
+            ),
+        }
+    }
+}
+
+/// Four decimals, never rounded up: what is printed is attainable.
+struct RoundedDown(f64);
+
+impl fmt::Display for RoundedDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.4}", (self.0 * 1e4).floor() / 1e4)
+    }
+}
+
+impl Error {
+    /// A sentence that tells what to do.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownScheme(_) => "The schemes are \"fss\" and \"permutations\".".to_owned(),
+            Self::UnknownUnit(_) => "The shingle units are \"char\" and \"word\".".to_owned(),
+            Self::NumPerm(_) => {
+                "128 suits most uses; the error of an estimate falls with the square root of \
+                 num_perm."
+                    .to_owned()
+            }
+            Self::ShingleSize(_) => "5 suits characters; 2 or 3 suit words.".to_owned(),
+            Self::LengthMismatch { .. } => {
+                "Compute both signatures with the same num_perm.".to_owned()
+            }
+            Self::EmptySignature => {
+                "A text without shingles has no signature: use NULL for it.".to_owned()
+            }
+            Self::Jaccard(_) => "A Jaccard similarity is a fraction, such as 0.8.".to_owned(),
+            Self::Threshold(_) => {
+                "A threshold is the least similarity of a near-duplicate, such as 0.8.".to_owned()
+            }
+            Self::Recall(_) => {
+                "A recall is the fraction of near-duplicates to find, such as 0.99.".to_owned()
+            }
+            Self::Bands(_) | Self::Rows(_) | Self::BandingTooLarge { .. } => {
+                "Choose bands and rows so that bands * rows is at most num_perm.".to_owned()
+            }
+            Self::SignatureTooShort { slots, rows, .. } => match slots / rows {
+                0 => format!("Use at most {slots} rows, or a larger num_perm."),
+                bands => format!("Use at most {bands} bands of {rows} rows, or a larger num_perm."),
+            },
+            Self::RecallUnattainable { .. } => {
+                "Raise the threshold or num_perm, or ask for a lower recall.".to_owned()
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,79 @@
+//! Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017).
+//!
+//! In each round every shingle draws one slot and one value, and a slot keeps
+//! the least value that came to it; the round number stands in the top bits, so
+//! that later rounds never displace earlier ones. It goes on until no slot is
+//! empty. With n shingles and K slots that is O(n + K log K) work instead of
+//! the textbook's n * K, with an estimate that is unbiased and errs less than
+//! the textbook's.
+//!
+//! Few shingles and many slots would need many rounds. After [`ROUNDS`] of
+//! them, the slots that are still empty take the minimum of a textbook hash
+//! function each, which always fills them.
+
+use crate::hashes::Passes;
+use crate::mix::{GOLDEN, mix64};
+use crate::permutations::Functions;
+
+/// Bucket rounds. Round numbers, and this one for the rest, take three bits.
+const ROUNDS: u32 = 7;
+
+/// A slot without a value; every value is smaller.
+const EMPTY: u32 = u32::MAX;
+
+/// Sketches the hashes of `passes` into `slots`, whose number is K. Returns
+/// whether there were any; if not, `slots` mean nothing.
+pub(crate) fn sketch(
+    passes: &mut Passes,
+    slots: &mut [u32],
+    mixed: &mut Vec<u64>,
+    rest: &mut Functions,
+    checkpoint: &mut dyn FnMut(),
+) -> bool {
+    slots.fill(EMPTY);
+    for round in 0..ROUNDS {
+        let offset = u64::from(round).wrapping_mul(GOLDEN);
+        let chunks = passes.each(checkpoint, &mut |chunk, _| {
+            if round == 0 {
+                scatter_min(chunk, round, slots);
+            } else {
+                mixed.clear();
+                mixed.extend(chunk.iter().map(|h| mix64(h.wrapping_add(offset))));
+                scatter_min(mixed, round, slots);
+            }
+        });
+        if chunks == 0 {
+            return false;
+        }
+        if !slots.contains(&EMPTY) {
+            return true;
+        }
+    }
+    fill_empty(passes, slots, rest, checkpoint);
+    true
+}
+
+fn scatter_min(draws: &[u64], round: u32, slots: &mut [u32]) {
+    let count = slots.len() as u64;
+    for &draw in draws {
+        let slot = ((draw >> 32) * count) >> 32;
+        let value = (round << 28) | (draw as u32 >> 4);
+        let slot = &mut slots[slot as usize];
+        *slot = (*slot).min(value);
+    }
+}
+
+fn fill_empty(
+    passes: &mut Passes,
+    slots: &mut [u32],
+    functions: &mut Functions,
+    checkpoint: &mut dyn FnMut(),
+) {
+    let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
+    functions.set(empty.map(|(i, _)| i));
+    functions.minimise(passes, checkpoint);
+    let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
+    for (slot, minimum) in empty.zip(functions.minima()) {
+        *slot = (ROUNDS << 28) | (minimum >> 4);
+    }
+}

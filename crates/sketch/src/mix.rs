@@ -1,0 +1,41 @@
+//! The arithmetic that the schemes share (all of it modulo 2^64).
+
+/// The increment of SplitMix64: 2^64 divided by the golden ratio.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Where the sequence of constants starts: ASCII `minlsh01`.
+const START: u64 = 0x6d69_6e6c_7368_3031;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; variant 13 of
+/// Stafford): a bijection in which every bit depends on every bit.
+#[inline(always)]
+pub(crate) const fn mix64(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The `i`-th constant: the upper half of the `i`-th output of SplitMix64
+/// seeded with [`START`].
+const fn constant(i: u64) -> u32 {
+    (mix64(START.wrapping_add((i + 1).wrapping_mul(GOLDEN))) >> 32) as u32
+}
+
+/// The multiplier (odd) and the summand of hash function `slot`.
+pub(crate) const fn affine(slot: usize) -> (u32, u32) {
+    let slot = slot as u64;
+    (constant(2 * slot) | 1, constant(2 * slot + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mix64_gives_the_published_outputs_of_splitmix64() {
+        // The reference program (Vigna, splitmix64.c) seeded with 1234567.
+        let output = |i: u64| mix64(1_234_567_u64.wrapping_add(i.wrapping_mul(GOLDEN)));
+        assert_eq!(output(1), 6_457_827_717_110_365_317);
+        assert_eq!(output(2), 3_203_168_211_198_807_973);
+    }
+}

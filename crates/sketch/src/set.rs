@@ -1,0 +1,151 @@
+//! Exact similarity of sets of shingles: what the signatures estimate.
+
+use crate::config::Config;
+use crate::hashes::shingle_hashes;
+
+/// The distinct shingles of a text, as their 64-bit hashes in ascending order.
+///
+/// Two of n distinct shingles share a hash with probability n^2 / 2^65: for a
+/// million shingles, once in 37 million texts.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ShingleSet(Vec<u64>);
+
+impl ShingleSet {
+    /// The shingles of a text; see [`shingle_hashes`].
+    #[must_use]
+    pub fn from_text(config: &Config, text: &str, checkpoint: &mut dyn FnMut()) -> Self {
+        let mut hashes = Vec::new();
+        shingle_hashes(config, text, &mut hashes, checkpoint);
+        sort(&mut hashes, checkpoint);
+        hashes.dedup();
+        Self(hashes)
+    }
+
+    /// The set of given hashes, in any order and with any repeats.
+    #[must_use]
+    pub fn from_hashes(mut hashes: Vec<u64>) -> Self {
+        sort(&mut hashes, &mut || ());
+        hashes.dedup();
+        Self(hashes)
+    }
+
+    /// The number of distinct shingles.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no shingle.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The hashes, ascending.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The number of shingles that both sets have.
+    #[must_use]
+    pub fn intersection_len(&self, other: &Self) -> usize {
+        let (mut i, mut j, mut common) = (0, 0, 0);
+        while let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) {
+            // No branch on the order of a and b: it is as good as random.
+            common += usize::from(a == b);
+            i += usize::from(a <= b);
+            j += usize::from(b <= a);
+        }
+        common
+    }
+
+    /// The Jaccard similarity |A ∩ B| / |A ∪ B|; `None` if both are empty.
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> Option<f64> {
+        let common = self.intersection_len(other);
+        let united = self.len() + other.len() - common;
+        (united > 0).then(|| common as f64 / united as f64)
+    }
+
+    /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this
+    /// set is empty.
+    #[must_use]
+    pub fn containment(&self, other: &Self) -> Option<f64> {
+        let common = self.intersection_len(other);
+        (!self.is_empty()).then(|| common as f64 / self.len() as f64)
+    }
+}
+
+/// Sorts, with a call of `checkpoint` for every run of work that is short.
+///
+/// Hashes are uniform in their top bits, so one pass into buckets leaves
+/// little sorting in each.
+fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
+    const SMALL: usize = 1 << 16;
+    if hashes.len() <= SMALL {
+        hashes.sort_unstable();
+        return;
+    }
+    let bits = (hashes.len() / SMALL).ilog2() + 1;
+    let bucket = |hash: u64| (hash >> (64 - bits)) as usize;
+    let mut starts = vec![0_usize; (1 << bits) + 1];
+    for part in hashes.chunks(SMALL) {
+        checkpoint();
+        part.iter().for_each(|&hash| starts[bucket(hash) + 1] += 1);
+    }
+    for i in 1..starts.len() {
+        starts[i] += starts[i - 1];
+    }
+    let mut sorted = vec![0; hashes.len()];
+    let mut next = starts.clone();
+    for part in hashes.chunks(SMALL) {
+        checkpoint();
+        for &hash in part {
+            let place = &mut next[bucket(hash)];
+            sorted[*place] = hash;
+            *place += 1;
+        }
+    }
+    for range in starts.windows(2) {
+        checkpoint();
+        sorted[range[0]..range[1]].sort_unstable();
+    }
+    hashes.copy_from_slice(&sorted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix::mix64;
+
+    fn set(range: std::ops::Range<u64>) -> ShingleSet {
+        ShingleSet::from_hashes(range.map(mix64).collect())
+    }
+
+    #[test]
+    fn similarities_are_those_of_the_sets() {
+        let (a, b) = (set(0..60), set(20..100));
+        assert_eq!(a.intersection_len(&b), 40);
+        assert_eq!(a.jaccard(&b), Some(0.4));
+        assert_eq!(b.jaccard(&a), Some(0.4));
+        assert_eq!(a.containment(&b), Some(40.0 / 60.0));
+        assert_eq!(b.containment(&a), Some(0.5));
+    }
+
+    #[test]
+    fn the_empty_set_resembles_nothing() {
+        let empty = ShingleSet::default();
+        assert_eq!(empty.jaccard(&empty), None);
+        assert_eq!(empty.containment(&set(0..3)), None);
+        assert_eq!(empty.jaccard(&set(0..3)), Some(0.0));
+        assert_eq!(set(0..3).containment(&empty), Some(0.0));
+    }
+
+    #[test]
+    fn a_large_set_is_sorted_and_distinct() {
+        let hashes: Vec<u64> = (0..300_000).map(|i| mix64(i % 200_000)).collect();
+        let set = ShingleSet::from_hashes(hashes);
+        assert_eq!(set.len(), 200_000);
+        assert!(set.iter().is_sorted());
+    }
+}

@@ -1,0 +1,131 @@
+//! Shingles: the windows of a text that make it a set.
+//!
+//! A text of fewer units than one window has exactly one shingle: all of it.
+//! A text without any token has none; it must not resemble anything. (That
+//! all short texts share one empty signature, and are deleted as copies of
+//! each other, is this field's most repeated bug.)
+
+use std::collections::VecDeque;
+
+use crate::config::{Config, Unit};
+use crate::words;
+
+/// Calls `f` for each shingle of `text`, in order and with repeats.
+///
+/// Characters: each window of `shingle_size` Unicode scalar values. Words: each
+/// window of `shingle_size` words, joined by one space. A text that is empty
+/// or has nothing but white space, or with words no word, has no shingle.
+pub fn for_each_shingle(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
+    match config.unit() {
+        Unit::Char => for_each_char_window(text, config.shingle_size(), f),
+        Unit::Word => for_each_word_window(text, config.shingle_size(), f),
+    }
+}
+
+/// Whether `text` has no character but white space: no token at all.
+pub(crate) fn is_blank(text: &str, checkpoint: &mut dyn FnMut()) -> bool {
+    text.chars().enumerate().all(|(i, c)| {
+        if i % (16 * 1024) == 0 {
+            checkpoint();
+        }
+        c.is_whitespace()
+    })
+}
+
+/// How many bytes the UTF-8 character takes that starts with `lead`.
+#[inline(always)]
+pub(crate) fn char_len(lead: u8) -> usize {
+    match lead {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+}
+
+/// The byte at which the `n`-th character of `text` starts; the end of `text`
+/// if there are no more than `n`.
+pub(crate) fn char_start(text: &str, n: usize) -> usize {
+    text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
+}
+
+fn for_each_char_window(text: &str, size: usize, f: &mut dyn FnMut(&str)) {
+    if is_blank(text, &mut || ()) {
+        return;
+    }
+    let mut start = 0;
+    let mut end = char_start(text, size);
+    f(&text[..end]);
+    while let Some(&lead) = text.as_bytes().get(end) {
+        end += char_len(lead);
+        start += char_len(text.as_bytes()[start]);
+        f(&text[start..end]);
+    }
+}
+
+fn for_each_word_window(text: &str, size: usize, f: &mut dyn FnMut(&str)) {
+    // The window, and the lengths of its words.
+    let mut window = String::new();
+    let mut lengths = VecDeque::with_capacity(size);
+    let mut full = false;
+    for word in words::pieces(text).flat_map(words::words) {
+        if full && let Some(oldest) = lengths.pop_front() {
+            // Its space goes with it.
+            window.drain(..window.len().min(oldest + 1));
+        }
+        if !window.is_empty() {
+            window.push(' ');
+        }
+        window.push_str(word);
+        lengths.push_back(word.len());
+        full = lengths.len() == size;
+        if full {
+            f(&window);
+        }
+    }
+    if !full && !window.is_empty() {
+        f(&window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shingles(unit: &str, size: i64, text: &str) -> Vec<String> {
+        let config = Config::new("fss", 128, unit, size, 0).unwrap();
+        let mut all = Vec::new();
+        for_each_shingle(&config, text, &mut |shingle| all.push(shingle.to_owned()));
+        all
+    }
+
+    #[test]
+    fn characters_are_unicode_scalar_values() {
+        assert_eq!(shingles("char", 2, "naïf"), ["na", "aï", "ïf"]);
+        assert_eq!(shingles("char", 1, "😀字é!"), ["😀", "字", "é", "!"]);
+    }
+
+    #[test]
+    fn words_are_joined_by_one_space() {
+        let text = "To be, or not\nto be.";
+        let pairs = ["To be", "be or", "or not", "not to", "to be"];
+        assert_eq!(shingles("word", 2, text), pairs);
+        assert_eq!(shingles("word", 1, "one  two"), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_text_shorter_than_a_window_is_its_only_shingle() {
+        assert_eq!(shingles("char", 5, "é字"), ["é字"]);
+        assert_eq!(shingles("char", 5, "12345"), ["12345"]);
+        assert_eq!(shingles("word", 3, "one, two!"), ["one two"]);
+    }
+
+    #[test]
+    fn a_text_without_tokens_has_no_shingle() {
+        for text in ["", " ", "\u{3000} \n\t   "] {
+            assert!(shingles("char", 5, text).is_empty());
+            assert!(shingles("word", 2, text).is_empty());
+        }
+        assert!(shingles("word", 2, "?! ... --").is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! From a text, or hashes, to a signature.
+
+use crate::config::{Config, Scheme};
+use crate::fss;
+use crate::hashes::{Passes, Source};
+use crate::permutations::Functions;
+
+/// Computes signatures of one configuration.
+///
+/// It owns the scratch memory (about 100 KiB) and the constants of its
+/// configuration: make one and reuse it over many documents.
+pub struct Sketcher {
+    config: Config,
+    functions: Functions,
+    slots: Vec<u32>,
+    hashes: Vec<u64>,
+    mixed: Vec<u64>,
+    signature: Vec<i32>,
+}
+
+impl Sketcher {
+    /// A sketcher for signatures of `config`.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let mut functions = Functions::default();
+        if config.scheme() == Scheme::Permutations {
+            functions.set(0..config.num_perm());
+        }
+        Self {
+            config,
+            functions,
+            slots: vec![0; config.num_perm()],
+            hashes: Vec::new(),
+            mixed: Vec::new(),
+            signature: Vec::with_capacity(config.num_perm()),
+        }
+    }
+
+    /// The configuration of the signatures.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The signature of a text: `num_perm` slots; `None` if the text has no
+    /// shingle (see [`for_each_shingle`](crate::for_each_shingle)).
+    ///
+    /// The time is linear in the length of the text, the memory independent of
+    /// it. `checkpoint` is called at least every 64 KiB of text (but a run
+    /// without space or line feed is one step of cutting into words) and every
+    /// million elementary steps. It may unwind: the next call starts afresh.
+    pub fn sketch(&mut self, text: &str, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
+        self.sketch_source(Source::Text(text), checkpoint)
+    }
+
+    /// The signature of a set of elements given by their hashes, in any order
+    /// and with any repeats; `None` if there are none. `checkpoint` as in
+    /// [`Sketcher::sketch`].
+    ///
+    /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
+    /// signature of the text; with [`element_hash`](crate::element_hash) of
+    /// each, that of a ready-made set.
+    pub fn sketch_hashes(
+        &mut self,
+        hashes: &[u64],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Option<&[i32]> {
+        self.sketch_source(Source::Hashes(hashes), checkpoint)
+    }
+
+    fn sketch_source(&mut self, source: Source, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
+        let mut passes = Passes::new(source, &self.config, &mut self.hashes);
+        let (slots, functions) = (&mut self.slots, &mut self.functions);
+        let (any, slots) = match self.config.scheme() {
+            Scheme::Fss => {
+                let mixed = &mut self.mixed;
+                let any = fss::sketch(&mut passes, slots, mixed, functions, checkpoint);
+                (any, &slots[..])
+            }
+            Scheme::Permutations => {
+                functions.forget();
+                let any = functions.minimise(&mut passes, checkpoint);
+                (any, functions.minima())
+            }
+        };
+        if !any {
+            return None;
+        }
+        self.signature.clear();
+        self.signature.extend(slots.iter().map(|&slot| slot as i32));
+        Some(&self.signature)
+    }
+}
