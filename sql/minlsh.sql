@@ -1,3 +1,232 @@
+-- minlsh: the whole SQL interface, in the order: shingles, signatures, measures, bands,
+-- registry, index, queries. The source of truth: C functions are declared here, and PostgreSQL
+-- checks at CREATE EXTENSION that each exists.
+
+-- shingles
+
+CREATE FUNCTION shingles(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS text[]
+	AS 'MODULE_PATHNAME', 'minlsh_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION shingles(text, integer, text) IS
+	'distinct shingles of a text (windows of characters or words), in order of first occurrence';
+
+CREATE FUNCTION shingle_hashes(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'minlsh_shingle_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION shingle_hashes(text, integer, text) IS
+	'64-bit hashes of the distinct shingles of a text, in the order of shingles()';
+
+-- signatures
+
+CREATE FUNCTION minhash(body text, num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash(text, integer, integer, text, text, bigint) IS
+	'MinHash signature of a text''s shingles; NULL if it has none';
+
+CREATE FUNCTION minhash(elements text[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_elements' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash(text[], integer, text, bigint) IS
+	'MinHash signature of a ready-made set; nulls do not count; NULL if it is empty';
+
+-- measures
+
+CREATE FUNCTION jaccard(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION jaccard(text, text, integer, text) IS
+	'exact Jaccard similarity of the shingle sets of two texts; NULL if both are empty';
+
+CREATE FUNCTION jaccard(a anyarray, b anyarray) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION jaccard(anyarray, anyarray) IS
+	'exact Jaccard similarity of two sets given as arrays; nulls and repeats do not count; NULL if both are empty';
+
+CREATE FUNCTION containment(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_containment_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION containment(text, text, integer, text) IS
+	'share of the first text''s shingles that the second one has too; NULL if the first has none';
+
+CREATE FUNCTION containment(a anyarray, b anyarray) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_containment_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION containment(anyarray, anyarray) IS
+	'share of the first set''s elements that the second one has too; NULL if the first is empty';
+
+CREATE FUNCTION minhash_jaccard(a integer[], b integer[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
+	'Jaccard similarity estimated from two signatures of the same configuration: the share of equal slots';
+
+CREATE FUNCTION minhash_error(num_perm integer, jaccard double precision) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_error_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minhash_error(integer, double precision) IS
+	'standard error of minhash_jaccard(): sqrt(J (1 - J) / num_perm)';
+
+-- bands
+
+CREATE FUNCTION band_hashes(signature integer[], bands integer, rows integer) RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'minlsh_band_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION band_hashes(integer[], integer, integer) IS
+	'one 64-bit hash for each band of a signature; the band''s number is part of it';
+
+CREATE FUNCTION lsh_probability(jaccard double precision, bands integer, rows integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_probability_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsh_probability(double precision, integer, integer) IS
+	'probability that two documents share a band: 1 - (1 - J^rows)^bands, the S-curve';
+
+CREATE FUNCTION lsh_threshold(bands integer, rows integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_threshold_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lsh_threshold(integer, integer) IS
+	'where the S-curve rises: (1 / bands)^(1 / rows)';
+
+CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 128, recall double precision DEFAULT 0.99,
+		OUT bands integer, OUT rows integer, OUT recall_at_threshold double precision, OUT probes integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_params_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
+COMMENT ON FUNCTION lsh_params(double precision, integer, double precision) IS
+	'bands and rows with the fewest false candidates that reach the recall at the threshold; probes: how many of the bands suffice there';
+
 CREATE FUNCTION minlsh_version() RETURNS text
-	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is loaded';
+
+-- registry
+
+CREATE TABLE minlsh_registry (
+	relation regclass NOT NULL,
+	name name NOT NULL,
+	storage regclass NOT NULL UNIQUE,
+	scheme text NOT NULL,
+	num_perm integer NOT NULL,
+	unit text NOT NULL,
+	shingle_size integer NOT NULL,
+	seed bigint NOT NULL,
+	version integer NOT NULL,
+	threshold double precision NOT NULL,
+	recall double precision NOT NULL,
+	bands integer NOT NULL,
+	rows integer NOT NULL,
+	PRIMARY KEY (relation, name)
+);
+COMMENT ON TABLE minlsh_registry IS 'all minlsh indexes of the database; read it through the view minlsh_indexes';
+
+CREATE FUNCTION minlsh_registry_guard() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_registry_guard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_registry_guard() IS 'trigger: only the owner of a table may register an index of it';
+
+CREATE TRIGGER minlsh_registry_guard BEFORE INSERT OR UPDATE OR DELETE ON minlsh_registry
+	FOR EACH ROW EXECUTE FUNCTION minlsh_registry_guard();
+
+-- pg_restore, run by the owner of the tables, must be able to bring the rows back.
+GRANT SELECT, INSERT ON minlsh_registry TO PUBLIC;
+
+SELECT pg_catalog.pg_extension_config_dump('minlsh_registry',
+	'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = relation AND c.relpersistence <> ''t'')'
+	' AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = storage)');
+
+-- index
+
+CREATE FUNCTION minlsh_sync() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_sync() IS 'trigger: carries changes of a table into its minlsh index';
+
+CREATE FUNCTION minlsh_triggers(relation regclass, name name,
+		OUT oid oid, OUT tgname name, OUT tgenabled "char", OUT tgtype smallint, OUT tgattr int2vector) RETURNS SETOF record
+	LANGUAGE SQL STABLE STRICT PARALLEL SAFE ROWS 4
+BEGIN ATOMIC
+	SELECT t.oid, t.tgname, t.tgenabled, t.tgtype, t.tgattr
+	FROM pg_catalog.pg_trigger AS t
+	WHERE t.tgrelid = relation
+		AND t.tgfoid = 'minlsh_sync()'::pg_catalog.regprocedure
+		AND t.tgargs = pg_catalog.convert_to(name::pg_catalog.text, pg_catalog.getdatabaseencoding()) || '\x00'::pg_catalog.bytea;
+END;
+COMMENT ON FUNCTION minlsh_triggers(regclass, name) IS 'triggers that keep the minlsh index of that name up to date';
+
+CREATE FUNCTION minlsh_covered_columns(relation regclass, name name) RETURNS smallint[]
+	LANGUAGE SQL STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT ARRAY[t.tgattr[0], t.tgattr[1]]
+	FROM minlsh_triggers(relation, name) AS t
+	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) = 2;
+END;
+COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers of the key and the text column of a minlsh index';
+
+CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
+		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
+		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto') RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text) IS
+	'builds a near-duplicate index on a text column and keeps it up to date; returns its side table';
+
+CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
+	'drops a near-duplicate index, named by itself or, if it has one, by its table';
+
+CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_reindex(regclass) IS
+	'builds a near-duplicate index anew from the table as it is now, with the same options';
+
+CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_check(regclass) IS
+	'every difference between a near-duplicate index and its table; no rows: they agree';
+
+CREATE FUNCTION minlsh_documents(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_documents' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION minlsh_documents(regclass) IS
+	'number of documents in a near-duplicate index; NULL if the caller may not read its table';
+
+CREATE VIEW minlsh_indexes AS
+	SELECT r.storage AS index, r.relation, k.attname AS key, b.attname AS body,
+		r.threshold, r.recall, r.bands, r.rows, lsh_probability(r.threshold, r.bands, r.rows) AS recall_at_threshold,
+		r.scheme, r.num_perm, r.unit, r.shingle_size, r.seed, r.version,
+		minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
+	FROM minlsh_registry AS r
+		JOIN pg_catalog.pg_class AS c ON c.oid = r.relation
+		JOIN pg_catalog.pg_class AS s ON s.oid = r.storage
+		LEFT JOIN LATERAL minlsh_covered_columns(r.relation, r.name) AS covered(columns) ON true
+		LEFT JOIN pg_catalog.pg_attribute AS k ON k.attrelid = r.relation AND k.attnum = covered.columns[1]
+		LEFT JOIN pg_catalog.pg_attribute AS b ON b.attrelid = r.relation AND b.attnum = covered.columns[2]
+	WHERE NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace);
+COMMENT ON VIEW minlsh_indexes IS 'near-duplicate indexes: options, documents, size in bytes';
+GRANT SELECT ON minlsh_indexes TO PUBLIC;
+
+-- queries
+
+-- One function for each kind of key: an integer literal reaches a key of any integer type, a
+-- string literal a key of any type, anything else must be of the key's own type.
+
+CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		key_type anyelement DEFAULT NULL::text, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text, anyelement) IS
+	'documents at least as similar to a text as the threshold, most similar first; keys as text, or as the type of key_type';

@@ -1,10 +1,22 @@
 //! minlsh: near-duplicate documents, found inside PostgreSQL.
+//!
+//! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → side
+//! table → GIN index → candidates → verification → rows. The engine knows nothing of
+//! PostgreSQL; this crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
+
+mod error;
+mod functions;
+mod index;
+mod pg;
+mod query;
+
 use pgrx::prelude::*;
 
 pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 
-#[pg_extern(sql = false, immutable, strict, parallel_safe)]
+/// The version of the library that is loaded.
+#[pg_extern(sql = false)]
 fn minlsh_version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }

@@ -1,0 +1,53 @@
+//! Errors a user can cause, in PostgreSQL's style: a lower-case primary message
+//! without a full stop, a SQLSTATE chosen by meaning, and a HINT that tells what to do.
+
+use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
+use pgrx::prelude::*;
+
+/// The result of everything that can fail because of what a user asked for.
+pub type Result<T> = std::result::Result<T, ErrorReport>;
+
+/// An error report with a SQLSTATE and a message; add `.set_detail()` and `.set_hint()`.
+#[track_caller]
+pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
+    ErrorReport::new(code, message.into(), "minlsh")
+}
+
+/// SQLSTATE 22023: an argument outside its range.
+#[track_caller]
+pub fn invalid_parameter(message: impl Into<String>) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+}
+
+/// SQLSTATE 55000: the object is not in a state in which this can be done.
+#[track_caller]
+pub fn wrong_state(message: impl Into<String>) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message,
+    )
+}
+
+/// SQLSTATE 0A000: sensible to ask for, but not supported.
+#[track_caller]
+pub fn not_supported(message: impl Into<String>) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+}
+
+/// SQLSTATE 42501: the caller lacks a right.
+#[track_caller]
+pub fn not_allowed(message: impl Into<String>) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
+}
+
+/// The engine makes no PostgreSQL errors: all of its errors are invalid parameters.
+#[track_caller]
+pub fn engine(cause: sketch::Error) -> ErrorReport {
+    invalid_parameter(cause.to_string()).set_hint(cause.hint())
+}
+
+/// Raises `report` as an ERROR; control goes back to PostgreSQL.
+pub fn raise(report: ErrorReport) -> ! {
+    Err::<std::convert::Infallible, _>(report).unwrap_or_report();
+    unreachable!("an ERROR does not return")
+}

@@ -1,0 +1,29 @@
+//! Measures that need signatures only.
+
+use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::error::{Result, engine};
+use crate::pg::array;
+use crate::pg::call::{Call, float8_datum, sql_function};
+
+sql_function!(minlsh_minhash_jaccard, minhash_jaccard);
+
+/// `minhash_jaccard(integer[], integer[]) → double precision`
+fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
+    let (Some(a), Some(b)) = (call.datum(0), call.datum(1)) else {
+        return Ok(None);
+    };
+    // SAFETY: both arguments are declared integer[].
+    let (a, b) = unsafe { (array::read_int4(a)?, array::read_int4(b)?) };
+    sketch::estimate_jaccard(a, b)
+        .map(|estimate| Some(float8_datum(estimate)))
+        .map_err(engine)
+}
+
+/// `minhash_error(num_perm, jaccard) → double precision`
+#[pg_extern(sql = false)]
+fn minlsh_minhash_error(num_perm: i32, jaccard: f64) -> std::result::Result<f64, ErrorReport> {
+    sketch::standard_error(num_perm.into(), jaccard).map_err(engine)
+}

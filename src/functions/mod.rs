@@ -1,0 +1,34 @@
+//! The pure functions: text to shingles, sets to signatures, signatures to bands, and the
+//! measures between them. Each is a shim over the engine.
+
+mod bands;
+mod estimate;
+mod exact;
+mod shingles;
+mod signature;
+
+pub(crate) use signature::with_sketcher;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use sketch::Config;
+
+use crate::error::engine;
+
+/// Shingling options as the exact functions take them; the rest of the configuration does not
+/// matter to a set.
+pub(crate) fn shingling(shingle_size: i32, unit: &str) -> Result<Config, ErrorReport> {
+    let default = Config::default();
+    Config::new(
+        default.scheme().as_str(),
+        default.num_perm() as i64,
+        unit,
+        shingle_size.into(),
+        default.seed(),
+    )
+    .map_err(engine)
+}
+
+/// Lets PostgreSQL cancel a long loop.
+pub(crate) fn checkpoint() {
+    pgrx::check_for_interrupts!();
+}

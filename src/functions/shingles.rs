@@ -1,0 +1,60 @@
+//! `shingles()` and `shingle_hashes()`: what a text is made of.
+
+use std::collections::HashSet;
+
+use pgrx::pg_sys::Datum;
+use sketch::Config;
+
+use super::{checkpoint, shingling};
+use crate::error::Result;
+use crate::pg::array;
+use crate::pg::call::{Call, sql_function};
+
+sql_function!(minlsh_shingles, shingles);
+sql_function!(minlsh_shingle_hashes, shingle_hashes);
+
+/// `shingles(text, shingle_size, unit) → text[]`: the distinct shingles, in order of first
+/// occurrence.
+fn shingles(call: &Call) -> Result<Option<Datum>> {
+    let Some((text, config)) = arguments(call)? else {
+        return Ok(None);
+    };
+    let mut seen = HashSet::new();
+    let mut distinct = Vec::new();
+    let mut count = 0_usize;
+    sketch::for_each_shingle(&config, &text, &mut |shingle| {
+        count += 1;
+        if count % 4096 == 0 {
+            checkpoint();
+        }
+        if !seen.contains(shingle) {
+            seen.insert(shingle.to_owned());
+            distinct.push(shingle.to_owned());
+        }
+    });
+    let distinct: Vec<&str> = distinct.iter().map(String::as_str).collect();
+    Ok(Some(array::write_text(&distinct)))
+}
+
+/// `shingle_hashes(text, shingle_size, unit) → bigint[]`: their hashes, in the same order.
+fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
+    let Some((text, config)) = arguments(call)? else {
+        return Ok(None);
+    };
+    let mut hashes = Vec::new();
+    sketch::shingle_hashes(&config, &text, &mut hashes, &mut checkpoint);
+    let mut seen = HashSet::with_capacity(hashes.len());
+    let distinct: Vec<i64> = hashes
+        .into_iter()
+        .filter(|hash| seen.insert(*hash))
+        .map(|hash| hash as i64)
+        .collect();
+    Ok(Some(array::write_int8(&distinct)))
+}
+
+fn arguments<'a>(call: &'a Call) -> Result<Option<(std::borrow::Cow<'a, str>, Config)>> {
+    let (Some(text), Some(size), Some(unit)) = (call.text(0)?, call.int4(1), call.text(2)?) else {
+        return Ok(None);
+    };
+    Ok(Some((text, shingling(size, &unit)?)))
+}

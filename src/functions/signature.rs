@@ -1,0 +1,94 @@
+//! `minhash()`: text or set to signature.
+
+use std::cell::RefCell;
+
+use pgrx::pg_sys::{self, Datum};
+use sketch::{Config, Sketcher};
+
+use super::checkpoint;
+use crate::error::{Result, engine};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::{array, text};
+
+sql_function!(minlsh_minhash, minhash);
+sql_function!(minlsh_minhash_elements, minhash_elements);
+
+/// How many configurations keep their sketcher ready in a session: a query or a trigger works
+/// with one, rarely two or three (tables with several indexes).
+const KEPT_SKETCHERS: usize = 4;
+
+thread_local! {
+    /// The most recently used last.
+    static SKETCHERS: RefCell<Vec<Sketcher>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `work` with a sketcher of that configuration, kept for the next call.
+pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
+    let kept = SKETCHERS.with_borrow_mut(|kept| {
+        kept.iter()
+            .rposition(|sketcher| sketcher.config() == config)
+            .map(|i| kept.remove(i))
+    });
+    // Taken out while it works: a cancelled call drops it, and nothing is left half-done.
+    let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(*config));
+    let result = work(&mut sketcher);
+    SKETCHERS.with_borrow_mut(|kept| {
+        if kept.len() == KEPT_SKETCHERS {
+            kept.remove(0);
+        }
+        kept.push(sketcher);
+    });
+    result
+}
+
+/// `minhash(text, num_perm, shingle_size, unit, scheme, seed) → integer[]`
+fn minhash(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(num_perm), Some(size), Some(unit), Some(scheme), Some(seed)) = (
+        call.text(0)?,
+        call.int4(1),
+        call.int4(2),
+        call.text(3)?,
+        call.text(4)?,
+        call.int8(5),
+    ) else {
+        return Ok(None);
+    };
+    let config = Config::new(&scheme, num_perm.into(), &unit, size.into(), seed).map_err(engine)?;
+    Ok(with_sketcher(&config, |sketcher| {
+        sketcher
+            .sketch(&body, &mut checkpoint)
+            .map(array::write_int4)
+    }))
+}
+
+/// `minhash(text[], num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
+fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
+    let (Some(elements), Some(num_perm), Some(scheme), Some(seed)) =
+        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let default = Config::default();
+    let config = Config::new(
+        &scheme,
+        num_perm.into(),
+        default.unit().as_str(),
+        default.shingle_size() as i64,
+        seed,
+    )
+    .map_err(engine)?;
+    // SAFETY: declared text[].
+    let elements = unsafe { array::elements(elements, pg_sys::TEXTOID) };
+    let mut hashes = Vec::with_capacity(elements.len());
+    for element in elements {
+        // SAFETY: an element of a text[].
+        hashes.push(sketch::element_hash(
+            unsafe { text::read(element) }?.as_bytes(),
+        ));
+    }
+    Ok(with_sketcher(&config, |sketcher| {
+        sketcher
+            .sketch_hashes(&hashes, &mut checkpoint)
+            .map(array::write_int4)
+    }))
+}

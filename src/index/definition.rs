@@ -1,0 +1,185 @@
+//! What an index is: its tables, its columns, and the configuration its signatures carry.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::Oid;
+use sketch::{Banding, Config};
+
+use crate::error::{Result, wrong_state};
+use crate::index::home::Home;
+use crate::pg::names::{literal, qualified, quoted, relation_name};
+use crate::pg::relation::Column;
+use crate::pg::spi::{Plan, Session};
+
+/// How an index cuts, signs and bands its documents.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Everything a signature depends on.
+    pub config: Config,
+    /// The bands stored for each document.
+    pub banding: Banding,
+    /// The least similarity the index can be asked for.
+    pub threshold: f64,
+    /// The share of pairs at a threshold that a query finds, at least.
+    pub recall: f64,
+}
+
+/// A query of an index, and the type in which it gives keys back where it does.
+pub type PlanKey = (&'static str, Oid);
+
+/// An index as the registry and the catalogs describe it, with the plans of this session.
+pub struct Index {
+    /// The extension's schema and registry.
+    pub home: Home,
+    /// The user's table.
+    pub relation: Oid,
+    /// Whether it is partitioned: whole partitions can go without a trigger being fired.
+    pub partitioned: bool,
+    /// The side table.
+    pub storage: Oid,
+    /// Whose rights the side table is read and written with.
+    pub owner: Oid,
+    /// The name it was given, which its triggers pass as their argument.
+    pub name: String,
+    /// The key column of the user's table.
+    pub key: Column,
+    /// `OPERATOR(schema.=)` of the key's default btree operator class.
+    pub key_equals: String,
+    /// The text column of the user's table.
+    pub body: Column,
+    /// How its documents are cut, signed and banded.
+    pub settings: Settings,
+    /// The algorithm version its signatures were made with.
+    pub version: i32,
+    /// Whether the catalog knows that side table and table belong together (a restored dump
+    /// does not carry that; the next write mends it).
+    pub linked: bool,
+    plans: RefCell<HashMap<PlanKey, Rc<Plan>>>,
+}
+
+impl Index {
+    /// An index without plans yet.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        home: Home,
+        relation: (Oid, bool),
+        storage: (Oid, Oid),
+        name: String,
+        key: (Column, String),
+        body: Column,
+        settings: Settings,
+        version: i32,
+        linked: bool,
+    ) -> Self {
+        Self {
+            home,
+            relation: relation.0,
+            partitioned: relation.1,
+            storage: storage.0,
+            owner: storage.1,
+            name,
+            key: key.0,
+            key_equals: key.1,
+            body,
+            settings,
+            version,
+            linked,
+            plans: RefCell::default(),
+        }
+    }
+
+    /// The side table, as SQL names it.
+    pub fn storage_name(&self) -> String {
+        qualified(self.storage)
+    }
+
+    /// The user's table, as SQL names it.
+    pub fn relation_name(&self) -> String {
+        qualified(self.relation)
+    }
+
+    /// Refuses an index whose signatures were made by another version of the algorithm.
+    pub fn check_version(&self) -> Result<()> {
+        if self.version == Config::VERSION {
+            return Ok(());
+        }
+        let index = relation_name(self.storage);
+        Err(wrong_state(format!(
+            "minlsh index \"{index}\" was built by version {} of the algorithm, not {}",
+            self.version,
+            Config::VERSION
+        ))
+        .set_hint(format!(
+            "Rebuild it with SELECT minlsh_reindex({});",
+            literal(&index)
+        )))
+    }
+
+    /// The plan of a query in this session, made from `sql()` at its first use. It goes with
+    /// the index's cache entry when any of its relations changes.
+    pub fn plan(
+        &self,
+        session: &Session,
+        key: PlanKey,
+        types: &[Oid],
+        sql: impl FnOnce() -> String,
+    ) -> Result<Rc<Plan>> {
+        if let Some(plan) = self.plans.borrow().get(&key) {
+            return Ok(plan.clone());
+        }
+        let plan = Rc::new(session.prepare(&sql(), types)?);
+        self.plans.borrow_mut().insert(key, plan.clone());
+        Ok(plan)
+    }
+
+    /// The query that makes the rows of the side table from the user's table.
+    pub fn documents_query(&self) -> String {
+        documents_query(
+            &self.home,
+            self.relation,
+            self.partitioned,
+            &self.key.name,
+            &self.body.name,
+            &self.settings,
+        )
+    }
+}
+
+/// `SELECT doc_id, signature, bands` of every document that has a shingle. A plain query over
+/// public functions: it can run as a parallel plan.
+pub fn documents_query(
+    home: &Home,
+    relation: Oid,
+    partitioned: bool,
+    key: &str,
+    body: &str,
+    settings: &Settings,
+) -> String {
+    let schema = &home.schema;
+    let (key, body) = (quoted(key), quoted(body));
+    let (config, banding) = (&settings.config, &settings.banding);
+    // An inheritance child has triggers of its own; a partition is covered by its parent's.
+    let only = if partitioned { "" } else { "ONLY " };
+    let table = qualified(relation);
+    // OFFSET 0 keeps the signature from being computed a second time for the bands.
+    format!(
+        "SELECT doc_id, signature, {schema}.band_hashes(signature, {bands}, {rows}) AS bands \
+         FROM (SELECT {key} AS doc_id, {schema}.minhash({body}::pg_catalog.text, {num_perm}, \
+         {shingle_size}, {unit}, {scheme}, {seed}) AS signature FROM {only}{table} OFFSET 0) AS d \
+         WHERE signature IS NOT NULL",
+        bands = banding.bands(),
+        rows = banding.rows(),
+        num_perm = config.num_perm(),
+        shingle_size = config.shingle_size(),
+        unit = literal(config.unit().as_str()),
+        scheme = literal(config.scheme().as_str()),
+        seed = bigint_literal(config.seed()),
+    )
+}
+
+/// A `bigint` constant that parses for every value, also the least one.
+pub fn bigint_literal(value: i64) -> String {
+    format!("'{value}'::pg_catalog.int8")
+}

@@ -1,0 +1,35 @@
+//! `minlsh_registry_guard()`: who may write the registry.
+//!
+//! `pg_restore` brings its rows back with an ordinary COPY, also when a database is restored
+//! by somebody who is no superuser. So everybody may write it, but only about their own tables.
+
+use pgrx::pg_sys::Datum;
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::index::create::check_owner;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::relation::owner_of;
+use crate::pg::trigger::Fired;
+
+sql_function!(minlsh_registry_guard, guard);
+
+/// Attribute numbers of `minlsh_registry.relation` and `.storage`.
+const RELATION: i16 = 1;
+const STORAGE: i16 = 3;
+
+fn guard(call: &Call) -> Result<Option<Datum>> {
+    let Some(fired) = Fired::of(call) else {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+            "minlsh_registry_guard was not called by trigger manager",
+        ));
+    };
+    for table in fired.oids(&[RELATION, STORAGE]) {
+        // Rows of tables that are gone concern nobody.
+        if owner_of(table) != pgrx::pg_sys::Oid::INVALID {
+            check_owner(table)?;
+        }
+    }
+    Ok(Some(fired.row()))
+}

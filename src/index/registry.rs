@@ -1,0 +1,349 @@
+//! The registry: finding an index, and remembering it for the session.
+//!
+//! A lookup costs a query over the catalogs; a call of `near_duplicates()` for each row of a
+//! table must not pay it. Found indexes are kept until PostgreSQL announces a change of any
+//! relation concerned: the user's table, the side table, or the registry itself (whose
+//! changes minlsh announces, see [`announce_change`]).
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+use sketch::{Banding, Config};
+
+use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
+use crate::index::definition::{Index, Settings};
+use crate::index::home::{Home, borrow_rights};
+use crate::pg::names::{literal, relation_name};
+use crate::pg::relation::{Lock, Relation, owner_of};
+use crate::pg::spi::{Access, Parameter, Rows, Session};
+
+/// How an index is asked for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Lookup {
+    /// The only index of the database.
+    Only,
+    /// A table that has one index, or an index's own name (its side table).
+    Named(Oid),
+    /// What a trigger on this relation (or a partition of it) passes as its argument.
+    Trigger(Oid, String),
+}
+
+thread_local! {
+    static FOUND: RefCell<HashMap<Lookup, Rc<Index>>> = RefCell::default();
+    /// The relations on which `FOUND` depends.
+    static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
+    static STALE: Cell<bool> = const { Cell::new(false) };
+    static LISTENING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The index asked for by the `index` argument of a query: NULL means the only one there is.
+pub fn find(function: Oid, index: Option<Oid>) -> Result<Rc<Index>> {
+    let lookup = index.map_or(Lookup::Only, Lookup::Named);
+    loop {
+        let index = match remembered(&lookup) {
+            Some(index) => index,
+            None => remember(lookup.clone(), load_one(&Home::of(function), &lookup)?),
+        };
+        // Once the table is locked nobody can drop or rename; had they done so before, the
+        // lock has brought us their message.
+        if Relation::open(index.relation, Lock::Read).is_some() && !STALE.get() {
+            return Ok(index);
+        }
+    }
+}
+
+fn load_one(home: &Home, lookup: &Lookup) -> Result<Index> {
+    let mut found = load(home, lookup)?;
+    match found.len() {
+        0 => Err(missing(lookup)),
+        1 => Ok(found.remove(0)),
+        _ => Err(ambiguous(lookup, &found)),
+    }
+}
+
+/// The index that a trigger keeps, `None` if there is none any more.
+pub fn find_for_trigger(function: Oid, relation: Oid, name: &str) -> Result<Option<Rc<Index>>> {
+    let lookup = Lookup::Trigger(relation, name.to_owned());
+    if let Some(index) = remembered(&lookup) {
+        return Ok(Some(index));
+    }
+    let found = load(&Home::of(function), &lookup)?.pop();
+    Ok(found.map(|index| remember(lookup, index)))
+}
+
+/// Adds an index to the registry. Whoever runs this must have checked that they may.
+pub fn insert(
+    home: &Home,
+    relation: Oid,
+    storage: Oid,
+    name: &str,
+    settings: &Settings,
+) -> Result<()> {
+    let (config, banding) = (&settings.config, &settings.banding);
+    let _rights = borrow_rights(home.registry_owner);
+    let session = Session::open();
+    // Rows of tables that are gone are of no use to anybody.
+    let registry = home.registry_name();
+    session.run(&format!(
+        "DELETE FROM {registry} r WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relation) \
+         OR NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.storage)"
+    ))?;
+    session.query(
+        &format!(
+            "INSERT INTO {registry} (relation, name, storage, scheme, num_perm, unit, \
+             shingle_size, seed, version, threshold, recall, bands, rows) \
+             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+        ),
+        &[
+            Parameter::oid(relation),
+            Parameter::text(name),
+            Parameter::oid(storage),
+            Parameter::text(config.scheme().as_str()),
+            Parameter::int4(config.num_perm() as i32),
+            Parameter::text(config.unit().as_str()),
+            Parameter::int4(config.shingle_size() as i32),
+            Parameter::int8(config.seed()),
+            Parameter::int4(Config::VERSION),
+            Parameter::float8(settings.threshold),
+            Parameter::float8(settings.recall),
+            Parameter::int4(banding.bands() as i32),
+            Parameter::int4(banding.rows() as i32),
+        ],
+        Access::Write,
+    )?;
+    announce_change(home);
+    Ok(())
+}
+
+/// Takes an index out of the registry.
+pub fn remove(index: &Index) -> Result<()> {
+    let _rights = borrow_rights(index.home.registry_owner);
+    Session::open().query(
+        &format!(
+            "DELETE FROM {} WHERE storage = $1::regclass",
+            index.home.registry_name()
+        ),
+        &[Parameter::oid(index.storage)],
+        Access::Write,
+    )?;
+    announce_change(&index.home);
+    Ok(())
+}
+
+/// Tells all sessions, once the transaction commits, that the registry has changed.
+fn announce_change(home: &Home) {
+    // SAFETY: queues an invalidation message for an existing relation.
+    unsafe { pg_sys::CacheInvalidateRelcacheByRelid(home.registry) }
+}
+
+fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
+    // The trigger that watches UPDATE OF key, body is the record of which columns an index
+    // covers: PostgreSQL keeps it right through renames, dumps and restores.
+    let (filter, parameters) = match lookup {
+        Lookup::Only => ("NOT pg_is_other_temp_schema(c.relnamespace)", vec![]),
+        Lookup::Named(oid) => (
+            "$1 IN (r.relation::oid, r.storage::oid)",
+            vec![Parameter::oid(*oid)],
+        ),
+        Lookup::Trigger(oid, name) => (
+            "r.name = $2 AND (r.relation::oid = $1 OR r.relation IN \
+             (SELECT relid FROM pg_partition_ancestors($1::regclass)))",
+            vec![Parameter::oid(*oid), Parameter::text(name)],
+        ),
+    };
+    let query = format!(
+        "SELECT r.relation::oid, r.storage::oid, r.name::text, r.scheme, r.num_perm, r.unit, \
+         r.shingle_size, r.seed, r.version, r.threshold, r.recall, r.bands, r.rows, \
+         t.columns[1]::int4, t.columns[2]::int4, EXISTS (SELECT FROM pg_depend d \
+         WHERE d.classid = 'pg_class'::regclass AND d.objid = r.storage \
+         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a') \
+         FROM {registry} r JOIN pg_class c ON c.oid = r.relation JOIN pg_class s ON s.oid = r.storage \
+         LEFT JOIN LATERAL {schema}.minlsh_covered_columns(r.relation, r.name) AS t(columns) ON true \
+         WHERE {filter} ORDER BY r.relation::oid, r.name",
+        registry = home.registry_name(),
+        schema = home.schema,
+    );
+    let _rights = borrow_rights(home.registry_owner);
+    let session = Session::open();
+    let rows = session.query(&query, &parameters, Access::Read)?;
+    (0..rows.len())
+        .filter_map(|row| read(home, &session, &rows, row).transpose())
+        .collect()
+}
+
+/// Reads one row of the query in `load`; `None` if the relations are gone meanwhile.
+fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Option<Index>> {
+    let (relation_oid, storage) = (rows.oid(row, 1), rows.oid(row, 2));
+    let name = rows.text(row, 3)?;
+    let Some(relation) = Relation::open(relation_oid, Lock::Read) else {
+        return Ok(None);
+    };
+    let (key, body) = match (
+        relation.column(rows.int4(row, 14) as i16),
+        relation.column(rows.int4(row, 15) as i16),
+    ) {
+        (Some(key), Some(body)) => (key, body),
+        _ => {
+            return Err(wrong_state(format!(
+                "minlsh index \"{}\" has lost its triggers on table \"{}\"",
+                relation_name(storage),
+                relation.name()
+            ))
+            .set_hint(format!(
+                "Drop it with SELECT minlsh_drop_index({}); and create it again.",
+                literal(&relation_name(storage))
+            )));
+        }
+    };
+    let config = Config::new(
+        &rows.text(row, 4)?,
+        rows.int4(row, 5).into(),
+        &rows.text(row, 6)?,
+        rows.int4(row, 7).into(),
+        rows.int8(row, 8),
+    )
+    .map_err(engine)?;
+    let settings = Settings {
+        config,
+        banding: Banding::new(rows.int4(row, 12).into(), rows.int4(row, 13).into())
+            .map_err(engine)?,
+        threshold: rows.float8(row, 10),
+        recall: rows.float8(row, 11),
+    };
+    let equals = equality_operator(session, key.type_oid)?;
+    Ok(Some(Index::new(
+        home.clone(),
+        (relation_oid, relation.kind() == b'p'),
+        (storage, owner_of(storage)),
+        name,
+        (key, equals),
+        body,
+        settings,
+        rows.int4(row, 9),
+        rows.bool(row, 16),
+    )))
+}
+
+/// The equality of a type's default btree operator class, qualified: nothing on anybody's
+/// search path can take its place.
+pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
+    // SAFETY: the type cache accepts any type and keeps its entry.
+    let operator =
+        unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };
+    let rows = session.query(
+        "SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname) \
+         FROM pg_catalog.pg_operator o \
+         JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace \
+         WHERE o.oid OPERATOR(pg_catalog.=) $1",
+        &[Parameter::oid(operator)],
+        Access::Read,
+    )?;
+    if rows.is_empty() {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
+            format!(
+                "could not identify an equality operator for type {}",
+                crate::pg::names::type_name(type_oid)
+            ),
+        ));
+    }
+    rows.text(0, 1)
+}
+
+fn missing(lookup: &Lookup) -> pgrx::pg_sys::panic::ErrorReport {
+    let (message, table) = match lookup {
+        Lookup::Named(oid) if !relation_name(*oid).is_empty() => {
+            let name = relation_name(*oid);
+            (
+                format!("table \"{name}\" has no minlsh index"),
+                literal(&name),
+            )
+        }
+        Lookup::Named(oid) => (
+            format!("relation with OID {} does not exist", oid.to_u32()),
+            "'docs'".into(),
+        ),
+        _ => (
+            "there is no minlsh index in this database".into(),
+            "'docs'".into(),
+        ),
+    };
+    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(format!(
+        "Create one with SELECT minlsh_create_index({table}, 'column');"
+    ))
+}
+
+fn ambiguous(lookup: &Lookup, found: &[Index]) -> pgrx::pg_sys::panic::ErrorReport {
+    let names: Vec<String> = found
+        .iter()
+        .map(|index| format!("'{}'", visible_name(index.storage)))
+        .collect();
+    let message = match lookup {
+        Lookup::Named(oid) => {
+            format!(
+                "table \"{}\" has {} minlsh indexes",
+                relation_name(*oid),
+                found.len()
+            )
+        }
+        _ => format!("there are {} minlsh indexes in this database", found.len()),
+    };
+    invalid_parameter(message).set_hint(format!(
+        "Name one with index => {}.",
+        names.join(" or index => ")
+    ))
+}
+
+/// A relation's name as `regclass` prints it: qualified where the search path does not find it.
+fn visible_name(relation: Oid) -> String {
+    // SAFETY: pg_sys::RelationIsVisible looks a relation up on the search path.
+    if unsafe { pg_sys::RelationIsVisible(relation) } {
+        crate::pg::names::quoted(&relation_name(relation))
+    } else {
+        crate::pg::names::qualified(relation)
+    }
+}
+
+fn remembered(lookup: &Lookup) -> Option<Rc<Index>> {
+    if STALE.take() {
+        // Dropped outside of the borrow: freeing plans may run PostgreSQL code.
+        let old = FOUND.take();
+        WATCHED.take();
+        drop(old);
+    }
+    FOUND.with_borrow(|found| found.get(lookup).cloned())
+}
+
+fn remember(lookup: Lookup, index: Index) -> Rc<Index> {
+    listen();
+    let index = Rc::new(index);
+    WATCHED.with_borrow_mut(|watched| {
+        watched.extend([index.relation, index.storage, index.home.registry]);
+    });
+    FOUND.with_borrow_mut(|found| found.insert(lookup, index.clone()));
+    index
+}
+
+fn listen() {
+    if !LISTENING.replace(true) {
+        // SAFETY: the callback is a plain function of this library, which is never unloaded.
+        unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::from(0)) };
+    }
+}
+
+/// PostgreSQL calls this in the middle of anything: it only takes a note.
+#[pg_guard]
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    let concerned = relation == Oid::INVALID
+        || WATCHED.with(|watched| {
+            watched
+                .try_borrow()
+                .map_or(true, |watched| watched.contains(&relation))
+        });
+    if concerned {
+        STALE.set(true);
+    }
+}

@@ -1,0 +1,260 @@
+//! `minlsh_sync()`, the trigger function: carries a change of the user's table into the side
+//! table, in the writer's transaction and with the rights of the side table's owner.
+//!
+//! A statement trigger reads its transition tables once: first the keys that went, then the
+//! documents that came, so that a statement may pass a key from one row to another.
+
+use std::rc::Rc;
+
+use pgrx::memcxt::PgMemoryContexts;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error, invalid_parameter};
+use crate::functions::{checkpoint, with_sketcher};
+use crate::index::definition::Index;
+use crate::index::home::{Borrowed, Home, borrow_rights};
+use crate::index::{registry, triggers};
+use crate::pg::array;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::dependency::{Object, drop_on_cascade, drop_together};
+use crate::pg::names::relation_name;
+use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::spi::{Access, Plan, Session};
+use crate::pg::trigger::{Change, Document, Event, Fired, same_datum};
+
+sql_function!(minlsh_sync, sync);
+
+fn sync(call: &Call) -> Result<Option<Datum>> {
+    let Some(fired) = Fired::of(call) else {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED,
+            "minlsh_sync was not called by trigger manager",
+        )
+        .set_hint("minlsh_create_index() makes the triggers that call it."));
+    };
+    let Some(name) = fired.argument() else {
+        return Err(invalid_parameter(
+            "minlsh_sync needs the name of an index as its argument",
+        ));
+    };
+    let Some(change) = fired.change() else {
+        return Ok(Some(Datum::from(0)));
+    };
+    let relation = fired.relation();
+    match registry::find_for_trigger(call.function(), relation, &name)? {
+        Some(index) => apply(&index, &fired, change)?,
+        None => pgrx::warning!(
+            "minlsh index \"{name}\" of table \"{}\" no longer exists; its triggers have nothing to do",
+            relation_name(relation)
+        ),
+    }
+    // What an AFTER trigger returns is ignored.
+    Ok(Some(Datum::from(0)))
+}
+
+fn apply(index: &Rc<Index>, fired: &Fired, change: Change) -> Result<()> {
+    if !index.linked {
+        let columns = (index.key.name.as_str(), index.body.name.as_str());
+        link(
+            &index.home,
+            index.relation,
+            index.storage,
+            &index.name,
+            columns,
+        )?;
+    }
+    let _rights = borrow_rights(index.owner);
+    let session = Session::open();
+    if change.event == Event::Truncate {
+        return session.run(&format!("TRUNCATE {}", index.storage_name()));
+    }
+    let (key, body) = columns_in(index, fired.relation())?;
+    let documents = fired.documents(&key, &body);
+    let mut writer = Writer::new(index, &session)?;
+    match change.event {
+        Event::Insert => documents.each_new(|new| writer.put(&new)),
+        Event::Delete => documents.each_old(|old| writer.remove(old.key)),
+        Event::Update if documents.are_paired() => {
+            documents.each_pair(|old, new| {
+                if same_datum(&key, old.key, new.key) {
+                    Ok(())
+                } else {
+                    writer.remove(old.key)
+                }
+            })?;
+            documents.each_pair(|old, new| {
+                let same_key = same_datum(&key, old.key, new.key);
+                if same_key && same_body(&body, &old, &new) {
+                    Ok(())
+                } else {
+                    writer.put(&new)
+                }
+            })
+        }
+        Event::Update => {
+            documents.each_old(|old| writer.remove(old.key))?;
+            documents.each_new(|new| writer.put(&new))
+        }
+        Event::Truncate => Ok(()),
+    }
+}
+
+fn same_body(column: &Column, old: &Document, new: &Document) -> bool {
+    match (old.body, new.body) {
+        (Some(old), Some(new)) => same_datum(column, old, new),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The covered columns in the relation whose trigger fired: a partition may number them
+/// otherwise than its parent, but names them alike.
+fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
+    if relation == index.relation {
+        return Ok((index.key.clone(), index.body.clone()));
+    }
+    let columns = Relation::open(relation, Lock::Read).and_then(|relation| {
+        Some((
+            relation.column_named(&index.key.name)?,
+            relation.column_named(&index.body.name)?,
+        ))
+    });
+    columns.ok_or_else(|| {
+        error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+            format!(
+                "table \"{}\" lacks a column of its parent",
+                relation_name(relation)
+            ),
+        )
+    })
+}
+
+/// Writes rows of a side table.
+struct Writer<'a> {
+    index: &'a Index,
+    session: &'a Session,
+    upsert: Rc<Plan>,
+    delete: Rc<Plan>,
+    /// What one document needs; emptied after each.
+    memory: PgMemoryContexts,
+}
+
+impl<'a> Writer<'a> {
+    fn new(index: &'a Index, session: &'a Session) -> Result<Self> {
+        index.check_version()?;
+        let key = index.key.type_oid;
+        let row = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
+        let upsert = index.plan(session, ("upsert", Oid::INVALID), &row, || {
+            format!(
+                "INSERT INTO {} (doc_id, signature, bands) VALUES ($1, $2, $3) \
+                 ON CONFLICT (doc_id) DO UPDATE \
+                 SET signature = excluded.signature, bands = excluded.bands",
+                index.storage_name()
+            )
+        })?;
+        let delete = index.plan(session, ("delete", Oid::INVALID), &[key], || {
+            format!(
+                "DELETE FROM {} WHERE doc_id {} $1",
+                index.storage_name(),
+                index.key_equals
+            )
+        })?;
+        Ok(Self {
+            index,
+            session,
+            upsert,
+            delete,
+            memory: PgMemoryContexts::new("minlsh document"),
+        })
+    }
+
+    /// Stores a document; one without a shingle has no row.
+    fn put(&mut self, document: &Document) -> Result<()> {
+        checkpoint();
+        let (index, session) = (self.index, self.session);
+        let (upsert, delete) = (self.upsert.clone(), self.delete.clone());
+        self.in_document_memory(|| {
+            let text = document.text()?;
+            let settings = &index.settings;
+            let row = text.as_deref().and_then(|text| {
+                with_sketcher(&settings.config, |sketcher| {
+                    sketcher.sketch(text, &mut checkpoint).map(|signature| {
+                        let mut bands = Vec::with_capacity(settings.banding.bands());
+                        settings
+                            .banding
+                            .hashes(signature, &mut bands)
+                            .map(|()| (array::write_int4(signature), array::write_int8(&bands)))
+                    })
+                })
+            });
+            match row.transpose().map_err(crate::error::engine)? {
+                Some((signature, bands)) => {
+                    let values = [Some(document.key), Some(signature), Some(bands)];
+                    session.execute(&upsert, &values, Access::Write).map(drop)
+                }
+                None => session
+                    .execute(&delete, &[Some(document.key)], Access::Write)
+                    .map(drop),
+            }
+        })
+    }
+
+    /// Forgets a document.
+    fn remove(&mut self, key: Datum) -> Result<()> {
+        checkpoint();
+        let (session, delete) = (self.session, self.delete.clone());
+        self.in_document_memory(|| {
+            session
+                .execute(&delete, &[Some(key)], Access::Write)
+                .map(drop)
+        })
+    }
+
+    fn in_document_memory<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        // SAFETY: nothing allocated for one document is used after it: plans copy what they
+        // store, and `T` holds no pointer into the context.
+        unsafe {
+            let result = self.memory.switch_to(|_| work());
+            self.memory.reset();
+            result
+        }
+    }
+}
+
+/// Records in the catalog what belongs together: DROP TABLE of the user's table drops the side
+/// table, DROP TABLE of the side table drops the triggers, and DROP EXTENSION needs CASCADE.
+/// A dump does not carry these; the first write after a restore mends them.
+pub fn link(
+    home: &Home,
+    relation: Oid,
+    storage: Oid,
+    name: &str,
+    columns: (&str, &str),
+) -> Result<()> {
+    let _rights: Borrowed = borrow_rights(home.registry_owner);
+    let session = Session::open();
+    let side_table = Object::Table(storage);
+    if let Some(table) = Relation::open(relation, Lock::Read) {
+        for column in [columns.0, columns.1]
+            .iter()
+            .filter_map(|name| table.column_named(name))
+        {
+            drop_together(side_table, Object::Column(relation, column.number));
+        }
+    }
+    for trigger in triggers::existing(&session, home, relation, name)? {
+        drop_together(Object::Trigger(trigger.oid), side_table);
+    }
+    let function = session.query(
+        &format!(
+            "SELECT '{}.minlsh_sync()'::regprocedure::oid",
+            home.schema.replace('\'', "''")
+        ),
+        &[],
+        Access::Read,
+    )?;
+    drop_on_cascade(side_table, Object::Function(function.oid(0, 1)));
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! One-dimensional arrays of `integer`, `bigint` and `text`, read in place and built in one copy.
+//!
+//! A signature is read for every candidate and built for every document: element-wise
+//! conversion would cost more than the sketch itself.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::pg::text;
+
+/// Reads an `integer[]` without nulls as a slice.
+///
+/// # Safety
+/// `datum` must be a non-null `integer[]`, valid for `'a`.
+pub unsafe fn read_int4<'a>(datum: Datum) -> Result<&'a [i32]> {
+    // SAFETY: the caller promises an integer[].
+    unsafe { read(datum) }
+}
+
+/// Reads a `bigint[]` without nulls as a slice.
+///
+/// # Safety
+/// `datum` must be a non-null `bigint[]`, valid for `'a`.
+pub unsafe fn read_int8<'a>(datum: Datum) -> Result<&'a [i64]> {
+    // SAFETY: the caller promises a bigint[].
+    unsafe { read(datum) }
+}
+
+/// # Safety
+/// `datum` must be a non-null array of the fixed-width, aligned element type `T`.
+unsafe fn read<'a, T>(datum: Datum) -> Result<&'a [T]> {
+    // SAFETY: the caller promises an array; after detoasting its header is complete, its data
+    // starts behind the dimensions at MAXALIGN, and (without a null bitmap) holds `len` elements.
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        let len = match (*array).ndim {
+            0 => return Ok(&[]),
+            1 => *array.add(1).cast::<i32>() as usize,
+            dimensions => {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR,
+                    format!("array must have one dimension, not {dimensions}"),
+                ));
+            }
+        };
+        if (*array).dataoffset != 0 && pg_sys::array_contains_nulls(array) {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                "array must not contain nulls",
+            ));
+        }
+        let offset = match (*array).dataoffset {
+            0 => data_offset(),
+            offset => offset as usize,
+        };
+        Ok(std::slice::from_raw_parts(
+            array.cast::<u8>().add(offset).cast(),
+            len,
+        ))
+    }
+}
+
+/// An `integer[]` datum in the current memory context.
+pub fn write_int4(values: &[i32]) -> Datum {
+    // SAFETY: INT4OID is the type of i32 elements.
+    unsafe { write(values, pg_sys::INT4OID) }
+}
+
+/// A `bigint[]` datum in the current memory context.
+pub fn write_int8(values: &[i64]) -> Datum {
+    // SAFETY: INT8OID is the type of i64 elements.
+    unsafe { write(values, pg_sys::INT8OID) }
+}
+
+/// # Safety
+/// `element` must be the by-value type whose C representation is `T`.
+unsafe fn write<T>(values: &[T], element: Oid) -> Datum {
+    if values.is_empty() {
+        // SAFETY: makes a valid array of no dimension.
+        return Datum::from(unsafe { pg_sys::construct_empty_array(element) });
+    }
+    let bytes = std::mem::size_of_val(values);
+    let size = data_offset() + bytes;
+    // SAFETY: the chunk holds header, one dimension, one lower bound and the elements; palloc
+    // raises an error instead of returning null or more than 1 GB.
+    unsafe {
+        let array = pg_sys::palloc0(size).cast::<pg_sys::ArrayType>();
+        pgrx::varlena::set_varsize_4b(array.cast(), size as i32);
+        (*array).ndim = 1;
+        (*array).elemtype = element;
+        let dimension = array.add(1).cast::<i32>();
+        *dimension = values.len() as i32;
+        *dimension.add(1) = 1;
+        let data = array.cast::<u8>().add(data_offset());
+        std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), data, bytes);
+        Datum::from(array)
+    }
+}
+
+/// Where the elements of a one-dimensional array without nulls start (`ARR_OVERHEAD_NONULLS(1)`).
+const fn data_offset() -> usize {
+    (std::mem::size_of::<pg_sys::ArrayType>() + 2 * std::mem::size_of::<i32>()).next_multiple_of(8)
+}
+
+/// The elements of an array of any type, without its nulls.
+///
+/// # Safety
+/// `datum` must be a non-null array of elements of type `element`.
+pub unsafe fn elements(datum: Datum, element: Oid) -> Vec<Datum> {
+    let (mut length, mut by_value, mut align) = (0i16, false, 0);
+    let (mut datums, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    // SAFETY: the caller promises an array of that element type; the out parameters are valid,
+    // and both result arrays have `count` entries.
+    unsafe {
+        pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        pg_sys::deconstruct_array(
+            array,
+            element,
+            length.into(),
+            by_value,
+            align,
+            &mut datums,
+            &mut nulls,
+            &mut count,
+        );
+        (0..count as usize)
+            .filter(|&i| !*nulls.add(i))
+            .map(|i| *datums.add(i))
+            .collect()
+    }
+}
+
+/// A `text[]` datum in the current memory context.
+pub fn write_text(values: &[&str]) -> Datum {
+    let mut datums: Vec<Datum> = values.iter().map(|value| text::write(value)).collect();
+    // SAFETY: the datums are text values.
+    unsafe { from_elements(&mut datums, pg_sys::TEXTOID) }
+}
+
+/// An array of `datums`, all of type `element`, in the current memory context.
+///
+/// # Safety
+/// Each datum must be a non-null value of type `element`.
+pub unsafe fn from_elements(datums: &mut [Datum], element: Oid) -> Datum {
+    let (mut length, mut by_value, mut align) = (0i16, false, 0);
+    // SAFETY: the caller promises values of that type; construct_array copies them.
+    unsafe {
+        pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
+        Datum::from(pg_sys::construct_array(
+            datums.as_mut_ptr(),
+            datums.len() as i32,
+            element,
+            length.into(),
+            by_value,
+            align,
+        ))
+    }
+}

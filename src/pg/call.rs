@@ -1,0 +1,140 @@
+//! A call of a SQL function: its arguments, their types, and its result.
+//!
+//! Most functions use `#[pg_extern]`. Those whose types are known only at call time
+//! (polymorphic keys), or that must not pay for a conversion (signatures), are declared
+//! by [`sql_function!`] and read their arguments through [`Call`].
+
+use std::borrow::Cow;
+
+use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::error::Result;
+use crate::pg::text;
+
+/// Exports `$implementation: fn(&Call) -> Result<Option<Datum>>` to PostgreSQL as the C
+/// function `$name` (version 1 calling convention). `None` is SQL NULL.
+macro_rules! sql_function {
+    ($name:ident, $implementation:path) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+            extern "C" fn info() -> &'static pgrx::pg_sys::Pg_finfo_record {
+                const V1: pgrx::pg_sys::Pg_finfo_record =
+                    pgrx::pg_sys::Pg_finfo_record { api_version: 1 };
+                &V1
+            }
+
+            #[unsafe(export_name = stringify!($name))]
+            #[pgrx::pg_guard]
+            unsafe extern "C-unwind" fn entry(
+                fcinfo: pgrx::pg_sys::FunctionCallInfo,
+            ) -> pgrx::pg_sys::Datum {
+                // SAFETY: PostgreSQL passes a valid call for the duration of the call.
+                let call = unsafe { $crate::pg::call::Call::new(fcinfo) };
+                match $implementation(&call) {
+                    Ok(Some(datum)) => datum,
+                    Ok(None) => call.null(),
+                    Err(report) => $crate::error::raise(report),
+                }
+            }
+        };
+    };
+}
+pub(crate) use sql_function;
+
+/// One call in progress.
+pub struct Call {
+    fcinfo: pg_sys::FunctionCallInfo,
+}
+
+impl Call {
+    /// # Safety
+    /// `fcinfo` must be what PostgreSQL handed to the function, and outlive the `Call`.
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        Self { fcinfo }
+    }
+
+    /// The raw call, for the other islands.
+    pub fn raw(&self) -> pg_sys::FunctionCallInfo {
+        self.fcinfo
+    }
+
+    /// Returns SQL NULL.
+    pub fn null(&self) -> Datum {
+        // SAFETY: `new` promises a valid call.
+        unsafe { pgrx::fcinfo::pg_return_null(self.fcinfo) }
+    }
+
+    /// Argument `index` (from 0), `None` when it is NULL.
+    pub fn datum(&self, index: usize) -> Option<Datum> {
+        // SAFETY: `new` promises a valid call; the SQL declaration fixes the number of arguments.
+        unsafe {
+            if pg_arg_is_null(self.fcinfo, index) {
+                None
+            } else {
+                pg_getarg_datum(self.fcinfo, index)
+            }
+        }
+    }
+
+    /// An `integer` argument.
+    pub fn int4(&self, index: usize) -> Option<i32> {
+        self.datum(index).map(|datum| datum.value() as i32)
+    }
+
+    /// A `bigint` argument.
+    pub fn int8(&self, index: usize) -> Option<i64> {
+        self.datum(index).map(|datum| datum.value() as i64)
+    }
+
+    /// A `double precision` argument.
+    pub fn float8(&self, index: usize) -> Option<f64> {
+        self.datum(index)
+            .map(|datum| f64::from_bits(datum.value() as u64))
+    }
+
+    /// An `oid` or `regclass` argument.
+    pub fn oid(&self, index: usize) -> Option<Oid> {
+        self.datum(index)
+            .map(|datum| Oid::from(datum.value() as u32))
+    }
+
+    /// A `text` argument as UTF-8, whatever the database's encoding is.
+    pub fn text(&self, index: usize) -> Result<Option<Cow<'_, str>>> {
+        // SAFETY: the argument is declared `text`, and lives as long as the call.
+        self.datum(index)
+            .map(|datum| unsafe { text::read(datum) })
+            .transpose()
+    }
+
+    /// A `name` argument.
+    pub fn name(&self, index: usize) -> Result<Option<String>> {
+        // SAFETY: the argument is declared `name`.
+        self.datum(index)
+            .map(|datum| unsafe { text::read_name(datum) })
+            .transpose()
+    }
+
+    /// The type of argument `index` in this very call: what a polymorphic argument stands for.
+    pub fn argument_type(&self, index: usize) -> Oid {
+        // SAFETY: a valid call has a valid flinfo.
+        unsafe { pg_sys::get_fn_expr_argtype((*self.fcinfo).flinfo, index as i32) }
+    }
+
+    /// The collation that applies to the arguments.
+    pub fn collation(&self) -> Oid {
+        // SAFETY: `new` promises a valid call.
+        unsafe { (*self.fcinfo).fncollation }
+    }
+
+    /// The function being called.
+    pub fn function(&self) -> Oid {
+        // SAFETY: a valid call has a valid flinfo.
+        unsafe { (*(*self.fcinfo).flinfo).fn_oid }
+    }
+}
+
+/// An `f64` as a `double precision` datum.
+pub fn float8_datum(value: f64) -> Datum {
+    Datum::from(value.to_bits())
+}

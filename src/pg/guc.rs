@@ -1,0 +1,54 @@
+//! Settings changed for a while, as a function's `SET` clause does.
+
+use pgrx::pg_sys;
+
+use crate::pg::names::cstring;
+
+/// While it lives, settings made through [`LocalSettings::set`] hold; dropping it restores
+/// them. An ERROR restores them too.
+pub struct LocalSettings {
+    level: i32,
+}
+
+impl LocalSettings {
+    /// Opens a level of settings.
+    pub fn open() -> Self {
+        // SAFETY: opens a nest level that `Drop` (or the transaction's abort) closes.
+        Self {
+            level: unsafe { pg_sys::NewGUCNestLevel() },
+        }
+    }
+
+    /// Sets `name` to `value` until the level is closed.
+    pub fn set(&self, name: &str, value: &str) {
+        let (name, value) = (cstring(name), cstring(value));
+        // SAFETY: valid NUL-terminated strings; GUC_ACTION_SAVE belongs to the open level.
+        unsafe {
+            pg_sys::set_config_option(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_USERSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
+    }
+}
+
+impl Drop for LocalSettings {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: closes the level that `open` opened.
+            unsafe { pg_sys::AtEOXact_GUC(true, self.level) }
+        }
+    }
+}
+
+/// The caller's `maintenance_work_mem`, in kB.
+pub fn maintenance_work_mem() -> i32 {
+    // SAFETY: reads a backend-local setting.
+    unsafe { pg_sys::maintenance_work_mem }
+}

@@ -1,0 +1,91 @@
+//! Text in and out. The engine reads UTF-8 whatever the database's encoding is: hashes and
+//! signatures must be the same in every database.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+
+/// Reads a `text` (or binary-coercible) datum as UTF-8, without a copy when the database is
+/// UTF-8 and the value is stored plainly.
+///
+/// # Safety
+/// `datum` must be a non-null `text` value, valid for `'a`.
+pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
+    // SAFETY: the caller promises a text value; detoasting yields a valid varlena, in place or
+    // in the current memory context.
+    let bytes: &'a [u8] = unsafe {
+        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        pgrx::varlena::varlena_to_byte_slice(varlena)
+    };
+    // SAFETY: the encoding is fixed for the life of the backend.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
+    if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
+        return from_utf8(bytes).map(Cow::Borrowed);
+    }
+    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
+    // convert) or a NUL-terminated copy in the current memory context.
+    unsafe {
+        let start = bytes.as_ptr().cast_mut().cast();
+        let converted =
+            pg_sys::pg_server_to_any(start, bytes.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        if converted == start {
+            from_utf8(bytes).map(Cow::Borrowed)
+        } else {
+            from_utf8(CStr::from_ptr(converted).to_bytes()).map(Cow::Borrowed)
+        }
+    }
+}
+
+/// Reads a `name` datum.
+///
+/// # Safety
+/// `datum` must be a non-null `name` value.
+pub unsafe fn read_name(datum: Datum) -> Result<String> {
+    // SAFETY: a name is a NUL-terminated array of NAMEDATALEN bytes.
+    let bytes = unsafe { CStr::from_ptr(datum.cast_mut_ptr()) }.to_bytes();
+    from_utf8(bytes).map(str::to_owned)
+}
+
+/// Reads a palloc'd C string.
+///
+/// # Safety
+/// `pointer` must be null or a NUL-terminated string.
+pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller promises a NUL-terminated string.
+    unsafe { CStr::from_ptr(pointer) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.
+pub fn write(value: &str) -> Datum {
+    // SAFETY: the bytes are valid for the call, and copied.
+    unsafe {
+        let start = value.as_ptr().cast_mut().cast();
+        let len = value.len() as i32;
+        let converted = pg_sys::pg_any_to_server(start, len, pg_sys::pg_enc::PG_UTF8 as i32);
+        let text = if converted == start {
+            pg_sys::cstring_to_text_with_len(start, len)
+        } else {
+            pg_sys::cstring_to_text(converted)
+        };
+        Datum::from(text)
+    }
+}
+
+fn from_utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|cause| {
+        error(
+            PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
+            "text is not valid in the database's encoding",
+        )
+        .set_detail(cause.to_string())
+    })
+}

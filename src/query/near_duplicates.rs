@@ -1,0 +1,202 @@
+//! `near_duplicates()` and `near_duplicates_of()`: the documents most similar to one.
+//!
+//! 1. The document's bands, as many as the recall needs at the threshold asked for, are looked
+//!    up in the GIN index, with the rights of the side table's owner.
+//! 2. Candidates are filtered by the similarity that the signatures estimate.
+//! 3. Where it is asked for (`verify => 'exact'`) or needed (row-level security, partitions),
+//!    what remains is joined with the user's table, with the rights of the caller.
+
+use pgrx::pg_sys::Datum;
+
+use crate::error::{Result, engine};
+use crate::functions::{checkpoint, with_sketcher};
+use crate::index::definition::Index;
+use crate::index::registry;
+use crate::pg::array;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::role::act_as;
+use crate::pg::rows::ResultRows;
+use crate::pg::spi::{Access, Session};
+use crate::query::access::{self, Visibility};
+use crate::query::options::{self, Verify};
+use crate::query::{key, plans};
+
+sql_function!(minlsh_near_duplicates, near_duplicates);
+sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
+
+/// What near-duplicates are looked for.
+struct Probe<'a> {
+    /// `None`: the text is not a stored document.
+    key: Option<Datum>,
+    signature: &'a [i32],
+    bands: &'a [i64],
+    /// Read only where the exact similarity is asked for.
+    text: Option<Datum>,
+}
+
+/// What is asked about it.
+struct Question<'a> {
+    index: &'a Index,
+    threshold: f64,
+    verify: Verify,
+    visibility: Visibility,
+}
+
+/// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
+fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let index = registry::find(call.function(), call.oid(2))?;
+    let question = question(call, &index)?;
+    let Some(key) = key::argument(call, 0, &index)? else {
+        return Ok(None);
+    };
+    let session = Session::open();
+    let text = if question.reads_table() {
+        let rows = session.execute(&*plans::body(&index, &session)?, &[Some(key)], Access::Read)?;
+        if rows.is_empty() {
+            // The caller cannot see the document: for them it does not exist.
+            return Ok(None);
+        }
+        rows.datum(0, 1)
+    } else {
+        None
+    };
+    let stored = {
+        let _rights = act_as(index.owner);
+        session.execute(
+            &*plans::document(&index, &session)?,
+            &[Some(key)],
+            Access::Read,
+        )?
+    };
+    if stored.is_empty() {
+        return Ok(None);
+    }
+    if let (Some(signature), Some(bands)) = (stored.datum(0, 1), stored.datum(0, 2)) {
+        // SAFETY: the columns of a side table are integer[] and bigint[].
+        let (signature, bands) =
+            unsafe { (array::read_int4(signature)?, array::read_int8(bands)?) };
+        answer(
+            &session,
+            &question,
+            &Probe {
+                key: Some(key),
+                signature,
+                bands,
+                text,
+            },
+            &result,
+        )?;
+    }
+    Ok(None)
+}
+
+/// `near_duplicates_of(text, threshold, index, verify, key_type) → (doc_id, similarity)`
+fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let index = registry::find(call.function(), call.oid(2))?;
+    let question = question(call, &index)?;
+    let Some(text) = call.text(0)? else {
+        return Ok(None);
+    };
+    let settings = &index.settings;
+    let signature = with_sketcher(&settings.config, |sketcher| {
+        sketcher.sketch(&text, &mut checkpoint).map(Vec::from)
+    });
+    let Some(signature) = signature else {
+        return Ok(None);
+    };
+    let mut bands = Vec::new();
+    settings
+        .banding
+        .hashes(&signature, &mut bands)
+        .map_err(engine)?;
+    let probe = Probe {
+        key: None,
+        signature: &signature,
+        bands: &bands,
+        text: call.datum(0),
+    };
+    answer(&Session::open(), &question, &probe, &result)?;
+    Ok(None)
+}
+
+/// Checks the arguments threshold (1) and verify (3), and the caller's rights.
+fn question<'a>(call: &Call, index: &'a Index) -> Result<Question<'a>> {
+    let visibility = access::check(index)?;
+    index.check_version()?;
+    Ok(Question {
+        index,
+        threshold: options::threshold(call, 1, index)?,
+        verify: options::verify(call, 3)?,
+        visibility,
+    })
+}
+
+impl Question<'_> {
+    /// Whether the user's table takes part, with the caller's rights.
+    fn reads_table(&self) -> bool {
+        self.verify == Verify::Exact || self.visibility == Visibility::Joined
+    }
+
+    /// The least estimate that passes: an exact check lets a margin pass, since the estimate
+    /// of a pair at the threshold is as often below it as above.
+    fn least_estimate(&self) -> f64 {
+        match self.verify {
+            Verify::Signature => self.threshold,
+            Verify::Exact => {
+                sketch::estimate_gate(self.threshold, self.index.settings.config.num_perm())
+            }
+        }
+    }
+}
+
+fn answer(
+    session: &Session,
+    question: &Question,
+    probe: &Probe,
+    result: &ResultRows,
+) -> Result<()> {
+    let index = question.index;
+    let settings = &index.settings;
+    let probes = settings.banding.probes(question.threshold, settings.recall);
+    let bands = &probe.bands[..probes.min(probe.bands.len())];
+    let parameters = [
+        Some(array::write_int8(bands)),
+        Some(array::write_int4(probe.signature)),
+        Some(float8_datum(question.least_estimate())),
+        probe.key,
+    ];
+    let key_type = result.column_type(0);
+    if !question.reads_table() {
+        let plan = plans::by_signature(index, session, key_type)?;
+        let _rights = act_as(index.owner);
+        return session.execute_into(&plan, &parameters, Access::Read, result);
+    }
+    let found = {
+        let plan = plans::as_arrays(index, session)?;
+        let _rights = act_as(index.owner);
+        session.execute(&plan, &parameters, Access::Read)?
+    };
+    let (Some(keys), Some(similarities)) = (found.datum(0, 1), found.datum(0, 2)) else {
+        return Ok(());
+    };
+    match question.verify {
+        Verify::Signature => session.execute_into(
+            &*plans::visible(index, session, key_type)?,
+            &[Some(keys), Some(similarities)],
+            Access::Read,
+            result,
+        ),
+        Verify::Exact => session.execute_into(
+            &*plans::exact(index, session, key_type)?,
+            &[
+                Some(keys),
+                probe.text,
+                Some(float8_datum(question.threshold)),
+            ],
+            Access::Read,
+            result,
+        ),
+    }
+}

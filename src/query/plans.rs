@@ -1,0 +1,148 @@
+//! The SQL of a lookup. Everything in it is qualified: it runs with the owner's rights, on
+//! whatever search path the caller has.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::Result;
+use crate::index::definition::Index;
+use crate::pg::names::{literal, quoted, type_name};
+use crate::pg::spi::{Plan, Session};
+
+/// Signature and bands of one document ($1: its key).
+pub fn document(index: &Index, session: &Session) -> Result<Rc<Plan>> {
+    index.plan(
+        session,
+        ("document", Oid::INVALID),
+        &[index.key.type_oid],
+        || {
+            format!(
+                "SELECT s.signature, s.bands FROM {} AS s WHERE s.doc_id {} $1",
+                index.storage_name(),
+                index.key_equals
+            )
+        },
+    )
+}
+
+/// The stored text of one document ($1: its key), for the caller's eyes only.
+pub fn body(index: &Index, session: &Session) -> Result<Rc<Plan>> {
+    index.plan(
+        session,
+        ("body", Oid::INVALID),
+        &[index.key.type_oid],
+        || {
+            format!(
+                "SELECT d.{}::pg_catalog.text FROM {} AS d WHERE d.{} {} $1",
+                quoted(&index.body.name),
+                index.relation_name(),
+                quoted(&index.key.name),
+                index.key_equals
+            )
+        },
+    )
+}
+
+/// Types of the parameters of `candidates`: bands to probe, signature, least similarity, and
+/// the document itself (NULL if it is not stored).
+fn candidate_types(index: &Index) -> [Oid; 4] {
+    [
+        pg_sys::INT8ARRAYOID,
+        pg_sys::INT4ARRAYOID,
+        pg_sys::FLOAT8OID,
+        index.key.type_oid,
+    ]
+}
+
+fn candidates(index: &Index) -> String {
+    format!(
+        "SELECT c.doc_id, c.similarity FROM (SELECT s.doc_id, \
+         {schema}.minhash_jaccard(s.signature, $2) AS similarity FROM {storage} AS s \
+         WHERE s.bands OPERATOR(pg_catalog.&&) $1 AND (s.doc_id {equals} $4) IS NOT TRUE \
+         OFFSET 0) AS c WHERE c.similarity OPERATOR(pg_catalog.>=) $3",
+        schema = index.home.schema,
+        storage = index.storage_name(),
+        equals = index.key_equals,
+    )
+}
+
+/// The documents that share a probed band and are similar enough by signature, most similar
+/// first, their keys as `key_type`.
+pub fn by_signature(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
+    index.plan(
+        session,
+        ("by signature", key_type),
+        &candidate_types(index),
+        || {
+            format!(
+                "SELECT f.doc_id::{key_type}, f.similarity FROM ({candidates}) AS f \
+             ORDER BY f.similarity DESC, f.doc_id",
+                key_type = type_name(key_type),
+                candidates = candidates(index)
+            )
+        },
+    )
+}
+
+/// The same as two arrays, keys and similarities, to be joined with the user's table.
+pub fn as_arrays(index: &Index, session: &Session) -> Result<Rc<Plan>> {
+    index.plan(
+        session,
+        ("as arrays", Oid::INVALID),
+        &candidate_types(index),
+        || {
+            format!(
+                "SELECT pg_catalog.array_agg(f.doc_id), pg_catalog.array_agg(f.similarity) \
+             FROM ({}) AS f",
+                candidates(index)
+            )
+        },
+    )
+}
+
+/// Of the keys $1 with similarities $2, those that the caller sees.
+pub fn visible(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
+    let types = [array_of(index), pg_sys::FLOAT8ARRAYOID];
+    index.plan(session, ("visible", key_type), &types, || {
+        format!(
+            "SELECT d.{key}::{key_type}, f.similarity \
+             FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS f(doc_id, similarity) \
+             JOIN {table} AS d ON d.{key} {equals} f.doc_id \
+             ORDER BY f.similarity DESC, d.{key}",
+            key = quoted(&index.key.name),
+            key_type = type_name(key_type),
+            table = index.relation_name(),
+            equals = index.key_equals,
+        )
+    })
+}
+
+/// Of the keys $1, those that the caller sees and whose text has at least the exact Jaccard
+/// similarity $3 with the text $2.
+pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
+    let types = [array_of(index), pg_sys::TEXTOID, pg_sys::FLOAT8OID];
+    index.plan(session, ("exact", key_type), &types, || {
+        let config = &index.settings.config;
+        format!(
+            "SELECT v.doc_id::{key_type}, v.similarity FROM (SELECT d.{key} AS doc_id, \
+             {schema}.jaccard(d.{body}::pg_catalog.text, $2, {shingle_size}, {unit}) AS similarity \
+             FROM pg_catalog.unnest($1) AS f(doc_id) JOIN {table} AS d ON d.{key} {equals} f.doc_id \
+             OFFSET 0) AS v WHERE v.similarity OPERATOR(pg_catalog.>=) $3 \
+             ORDER BY v.similarity DESC, v.doc_id",
+            key = quoted(&index.key.name),
+            body = quoted(&index.body.name),
+            key_type = type_name(key_type),
+            schema = index.home.schema,
+            shingle_size = config.shingle_size(),
+            unit = literal(config.unit().as_str()),
+            table = index.relation_name(),
+            equals = index.key_equals,
+        )
+    })
+}
+
+fn array_of(index: &Index) -> Oid {
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::get_array_type(index.key.type_oid) }
+}
