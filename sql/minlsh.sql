@@ -226,7 +226,7 @@ COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		key_type anyelement DEFAULT NULL::text, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text, anyelement) IS
-	'documents at least as similar to a text as the threshold, most similar first; keys as text, or as the type of key_type';
+COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
+	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';

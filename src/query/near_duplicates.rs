@@ -91,7 +91,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// `near_duplicates_of(text, threshold, index, verify, key_type) → (doc_id, similarity)`
+/// `near_duplicates_of(text, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let index = registry::find(call.function(), call.oid(2))?;
