@@ -12,18 +12,17 @@
 //! function each, which always fills them.
 
 use crate::hashes::Passes;
-use crate::mix::{GOLDEN, mix64};
+use crate::mix::GOLDEN;
 use crate::permutations::Functions;
+use crate::simd::{EMPTY, Level};
 
 /// Bucket rounds. Round numbers, and this one for the rest, take three bits.
 const ROUNDS: u32 = 7;
 
-/// A slot without a value; every value is smaller.
-const EMPTY: u32 = u32::MAX;
-
 /// Sketches the hashes of `passes` into `slots`, whose number is K. Returns
 /// whether there were any; if not, `slots` mean nothing.
 pub(crate) fn sketch(
+    level: Level,
     passes: &mut Passes,
     slots: &mut [u32],
     mixed: &mut Vec<u64>,
@@ -35,11 +34,12 @@ pub(crate) fn sketch(
         let offset = u64::from(round).wrapping_mul(GOLDEN);
         let chunks = passes.each(checkpoint, &mut |chunk, _| {
             if round == 0 {
-                scatter_min(chunk, round, slots);
+                level.scatter_min(chunk, round, slots);
             } else {
                 mixed.clear();
-                mixed.extend(chunk.iter().map(|h| mix64(h.wrapping_add(offset))));
-                scatter_min(mixed, round, slots);
+                mixed.extend_from_slice(chunk);
+                level.mix(mixed, offset);
+                level.scatter_min(mixed, round, slots);
             }
         });
         if chunks == 0 {
@@ -49,21 +49,12 @@ pub(crate) fn sketch(
             return true;
         }
     }
-    fill_empty(passes, slots, rest, checkpoint);
+    fill_empty(level, passes, slots, rest, checkpoint);
     true
 }
 
-fn scatter_min(draws: &[u64], round: u32, slots: &mut [u32]) {
-    let count = slots.len() as u64;
-    for &draw in draws {
-        let slot = ((draw >> 32) * count) >> 32;
-        let value = (round << 28) | (draw as u32 >> 4);
-        let slot = &mut slots[slot as usize];
-        *slot = (*slot).min(value);
-    }
-}
-
 fn fill_empty(
+    level: Level,
     passes: &mut Passes,
     slots: &mut [u32],
     functions: &mut Functions,
@@ -71,7 +62,7 @@ fn fill_empty(
 ) {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(passes, checkpoint);
+    functions.minimise(level, passes, checkpoint);
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
         *slot = (ROUNDS << 28) | (minimum >> 4);

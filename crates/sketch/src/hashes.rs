@@ -4,6 +4,7 @@
 use crate::config::{Config, Unit};
 use crate::mix::{GOLDEN, mix64};
 use crate::shingle::{char_len, char_start, is_blank};
+use crate::simd::Level;
 use crate::words;
 use crate::xxh3;
 
@@ -31,9 +32,15 @@ pub fn shingle_hashes(
     checkpoint: &mut dyn FnMut(),
 ) {
     let source = Source::Text(text);
-    source.for_each_chunk(config, &mut Vec::new(), checkpoint, &mut |chunk, _| {
-        out.extend_from_slice(chunk);
-    });
+    source.for_each_chunk(
+        config,
+        Level::best(),
+        &mut Vec::new(),
+        checkpoint,
+        &mut |chunk, _| {
+            out.extend_from_slice(chunk);
+        },
+    );
 }
 
 /// Where hashes come from. It can be read more than once.
@@ -53,6 +60,7 @@ impl Source<'_> {
     pub(crate) fn for_each_chunk(
         self,
         config: &Config,
+        level: Level,
         buffer: &mut Vec<u64>,
         checkpoint: &mut dyn FnMut(),
         sink: Sink,
@@ -71,7 +79,7 @@ impl Source<'_> {
                 }
             }
             Self::Text(text) => match config.unit() {
-                Unit::Char => char_windows(text, config.shingle_size(), &mut chunks),
+                Unit::Char => char_windows(level, text, config.shingle_size(), &mut chunks),
                 Unit::Word => word_windows(text, config.shingle_size(), &mut chunks),
             },
         }
@@ -87,16 +95,23 @@ impl Source<'_> {
 pub(crate) struct Passes<'a> {
     source: Source<'a>,
     config: &'a Config,
+    level: Level,
     buffer: &'a mut Vec<u64>,
     /// Whether `buffer` holds all there is.
     kept: bool,
 }
 
 impl<'a> Passes<'a> {
-    pub(crate) fn new(source: Source<'a>, config: &'a Config, buffer: &'a mut Vec<u64>) -> Self {
+    pub(crate) fn new(
+        source: Source<'a>,
+        config: &'a Config,
+        level: Level,
+        buffer: &'a mut Vec<u64>,
+    ) -> Self {
         Self {
             source,
             config,
+            level,
             buffer,
             kept: false,
         }
@@ -108,20 +123,24 @@ impl<'a> Passes<'a> {
             sink(self.buffer, checkpoint);
             return 1;
         }
+        let level = self.level;
         let mut chunks = 0;
         let offset = mix64(self.config.seed() as u64);
         let seeded = self.config.seed() != 0;
         let mut seed_and_sink = |chunk: &mut [u64], checkpoint: &mut dyn FnMut()| {
             if seeded {
-                chunk
-                    .iter_mut()
-                    .for_each(|h| *h = mix64(h.wrapping_add(offset)));
+                level.mix(chunk, offset);
             }
             chunks += 1;
             sink(chunk, checkpoint);
         };
-        self.source
-            .for_each_chunk(self.config, self.buffer, checkpoint, &mut seed_and_sink);
+        self.source.for_each_chunk(
+            self.config,
+            level,
+            self.buffer,
+            checkpoint,
+            &mut seed_and_sink,
+        );
         self.kept = chunks == 1;
         chunks
     }
@@ -160,7 +179,7 @@ impl Chunks<'_> {
 
 /// Windows of characters. Runs of ASCII, where all windows are equally long,
 /// go to the kernel; the others are walked with a cursor at each end.
-fn char_windows(text: &str, size: usize, chunks: &mut Chunks) {
+fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
     /// Windows walked before the text is looked at again for ASCII, which is
     /// also the shortest run worth a kernel's setup.
     const STRIDE: usize = 64;
@@ -177,9 +196,7 @@ fn char_windows(text: &str, size: usize, chunks: &mut Chunks) {
         let run = ascii_prefix(room);
         if run >= size + STRIDE {
             chunks.make_room();
-            for window in bytes[start + 1..start + run].windows(size) {
-                chunks.buffer.push(xxh3::hash(window));
-            }
+            level.windows(&bytes[start + 1..start + run], size, chunks.buffer);
             start += run - size;
             end = start + size;
             continue;

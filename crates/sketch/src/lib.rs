@@ -27,10 +27,12 @@
 //! | signature → estimate, union | `signature` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
+//! | the inner loops, with vector instructions | `simd` |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
-//! or its instruction set, nor on the release of a dependency.
+//! or its instruction set, nor on the release of a dependency (so the one that
+//! carries Unicode's tables is pinned).
 //! [`Config::VERSION`] changes when a value does.
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
@@ -45,6 +47,7 @@ mod permutations;
 mod set;
 mod shingle;
 mod signature;
+mod simd;
 mod sketcher;
 mod words;
 mod xxh3;
@@ -58,5 +61,7 @@ pub use error::Error;
 pub use hashes::{element_hash, shingle_hashes};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
-pub use signature::{estimate_jaccard, standard_error, union};
+pub use signature::{estimate_gate, estimate_jaccard, standard_error, union};
+#[doc(hidden)]
+pub use simd::Level;
 pub use sketcher::Sketcher;

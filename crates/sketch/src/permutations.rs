@@ -6,13 +6,16 @@
 
 use crate::hashes::Passes;
 use crate::mix::affine;
+use crate::simd::{Level, SLOT_LANES};
 
 /// Elementary steps between two calls of the checkpoint.
 const STEPS: usize = 1 << 20;
 
-/// Some of the hash functions, and the minimum of each so far.
+/// Some of the hash functions, and the minimum of each so far. The arrays are
+/// padded to whole vectors.
 #[derive(Default)]
 pub(crate) struct Functions {
+    count: usize,
     multipliers: Vec<u32>,
     summands: Vec<u32>,
     minima: Vec<u32>,
@@ -27,6 +30,10 @@ impl Functions {
             self.multipliers.push(multiplier);
             self.summands.push(summand);
         }
+        self.count = self.multipliers.len();
+        let padded = self.count.next_multiple_of(SLOT_LANES);
+        self.multipliers.resize(padded, 0);
+        self.summands.resize(padded, 0);
         self.forget();
     }
 
@@ -36,28 +43,26 @@ impl Functions {
         self.minima.resize(self.multipliers.len(), u32::MAX);
     }
 
+    /// The minimum of each function.
     pub(crate) fn minima(&self) -> &[u32] {
-        &self.minima
+        &self.minima[..self.count]
     }
 
     /// Takes the minimum of each function over all hashes of `passes`. Returns
     /// whether there were any.
-    pub(crate) fn minimise(&mut self, passes: &mut Passes, checkpoint: &mut dyn FnMut()) -> bool {
+    pub(crate) fn minimise(
+        &mut self,
+        level: Level,
+        passes: &mut Passes,
+        checkpoint: &mut dyn FnMut(),
+    ) -> bool {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
         let chunks = passes.each(checkpoint, &mut |chunk, checkpoint| {
             for part in chunk.chunks(hashes_per_part) {
                 checkpoint();
-                affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
+                level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
             }
         });
         chunks > 0
-    }
-}
-
-fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
-    for ((minimum, &a), &b) in minima.iter_mut().zip(a).zip(b) {
-        for &h in hashes {
-            *minimum = (*minimum).min(a.wrapping_mul(h as u32).wrapping_add(b));
-        }
     }
 }

@@ -35,6 +35,16 @@ pub fn standard_error(num_perm: i64, jaccard: f64) -> Result<f64, Error> {
     Ok((jaccard * (1.0 - jaccard) / slots as f64).sqrt())
 }
 
+/// The least estimate that a pair of similarity `threshold` or more shows, but
+/// for one pair in 30,000: four standard errors below the threshold.
+///
+/// For a check of candidates that is followed by the exact similarity.
+/// `num_perm` slots, at least one; `threshold` in `(0, 1]`.
+pub fn estimate_gate(threshold: f64, num_perm: usize) -> f64 {
+    let error = (threshold * (1.0 - threshold) / num_perm.max(1) as f64).sqrt();
+    (threshold - 4.0 * error).max(0.0)
+}
+
 /// The signature of the union of two sets, from their signatures: the smaller
 /// value of each slot, in the order of the scheme.
 ///

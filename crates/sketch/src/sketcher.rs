@@ -4,6 +4,7 @@ use crate::config::{Config, Scheme};
 use crate::fss;
 use crate::hashes::{Passes, Source};
 use crate::permutations::Functions;
+use crate::simd::Level;
 
 /// Computes signatures of one configuration.
 ///
@@ -11,6 +12,7 @@ use crate::permutations::Functions;
 /// configuration: make one and reuse it over many documents.
 pub struct Sketcher {
     config: Config,
+    level: Level,
     functions: Functions,
     slots: Vec<u32>,
     hashes: Vec<u64>,
@@ -22,12 +24,21 @@ impl Sketcher {
     /// A sketcher for signatures of `config`.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        Self::with_level(config, Level::best())
+    }
+
+    /// A sketcher that uses given instructions, for tests and benchmarks. The
+    /// signatures are the same.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_level(config: Config, level: Level) -> Self {
         let mut functions = Functions::default();
         if config.scheme() == Scheme::Permutations {
             functions.set(0..config.num_perm());
         }
         Self {
             config,
+            level,
             functions,
             slots: vec![0; config.num_perm()],
             hashes: Vec::new(),
@@ -69,17 +80,17 @@ impl Sketcher {
     }
 
     fn sketch_source(&mut self, source: Source, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
-        let mut passes = Passes::new(source, &self.config, &mut self.hashes);
+        let mut passes = Passes::new(source, &self.config, self.level, &mut self.hashes);
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {
             Scheme::Fss => {
                 let mixed = &mut self.mixed;
-                let any = fss::sketch(&mut passes, slots, mixed, functions, checkpoint);
+                let any = fss::sketch(self.level, &mut passes, slots, mixed, functions, checkpoint);
                 (any, &slots[..])
             }
             Scheme::Permutations => {
                 functions.forget();
-                let any = functions.minimise(&mut passes, checkpoint);
+                let any = functions.minimise(self.level, &mut passes, checkpoint);
                 (any, functions.minima())
             }
         };

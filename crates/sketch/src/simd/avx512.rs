@@ -1,0 +1,204 @@
+//! The operations in AVX-512 (F, BW, DQ): eight hashes, or sixteen slots, per
+//! vector.
+
+use std::arch::x86_64::*;
+
+use crate::xxh3::{
+    FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
+};
+
+use super::portable::{self, Survivors};
+use super::windows::{CONTROL, REVERSE, STEP};
+
+/// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
+/// `out.len()` bytes. Needs a multiple of [`STEP`] windows, and 24 bytes from
+/// the last step on.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
+    let control = load_bytes(&CONTROL[width]);
+    let (steps, _) = out.as_chunks_mut::<STEP>();
+    let starts = (0..).step_by(STEP);
+    match width {
+        1..=3 => {
+            let length = splat((width as u64) << 8);
+            for (step, at) in steps.iter_mut().zip(starts) {
+                let combined = _mm512_shuffle_epi8(broadcast(bytes, at), control);
+                store(step, hash_1_to_3(_mm512_or_si512(combined, length)));
+            }
+        }
+        4..=8 => {
+            let length = splat(width as u64);
+            for (step, at) in steps.iter_mut().zip(starts) {
+                let word = _mm512_shuffle_epi8(broadcast(bytes, at), control);
+                store(step, hash_4_to_8(word, length));
+            }
+        }
+        _ => {
+            let length = splat(width as u64);
+            for (step, at) in steps.iter_mut().zip(starts) {
+                let low = _mm512_shuffle_epi8(broadcast(bytes, at), control);
+                let high = _mm512_shuffle_epi8(broadcast(bytes, at + width - 8), control);
+                store(step, hash_9_to_16(low, high, length));
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn hash_1_to_3(combined: __m512i) -> __m512i {
+    let h = _mm512_xor_si512(combined, splat(FLIP_1TO3));
+    let h = _mm512_mullo_epi64(xor_shift::<33>(h), splat(PRIME64_2));
+    let h = _mm512_mullo_epi64(xor_shift::<29>(h), splat(PRIME64_3));
+    xor_shift::<32>(h)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn hash_4_to_8(word: __m512i, length: __m512i) -> __m512i {
+    let h = _mm512_xor_si512(word, splat(FLIP_4TO8));
+    let (r49, r24) = (_mm512_rol_epi64::<49>(h), _mm512_rol_epi64::<24>(h));
+    // 0x96: the exclusive or of all three.
+    let h = _mm512_ternarylogic_epi64::<0x96>(h, r49, r24);
+    let h = _mm512_mullo_epi64(h, splat(PRIME_MX2));
+    let shifted = _mm512_add_epi64(_mm512_srli_epi64::<35>(h), length);
+    let h = _mm512_mullo_epi64(_mm512_xor_si512(h, shifted), splat(PRIME_MX2));
+    xor_shift::<28>(h)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn hash_9_to_16(low: __m512i, high: __m512i, length: __m512i) -> __m512i {
+    let low = _mm512_xor_si512(low, splat(FLIP_LOW));
+    let high = _mm512_xor_si512(high, splat(FLIP_HIGH));
+    let reversed = _mm512_shuffle_epi8(low, load_bytes(&REVERSE));
+    let sum = _mm512_add_epi64(_mm512_add_epi64(reversed, high), length);
+    let h = _mm512_add_epi64(sum, fold_product(low, high));
+    let h = _mm512_mullo_epi64(xor_shift::<37>(h), splat(PRIME_MX1));
+    xor_shift::<32>(h)
+}
+
+/// The lower half of the 128-bit product, XOR the upper.
+#[target_feature(enable = "avx512f,avx512dq")]
+fn fold_product(a: __m512i, b: __m512i) -> __m512i {
+    let lower = splat(u64::from(u32::MAX));
+    let (a_high, b_high) = (_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+    let ll = _mm512_mul_epu32(a, b);
+    let lh = _mm512_mul_epu32(a, b_high);
+    let hl = _mm512_mul_epu32(a_high, b);
+    let hh = _mm512_mul_epu32(a_high, b_high);
+    // At most 2^64 - 1: no carry is lost.
+    let middle = _mm512_add_epi64(_mm512_srli_epi64::<32>(ll), _mm512_and_si512(lh, lower));
+    let middle = _mm512_add_epi64(middle, hl);
+    let upper = _mm512_add_epi64(hh, _mm512_srli_epi64::<32>(lh));
+    let upper = _mm512_add_epi64(upper, _mm512_srli_epi64::<32>(middle));
+    let bottom = _mm512_or_si512(_mm512_slli_epi64::<32>(middle), _mm512_and_si512(ll, lower));
+    _mm512_xor_si512(bottom, upper)
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn mix(hashes: &mut [u64], offset: u64) {
+    portable::mix(hashes, offset);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn greatest(slots: &[u32]) -> u32 {
+    portable::greatest(slots)
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn below(draws: &[u64], limit: u32, survivors: &mut Survivors) -> usize {
+    let (lower, bound) = (splat(u64::from(u32::MAX)), splat(u64::from(limit)));
+    let (vectors, rest) = draws.as_chunks::<8>();
+    let mut count = 0;
+    for vector in vectors {
+        let draws = load(vector);
+        let kept = _mm512_cmplt_epu64_mask(_mm512_and_si512(draws, lower), bound);
+        let Some(room) = survivors[count..].first_chunk_mut() else {
+            break;
+        };
+        store(room, _mm512_maskz_compress_epi64(kept, draws));
+        count += kept.count_ones() as usize;
+    }
+    for &draw in rest {
+        survivors[count] = draw;
+        count += usize::from((draw as u32) < limit);
+    }
+    count
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
+    let wide = minima.len() / 64 * 64;
+    let (wide_minima, minima) = minima.split_at_mut(wide);
+    affine_min_blocks::<4>(hashes, &a[..wide], &b[..wide], wide_minima);
+    affine_min_blocks::<1>(hashes, &a[wide..], &b[wide..], minima);
+}
+
+/// Walks the hashes once per block of `V` vectors of slots, which stay in
+/// registers.
+#[target_feature(enable = "avx512f,avx512dq")]
+fn affine_min_blocks<const V: usize>(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
+    let (a, _) = a.as_chunks::<16>();
+    let (b, _) = b.as_chunks::<16>();
+    let (minima, _) = minima.as_chunks_mut::<16>();
+    let blocks = a.as_chunks::<V>().0.iter().zip(b.as_chunks::<V>().0);
+    for ((a, b), minima) in blocks.zip(minima.as_chunks_mut::<V>().0) {
+        let (a, b): ([_; V], [_; V]) = (load_slots(a), load_slots(b));
+        let mut least = load_slots(minima);
+        for &h in hashes {
+            let h = _mm512_set1_epi32(h as i32);
+            for i in 0..V {
+                let value = _mm512_add_epi32(_mm512_mullo_epi32(a[i], h), b[i]);
+                least[i] = _mm512_min_epu32(least[i], value);
+            }
+        }
+        for (slots, least) in minima.iter_mut().zip(least) {
+            // SAFETY: the array is one vector of memory.
+            unsafe { _mm512_storeu_si512(slots.as_mut_ptr().cast(), least) }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn load_slots<const V: usize>(slots: &[[u32; 16]; V]) -> [__m512i; V] {
+    let mut vectors = [_mm512_setzero_si512(); V];
+    for (vector, slots) in vectors.iter_mut().zip(slots) {
+        // SAFETY: the array is one vector of memory.
+        *vector = unsafe { _mm512_loadu_si512(slots.as_ptr().cast()) };
+    }
+    vectors
+}
+
+#[target_feature(enable = "avx512f")]
+fn xor_shift<const BITS: u32>(h: __m512i) -> __m512i {
+    _mm512_xor_si512(h, _mm512_srli_epi64::<BITS>(h))
+}
+
+#[target_feature(enable = "avx512f")]
+fn splat(value: u64) -> __m512i {
+    _mm512_set1_epi64(value as i64)
+}
+
+/// The 16 bytes from `at` on, in each of the four 128-bit lanes.
+#[target_feature(enable = "avx512f")]
+fn broadcast(bytes: &[u8], at: usize) -> __m512i {
+    let group = &bytes[at..at + 16];
+    // SAFETY: the slice is 16 bytes of memory.
+    _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(group.as_ptr().cast()) })
+}
+
+#[target_feature(enable = "avx512f")]
+fn load_bytes(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the array is one vector of memory.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn load(values: &[u64; 8]) -> __m512i {
+    // SAFETY: the array is one vector of memory.
+    unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn store(values: &mut [u64; 8], vector: __m512i) {
+    // SAFETY: the array is one vector of memory.
+    unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), vector) }
+}

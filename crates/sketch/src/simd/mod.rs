@@ -1,0 +1,201 @@
+//! The loops that run per shingle, for the instruction sets of x86-64.
+//!
+//! All unsafe code of the crate is in this module, and all of it has one of
+//! two reasons: calling a function that needs instructions which the CPU was
+//! found to have, and loading or storing a whole vector through a pointer.
+//! Which instructions there are is asked at run time, so that one build serves
+//! every machine.
+//!
+//! Each operation has a portable form, and the vector forms give the same
+//! values bit for bit: signatures are stored, and read on other machines.
+//!
+//! | operation | per | what it is |
+//! |---|---|---|
+//! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
+//! | [`Level::mix`] | shingle | `mix64(h + offset)`: seeds and later rounds |
+//! | [`Level::scatter_min`] | shingle | fss: a draw to its slot |
+//! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use std::fmt;
+
+pub(crate) use portable::EMPTY;
+use portable::{BLOCK, Survivors};
+
+/// Slots that [`Level::affine_min`] wants its arrays to be a multiple of.
+pub(crate) const SLOT_LANES: usize = 16;
+
+/// The instructions in use. A level other than the portable one exists only on
+/// a CPU that has its instructions; all safety of this module rests on it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Level(Instructions);
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Instructions {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// `portable`, `avx2` or `avx512`.
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Instructions::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => "avx512",
+        })
+    }
+}
+
+impl Level {
+    /// The level without vector instructions beyond the target's baseline.
+    pub const PORTABLE: Self = Self(Instructions::Portable);
+
+    /// The levels of this machine, from the portable one to the best.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        let mut levels = vec![Self::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if has_avx2() {
+                levels.push(Self(Instructions::Avx2));
+            }
+            if has_avx512() {
+                levels.push(Self(Instructions::Avx512));
+            }
+        }
+        levels
+    }
+
+    /// The best level of this machine.
+    #[must_use]
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if has_avx512() {
+                return Self(Instructions::Avx512);
+            }
+            if has_avx2() {
+                return Self(Instructions::Avx2);
+            }
+        }
+        Self::PORTABLE
+    }
+
+    /// Appends XXH3_64 of every window of `width` bytes, in order, to `out`.
+    pub(crate) fn windows(self, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
+        match self.0 {
+            Instructions::Portable => windows::portable(bytes, width, out),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => windows::padded(bytes, width, out, |bytes, out| {
+                // SAFETY: the level exists, so the CPU has AVX2.
+                unsafe { avx2::windows(bytes, width, out) }
+            }),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => windows::padded(bytes, width, out, |bytes, out| {
+                // SAFETY: the level exists, so the CPU has AVX-512.
+                unsafe { avx512::windows(bytes, width, out) }
+            }),
+        }
+    }
+
+    /// Replaces each hash `h` by `mix64(h + offset)`.
+    pub(crate) fn mix(self, hashes: &mut [u64], offset: u64) {
+        match self.0 {
+            Instructions::Portable => portable::mix(hashes, offset),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::mix(hashes, offset) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::mix(hashes, offset) },
+        }
+    }
+
+    /// Lowers the slot that each draw selects with its upper half to
+    /// `round << 28 | lo32(draw) >> 4`, if that is less.
+    pub(crate) fn scatter_min(self, draws: &[u64], round: u32, slots: &mut [u32]) {
+        // Once no slot is empty, most draws are above every slot; leaving them
+        // out is quicker than taking each to its slot.
+        if round > 0 {
+            return portable::scatter_min(draws, round, slots);
+        }
+        let mut survivors: Survivors = [0; BLOCK + 8];
+        for block in draws.chunks(BLOCK) {
+            let greatest = self.greatest(slots);
+            if greatest > portable::WORTH_FILTERING {
+                portable::scatter_min(block, round, slots);
+            } else {
+                let count = self.below(block, greatest << 4, &mut survivors);
+                portable::scatter_min(&survivors[..count], round, slots);
+            }
+        }
+    }
+
+    /// Lowers each of `minima` to the least `a * lo32(h) + b` of its function.
+    /// The three slices are equally long, a multiple of [`SLOT_LANES`].
+    pub(crate) fn affine_min(self, hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
+        match self.0 {
+            Instructions::Portable => portable::affine_min(hashes, a, b, minima),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::affine_min(hashes, a, b, minima) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::affine_min(hashes, a, b, minima) },
+        }
+    }
+
+    /// The greatest slot; 0 of none.
+    fn greatest(self, slots: &[u32]) -> u32 {
+        match self.0 {
+            Instructions::Portable => portable::greatest(slots),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::greatest(slots) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::greatest(slots) },
+        }
+    }
+
+    /// Copies the draws whose lower half is below `limit` to the front of
+    /// `survivors` and returns their number. At most [`BLOCK`] draws.
+    fn below(self, draws: &[u64], limit: u32, survivors: &mut Survivors) -> usize {
+        match self.0 {
+            Instructions::Portable => portable::below(draws, limit, survivors),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::below(draws, limit, survivors) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::below(draws, limit, survivors) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+}
