@@ -230,3 +230,15 @@ CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
+
+CREATE FUNCTION near_duplicate_pairs(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(regclass, double precision, text) IS
+	'all pairs of stored documents at least as similar as the threshold, each once, the lesser key first; keys as text';
+
+CREATE FUNCTION near_duplicate_clusters(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision, text) IS
+	'clusters of near-duplicates: connected components of verified pairs, named by their least key, with each member''s similarity to it';

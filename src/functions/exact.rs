@@ -2,15 +2,14 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
+use pgrx::pg_sys::{self, Datum};
 use sketch::ShingleSet;
 
 use super::{checkpoint, shingling};
-use crate::error::{Result, error};
+use crate::error::Result;
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::names::type_name;
+use crate::pg::order::Order;
 
 sql_function!(minlsh_jaccard_text, jaccard_text);
 sql_function!(minlsh_containment_text, containment_text);
@@ -75,7 +74,7 @@ fn array_counts(call: &Call) -> Result<Option<Counts>> {
     let order = Order::of(element, call.collation())?;
     // SAFETY: both arguments are arrays of `element` (anyarray is one type in a call).
     let (a, b) = unsafe { (array::elements(a, element), array::elements(b, element)) };
-    let (a, b) = (order.distinct(a), order.distinct(b));
+    let (a, b) = (distinct(&order, a), distinct(&order, b));
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < a.len() && j < b.len() {
         match order.compare(a[i], b[j]) {
@@ -95,42 +94,9 @@ fn array_counts(call: &Call) -> Result<Option<Counts>> {
     }))
 }
 
-/// The default btree order of a type.
-struct Order {
-    compare: *mut pg_sys::FmgrInfo,
-    collation: Oid,
-}
-
-impl Order {
-    fn of(type_oid: Oid, collation: Oid) -> Result<Self> {
-        // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
-        let compare = unsafe {
-            let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO as i32;
-            &raw mut (*pg_sys::lookup_type_cache(type_oid, flags)).cmp_proc_finfo
-        };
-        // SAFETY: as above.
-        if unsafe { (*compare).fn_oid } == Oid::INVALID {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-                format!(
-                    "could not identify a comparison function for type {}",
-                    type_name(type_oid)
-                ),
-            )
-            .set_hint("Sets can be made of any type with a default btree operator class."));
-        }
-        Ok(Self { compare, collation })
-    }
-
-    fn compare(&self, a: Datum, b: Datum) -> Ordering {
-        // SAFETY: two values of the type whose comparison function this is.
-        let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
-        (result.value() as i32).cmp(&0)
-    }
-
-    fn distinct(&self, mut set: Vec<Datum>) -> Vec<Datum> {
-        set.sort_unstable_by(|a, b| self.compare(*a, *b));
-        set.dedup_by(|a, b| self.compare(*a, *b) == Ordering::Equal);
-        set
-    }
+/// Sorts a set and drops its repeats.
+fn distinct(order: &Order, mut set: Vec<Datum>) -> Vec<Datum> {
+    set.sort_unstable_by(|a, b| order.compare(*a, *b));
+    set.dedup_by(|a, b| order.compare(*a, *b) == Ordering::Equal);
+    set
 }

@@ -52,3 +52,9 @@ pub fn maintenance_work_mem() -> i32 {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::maintenance_work_mem }
 }
+
+/// The caller's `work_mem`, in kB.
+pub fn work_mem() -> i32 {
+    // SAFETY: reads a backend-local setting.
+    unsafe { pg_sys::work_mem }
+}

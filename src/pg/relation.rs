@@ -92,6 +92,7 @@ impl Relation {
                 type_oid: attribute.atttypid,
                 length: attribute.attlen,
                 by_value: attribute.attbyval,
+                collation: attribute.attcollation,
                 not_null: attribute.attnotnull,
                 generated: attribute.attgenerated as u8,
             })
@@ -121,6 +122,8 @@ pub struct Column {
     pub length: i16,
     /// Whether values are passed by value.
     pub by_value: bool,
+    /// Its collation, invalid for a type that has none.
+    pub collation: Oid,
     /// Declared NOT NULL.
     pub not_null: bool,
     /// `attgenerated`: 0, `s` (stored) or `v` (virtual).

@@ -109,6 +109,27 @@ impl Session {
         self.rows(status).map(drop)
     }
 
+    /// Opens a cursor over a kept plan, for results too large to hold.
+    pub fn cursor(
+        &self,
+        plan: &Plan,
+        values: &[Option<Datum>],
+        access: Access,
+    ) -> Result<Cursor<'_>> {
+        let (mut values, nulls) = split(values.iter().copied());
+        // SAFETY: SPI is connected, the plan is alive and has as many parameters.
+        let portal = unsafe {
+            pg_sys::SPI_cursor_open(
+                std::ptr::null(),
+                plan.0,
+                values.as_mut_ptr(),
+                nulls.as_ptr().cast(),
+                access == Access::Read,
+            )
+        };
+        Ok(Cursor { portal, session: self })
+    }
+
     /// Plans `sql` once for many executions.
     pub fn prepare(&self, sql: &str, types: &[Oid]) -> Result<Plan> {
         let command = cstring(sql);
@@ -145,6 +166,42 @@ impl Drop for Session {
         if !std::thread::panicking() {
             // SAFETY: pairs with SPI_connect.
             unsafe { pg_sys::SPI_finish() };
+        }
+    }
+}
+
+/// A query in progress, whose rows come in batches.
+pub struct Cursor<'a> {
+    portal: pg_sys::Portal,
+    session: &'a Session,
+}
+
+impl Cursor<'_> {
+    /// Calls `visit(rows, row)` for each row that is left.
+    pub fn each(&self, mut visit: impl FnMut(&Rows, usize) -> Result<()>) -> Result<()> {
+        /// Rows in memory at a time.
+        const BATCH: std::ffi::c_long = 1000;
+        loop {
+            // SAFETY: the portal is open; its rows belong to this connection.
+            unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, BATCH) };
+            let rows = self.session.rows(0)?;
+            for row in 0..rows.len() {
+                visit(&rows, row)?;
+            }
+            let last = rows.is_empty();
+            rows.free();
+            if last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: opened by `Session::cursor`, closed once.
+            unsafe { pg_sys::SPI_cursor_close(self.portal) };
         }
     }
 }
@@ -211,6 +268,12 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// Frees the rows before the session ends: for queries that are repeated many times.
+    pub fn free(self) {
+        // SAFETY: the table belongs to the open session, and `self` was the way to it.
+        unsafe { pg_sys::SPI_freetuptable(self.table) };
+    }
+
     /// How many rows were returned or changed.
     pub fn len(&self) -> usize {
         self.processed

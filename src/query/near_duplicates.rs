@@ -10,15 +10,13 @@ use pgrx::pg_sys::Datum;
 
 use crate::error::{Result, engine};
 use crate::functions::{checkpoint, with_sketcher};
-use crate::index::definition::Index;
-use crate::index::registry;
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::role::act_as;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Access, Session};
-use crate::query::access::{self, Visibility};
-use crate::query::options::{self, Verify};
+use crate::query::options::Verify;
+use crate::query::question::Question;
 use crate::query::{key, plans};
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
@@ -34,25 +32,17 @@ struct Probe<'a> {
     text: Option<Datum>,
 }
 
-/// What is asked about it.
-struct Question<'a> {
-    index: &'a Index,
-    threshold: f64,
-    verify: Verify,
-    visibility: Visibility,
-}
-
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let index = registry::find(call.function(), call.oid(2))?;
-    let question = question(call, &index)?;
-    let Some(key) = key::argument(call, 0, &index)? else {
+    let question = Question::read(call, 2, 1, 3)?;
+    let index = &question.index;
+    let Some(key) = key::argument(call, 0, index)? else {
         return Ok(None);
     };
     let session = Session::open();
     let text = if question.reads_table() {
-        let rows = session.execute(&*plans::body(&index, &session)?, &[Some(key)], Access::Read)?;
+        let rows = session.execute(&*plans::body(index, &session)?, &[Some(key)], Access::Read)?;
         if rows.is_empty() {
             // The caller cannot see the document: for them it does not exist.
             return Ok(None);
@@ -64,7 +54,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let stored = {
         let _rights = act_as(index.owner);
         session.execute(
-            &*plans::document(&index, &session)?,
+            &*plans::document(index, &session)?,
             &[Some(key)],
             Access::Read,
         )?
@@ -94,12 +84,11 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
 /// `near_duplicates_of(text, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let index = registry::find(call.function(), call.oid(2))?;
-    let question = question(call, &index)?;
+    let question = Question::read(call, 2, 1, 3)?;
     let Some(text) = call.text(0)? else {
         return Ok(None);
     };
-    let settings = &index.settings;
+    let settings = &question.index.settings;
     let signature = with_sketcher(&settings.config, |sketcher| {
         sketcher.sketch(&text, &mut checkpoint).map(Vec::from)
     });
@@ -121,46 +110,14 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     Ok(None)
 }
 
-/// Checks the arguments threshold (1) and verify (3), and the caller's rights.
-fn question<'a>(call: &Call, index: &'a Index) -> Result<Question<'a>> {
-    let visibility = access::check(index)?;
-    index.check_version()?;
-    Ok(Question {
-        index,
-        threshold: options::threshold(call, 1, index)?,
-        verify: options::verify(call, 3)?,
-        visibility,
-    })
-}
-
-impl Question<'_> {
-    /// Whether the user's table takes part, with the caller's rights.
-    fn reads_table(&self) -> bool {
-        self.verify == Verify::Exact || self.visibility == Visibility::Joined
-    }
-
-    /// The least estimate that passes: an exact check lets a margin pass, since the estimate
-    /// of a pair at the threshold is as often below it as above.
-    fn least_estimate(&self) -> f64 {
-        match self.verify {
-            Verify::Signature => self.threshold,
-            Verify::Exact => {
-                sketch::estimate_gate(self.threshold, self.index.settings.config.num_perm())
-            }
-        }
-    }
-}
-
 fn answer(
     session: &Session,
     question: &Question,
     probe: &Probe,
     result: &ResultRows,
 ) -> Result<()> {
-    let index = question.index;
-    let settings = &index.settings;
-    let probes = settings.banding.probes(question.threshold, settings.recall);
-    let bands = &probe.bands[..probes.min(probe.bands.len())];
+    let index = &question.index;
+    let bands = &probe.bands[..question.probes().min(probe.bands.len())];
     let parameters = [
         Some(array::write_int8(bands)),
         Some(array::write_int4(probe.signature)),

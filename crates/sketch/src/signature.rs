@@ -45,6 +45,20 @@ pub fn estimate_gate(threshold: f64, num_perm: usize) -> f64 {
     (threshold - 4.0 * error).max(0.0)
 }
 
+/// A 64-bit hash of a signature, by which equal ones are found. For use in
+/// memory only: it is not part of the specification.
+pub fn signature_hash(signature: &[i32]) -> u64 {
+    // Four independent chains: the multiplications overlap.
+    let mut lanes = [signature.len() as u64, 1, 2, 3];
+    for slots in signature.chunks(4) {
+        for (lane, slot) in lanes.iter_mut().zip(slots) {
+            *lane = (*lane ^ u64::from(*slot as u32)).wrapping_mul(crate::mix::GOLDEN);
+            *lane ^= *lane >> 32;
+        }
+    }
+    lanes.iter().fold(0, |hash, lane| crate::mix::mix64(hash ^ lane))
+}
+
 /// The signature of the union of two sets, from their signatures: the smaller
 /// value of each slot, in the order of the scheme.
 ///

@@ -1,0 +1,45 @@
+//! The default btree order of a type whose values are known only as datums.
+
+use std::cmp::Ordering;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::pg::names::type_name;
+
+/// Compares values of one type under one collation.
+pub struct Order {
+    compare: *mut pg_sys::FmgrInfo,
+    collation: Oid,
+}
+
+impl Order {
+    /// The order of `type_oid`, which must have a default btree operator class.
+    pub fn of(type_oid: Oid, collation: Oid) -> Result<Self> {
+        // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
+        let compare = unsafe {
+            let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO as i32;
+            &raw mut (*pg_sys::lookup_type_cache(type_oid, flags)).cmp_proc_finfo
+        };
+        // SAFETY: as above.
+        if unsafe { (*compare).fn_oid } == Oid::INVALID {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
+                format!(
+                    "could not identify a comparison function for type {}",
+                    type_name(type_oid)
+                ),
+            )
+            .set_hint("Use a type with a default btree operator class."));
+        }
+        Ok(Self { compare, collation })
+    }
+
+    /// Compares two non-null values of the type.
+    pub fn compare(&self, a: Datum, b: Datum) -> Ordering {
+        // SAFETY: two values of the type whose comparison function this is.
+        let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
+        (result.value() as i32).cmp(&0)
+    }
+}
