@@ -22,11 +22,12 @@
 //! | step | module |
 //! |---|---|
 //! | text → tokens → windows ("shingles") | `words`, `shingle` |
-//! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3` |
+//! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
 //! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
 //! | signature → estimate, union | `signature` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
+//! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | the inner loops, with vector instructions | `simd` |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
@@ -38,11 +39,14 @@
 #![deny(unsafe_code)]
 
 mod banding;
+mod chunks;
 mod config;
+pub mod corpus;
 mod error;
 mod fss;
 mod hashes;
 mod mix;
+mod passes;
 mod permutations;
 mod set;
 mod shingle;
@@ -61,7 +65,7 @@ pub use error::Error;
 pub use hashes::{element_hash, shingle_hashes};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
-pub use signature::{estimate_gate, estimate_jaccard, standard_error, union};
+pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
 #[doc(hidden)]
 pub use simd::Level;
 pub use sketcher::Sketcher;
