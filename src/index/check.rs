@@ -8,6 +8,7 @@ use crate::index::definition::Index;
 use crate::index::home::borrow_rights;
 use crate::index::{registry, triggers};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::relation::owner_of;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Access, Parameter, Session};
 use crate::pg::text;
@@ -30,6 +31,9 @@ fn structure(index: &Index, session: &Session, result: &ResultRows) -> Result<()
     let problem = |text: &str| result.push(&[None, Some(text::write(text))]);
     if let Err(report) = index.check_version() {
         problem(report.message());
+    }
+    if owner_of(index.relation) != index.owner {
+        problem("the side table is not owned by the owner of the table");
     }
     let existing = triggers::existing(session, &index.home, index.relation, &index.name)?;
     let expected = triggers::Firing::of_existing(&existing).trigger_count();

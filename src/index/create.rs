@@ -19,7 +19,7 @@ sql_function!(minlsh_create_index, create_index);
 
 /// GIN builds fastest with a small buffer: beyond this its red-black tree no longer fits the
 /// processor's caches (500,000 documents: 18 s with 16 to 64 MB, 36 s with 1 GB).
-const GIN_BUILD_MEMORY_KB: i32 = 64 * 1024;
+const GIN_BUILD_MEMORY_KB: i32 = 32 * 1024;
 
 /// A side-table row is never compressed: signatures are random, so trying is wasted time, and
 /// a row is toasted only if it does not fit a page.

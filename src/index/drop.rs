@@ -8,7 +8,7 @@ use crate::index::definition::Index;
 use crate::index::home::borrow_rights;
 use crate::index::{registry, triggers};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::names::{qualified, quoted};
+use crate::pg::names::quoted;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::spi::Session;
 
@@ -27,18 +27,19 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
 /// Drops triggers, side table and registry row. The caller's rights have been checked.
 pub fn remove(index: &Index) -> Result<()> {
     // The user's table first, as every other user of an index locks it: no deadlock.
-    let _table = Relation::open(index.relation, Lock::Exclusive);
+    let Some(relation) = Relation::open(index.relation, Lock::Exclusive) else { return Ok(()) };
+    {
+        // Not the side table's owner: ALTER TABLE ... OWNER TO leaves that behind.
+        let _rights = borrow_rights(relation.owner());
+        let session = Session::open();
+        let table = index.relation_name();
+        for trigger in triggers::existing(&session, &index.home, index.relation, &index.name)? {
+            session.run(&format!("DROP TRIGGER {} ON {table}", quoted(&trigger.name)))?;
+        }
+    }
     {
         let _rights = borrow_rights(index.owner);
-        let session = Session::open();
-        let table = qualified(index.relation);
-        for trigger in triggers::existing(&session, &index.home, index.relation, &index.name)? {
-            session.run(&format!(
-                "DROP TRIGGER {} ON {table}",
-                quoted(&trigger.name)
-            ))?;
-        }
-        session.run(&format!("DROP TABLE {}", index.storage_name()))?;
+        Session::open().run(&format!("DROP TABLE {}", index.storage_name()))?;
     }
     registry::remove(index)
 }
