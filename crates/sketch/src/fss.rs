@@ -11,8 +11,7 @@
 //! them, the slots that are still empty take the minimum of a textbook hash
 //! function each, which always fills them.
 
-use crate::hashes::Passes;
-use crate::mix::GOLDEN;
+use crate::passes::Passes;
 use crate::permutations::Functions;
 use crate::simd::{EMPTY, Level};
 
@@ -25,22 +24,13 @@ pub(crate) fn sketch(
     level: Level,
     passes: &mut Passes,
     slots: &mut [u32],
-    mixed: &mut Vec<u64>,
     rest: &mut Functions,
     checkpoint: &mut dyn FnMut(),
 ) -> bool {
     slots.fill(EMPTY);
     for round in 0..ROUNDS {
-        let offset = u64::from(round).wrapping_mul(GOLDEN);
         let chunks = passes.each(checkpoint, &mut |chunk, _| {
-            if round == 0 {
-                level.scatter_min(chunk, round, slots);
-            } else {
-                mixed.clear();
-                mixed.extend_from_slice(chunk);
-                level.mix(mixed, offset);
-                level.scatter_min(mixed, round, slots);
-            }
+            level.scatter_min(chunk, round, slots);
         });
         if chunks == 0 {
             return false;

@@ -1,15 +1,12 @@
-//! Shingle hashes, produced in chunks so that no text needs memory in
-//! proportion to its length.
+//! The hashes of shingles and of ready-made elements.
 
+use crate::chunks::Chunks;
 use crate::config::{Config, Unit};
 use crate::mix::{GOLDEN, mix64};
 use crate::shingle::{char_len, char_start, is_blank};
 use crate::simd::Level;
 use crate::words;
 use crate::xxh3;
-
-/// Hashes per chunk: 32 KiB, which a core's nearest cache holds.
-pub(crate) const CHUNK: usize = 4096;
 
 /// The hash of a ready-made element: XXH3_64, seed 0, of its bytes.
 #[must_use]
@@ -31,149 +28,18 @@ pub fn shingle_hashes(
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
 ) {
-    let source = Source::Text(text);
-    source.for_each_chunk(
-        config,
-        Level::best(),
-        &mut Vec::new(),
-        checkpoint,
-        &mut |chunk, _| {
-            out.extend_from_slice(chunk);
-        },
-    );
+    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| out.extend_from_slice(chunk);
+    let mut buffer = Vec::new();
+    let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
+    text_hashes(config, Level::best(), text, &mut chunks);
+    chunks.deliver();
 }
 
-/// Where hashes come from. It can be read more than once.
-#[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
-    Text(&'a str),
-    Hashes(&'a [u64]),
-}
-
-/// What receives a chunk: free to change the hashes, and to call the
-/// checkpoint while it works.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut());
-
-impl Source<'_> {
-    /// Calls `sink` for one chunk of hashes after the other, never for an empty
-    /// one. `buffer` is scratch memory; in the end it holds the last chunk.
-    pub(crate) fn for_each_chunk(
-        self,
-        config: &Config,
-        level: Level,
-        buffer: &mut Vec<u64>,
-        checkpoint: &mut dyn FnMut(),
-        sink: Sink,
-    ) {
-        let mut chunks = Chunks {
-            buffer,
-            checkpoint,
-            sink,
-        };
-        chunks.buffer.clear();
-        match self {
-            Self::Hashes(hashes) => {
-                for part in hashes.chunks(CHUNK) {
-                    chunks.make_room();
-                    chunks.buffer.extend_from_slice(part);
-                }
-            }
-            Self::Text(text) => match config.unit() {
-                Unit::Char => char_windows(level, text, config.shingle_size(), &mut chunks),
-                Unit::Word => word_windows(text, config.shingle_size(), &mut chunks),
-            },
-        }
-        chunks.deliver();
-    }
-}
-
-/// The seeded hashes of a source, to be read as often as a scheme wants.
-///
-/// Those of a short source are computed once and kept. Those of a long one are
-/// computed again for each pass: few texts need a second, and keeping them
-/// would take eight times the memory of the text.
-pub(crate) struct Passes<'a> {
-    source: Source<'a>,
-    config: &'a Config,
-    level: Level,
-    buffer: &'a mut Vec<u64>,
-    /// Whether `buffer` holds all there is.
-    kept: bool,
-}
-
-impl<'a> Passes<'a> {
-    pub(crate) fn new(
-        source: Source<'a>,
-        config: &'a Config,
-        level: Level,
-        buffer: &'a mut Vec<u64>,
-    ) -> Self {
-        Self {
-            source,
-            config,
-            level,
-            buffer,
-            kept: false,
-        }
-    }
-
-    /// Calls `sink` for each chunk of hashes and returns how many there were.
-    pub(crate) fn each(&mut self, checkpoint: &mut dyn FnMut(), sink: Sink) -> usize {
-        if self.kept {
-            sink(self.buffer, checkpoint);
-            return 1;
-        }
-        let level = self.level;
-        let mut chunks = 0;
-        let offset = mix64(self.config.seed() as u64);
-        let seeded = self.config.seed() != 0;
-        let mut seed_and_sink = |chunk: &mut [u64], checkpoint: &mut dyn FnMut()| {
-            if seeded {
-                level.mix(chunk, offset);
-            }
-            chunks += 1;
-            sink(chunk, checkpoint);
-        };
-        self.source.for_each_chunk(
-            self.config,
-            level,
-            self.buffer,
-            checkpoint,
-            &mut seed_and_sink,
-        );
-        self.kept = chunks == 1;
-        chunks
-    }
-}
-
-/// Collects hashes and hands them on.
-struct Chunks<'a> {
-    buffer: &'a mut Vec<u64>,
-    checkpoint: &'a mut dyn FnMut(),
-    sink: Sink<'a>,
-}
-
-impl Chunks<'_> {
-    fn push(&mut self, hash: u64) {
-        if self.buffer.len() >= CHUNK {
-            self.make_room();
-        }
-        self.buffer.push(hash);
-    }
-
-    /// Delivers the chunk if there is one, and starts the next.
-    fn make_room(&mut self) {
-        if !self.buffer.is_empty() {
-            self.deliver();
-            self.buffer.clear();
-        }
-    }
-
-    fn deliver(&mut self) {
-        (self.checkpoint)();
-        if !self.buffer.is_empty() {
-            (self.sink)(self.buffer, self.checkpoint);
-        }
+/// Hands the hash of each shingle of `text` to `chunks`.
+pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+    match config.unit() {
+        Unit::Char => char_windows(level, text, config.shingle_size(), chunks),
+        Unit::Word => word_windows(text, config.shingle_size(), chunks),
     }
 }
 
@@ -183,22 +49,23 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
     /// Windows walked before the text is looked at again for ASCII, which is
     /// also the shortest run worth a kernel's setup.
     const STRIDE: usize = 64;
-    if is_blank(text, chunks.checkpoint) {
+    if is_blank(text, &mut || chunks.checkpoint()) {
         return;
     }
     let bytes = text.as_bytes();
+    // The last window hashed.
     let mut start = 0;
     let mut end = char_start(text, size);
     chunks.push(xxh3::hash(&bytes[..end]));
     while end < bytes.len() {
-        // Windows that start after `start` and end in the ASCII run from there.
-        let room = &bytes[start..bytes.len().min(start + CHUNK + size)];
-        let run = ascii_prefix(room);
-        if run >= size + STRIDE {
-            chunks.make_room();
-            level.windows(&bytes[start + 1..start + run], size, chunks.buffer);
-            start += run - size;
-            end = start + size;
+        let limit = bytes.len().min(start + size + chunks.free());
+        let run = ascii_prefix(&bytes[start..limit]);
+        // The run holds this window only if all of the window is ASCII.
+        if run > size && (run >= size + STRIDE || start + run == bytes.len()) {
+            let windows = run - size;
+            level.windows(&bytes[start + 1..start + run], size, chunks.room(windows));
+            start += windows;
+            end += windows;
             continue;
         }
         for _ in 0..STRIDE {
@@ -234,7 +101,7 @@ fn word_windows(text: &str, size: usize, chunks: &mut Chunks) {
     let mut words = 0;
     let mut polynomial = 0_u64;
     for piece in words::pieces(text) {
-        (chunks.checkpoint)();
+        chunks.checkpoint();
         for word in words::words(piece) {
             let entering = xxh3::hash(word.as_bytes());
             let leaving = std::mem::replace(&mut recent[next], entering);

@@ -6,12 +6,16 @@ pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Where the sequence of constants starts: ASCII `minlsh01`.
 const START: u64 = 0x6d69_6e6c_7368_3031;
 
+/// The multipliers of [`mix64`].
+pub(crate) const MIX_1: u64 = 0xbf58_476d_1ce4_e5b9;
+pub(crate) const MIX_2: u64 = 0x94d0_49bb_1331_11eb;
+
 /// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; variant 13 of
 /// Stafford): a bijection in which every bit depends on every bit.
 #[inline(always)]
 pub(crate) const fn mix64(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let z = (z ^ (z >> 30)).wrapping_mul(MIX_1);
+    let z = (z ^ (z >> 27)).wrapping_mul(MIX_2);
     z ^ (z >> 31)
 }
 

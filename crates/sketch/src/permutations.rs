@@ -4,8 +4,8 @@
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
 
-use crate::hashes::Passes;
 use crate::mix::affine;
+use crate::passes::Passes;
 use crate::simd::{Level, SLOT_LANES};
 
 /// Elementary steps between two calls of the checkpoint.

@@ -56,7 +56,9 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
             *lane ^= *lane >> 32;
         }
     }
-    lanes.iter().fold(0, |hash, lane| crate::mix::mix64(hash ^ lane))
+    lanes
+        .iter()
+        .fold(0, |hash, lane| crate::mix::mix64(hash ^ lane))
 }
 
 /// The signature of the union of two sets, from their signatures: the smaller

@@ -2,13 +2,13 @@
 
 use crate::config::{Config, Scheme};
 use crate::fss;
-use crate::hashes::{Passes, Source};
+use crate::passes::{Passes, Source};
 use crate::permutations::Functions;
 use crate::simd::Level;
 
 /// Computes signatures of one configuration.
 ///
-/// It owns the scratch memory (about 100 KiB) and the constants of its
+/// It owns the scratch memory (about 64 KiB) and the constants of its
 /// configuration: make one and reuse it over many documents.
 pub struct Sketcher {
     config: Config,
@@ -16,7 +16,6 @@ pub struct Sketcher {
     functions: Functions,
     slots: Vec<u32>,
     hashes: Vec<u64>,
-    mixed: Vec<u64>,
     signature: Vec<i32>,
 }
 
@@ -42,7 +41,6 @@ impl Sketcher {
             functions,
             slots: vec![0; config.num_perm()],
             hashes: Vec::new(),
-            mixed: Vec::new(),
             signature: Vec::with_capacity(config.num_perm()),
         }
     }
@@ -84,8 +82,7 @@ impl Sketcher {
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {
             Scheme::Fss => {
-                let mixed = &mut self.mixed;
-                let any = fss::sketch(self.level, &mut passes, slots, mixed, functions, checkpoint);
+                let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint);
                 (any, &slots[..])
             }
             Scheme::Permutations => {

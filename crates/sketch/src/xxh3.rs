@@ -30,6 +30,26 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     }
 }
 
+/// Fills `out` with XXH3_64 of the windows of `width` bytes, as far as there
+/// are windows.
+pub(crate) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
+    // One loop per formula; the length is tested outside.
+    match width {
+        0 => (),
+        1..=3 => each_window(bytes, width, out, hash_1_to_3),
+        4..=8 => each_window(bytes, width, out, hash_4_to_8),
+        9..=16 => each_window(bytes, width, out, hash_9_to_16),
+        _ => each_window(bytes, width, out, xxh3_64),
+    }
+}
+
+#[inline(always)]
+fn each_window(bytes: &[u8], width: usize, out: &mut [u64], hash: impl Fn(&[u8]) -> u64) {
+    for (out, window) in out.iter_mut().zip(bytes.windows(width)) {
+        *out = hash(window);
+    }
+}
+
 #[inline(always)]
 fn hash_1_to_3(bytes: &[u8]) -> u64 {
     let len = bytes.len();
@@ -43,42 +63,32 @@ fn hash_1_to_3(bytes: &[u8]) -> u64 {
 
 #[inline(always)]
 fn hash_4_to_8(bytes: &[u8]) -> u64 {
-    let len = bytes.len();
-    let first = u64::from(read32(bytes, 0));
-    let last = u64::from(read32(bytes, len - 4));
+    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return xxh3_64(bytes);
+    };
+    let first = u64::from(u32::from_le_bytes(*first));
+    let last = u64::from(u32::from_le_bytes(*last));
     let h = (last | first << 32) ^ FLIP_4TO8;
     let h = (h ^ h.rotate_left(49) ^ h.rotate_left(24)).wrapping_mul(PRIME_MX2);
-    let h = (h ^ (h >> 35).wrapping_add(len as u64)).wrapping_mul(PRIME_MX2);
+    let h = (h ^ (h >> 35).wrapping_add(bytes.len() as u64)).wrapping_mul(PRIME_MX2);
     h ^ h >> 28
 }
 
 #[inline(always)]
 fn hash_9_to_16(bytes: &[u8]) -> u64 {
-    let len = bytes.len();
-    let low = read64(bytes, 0) ^ FLIP_LOW;
-    let high = read64(bytes, len - 8) ^ FLIP_HIGH;
+    let (Some(low), Some(high)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return xxh3_64(bytes);
+    };
+    let low = u64::from_le_bytes(*low) ^ FLIP_LOW;
+    let high = u64::from_le_bytes(*high) ^ FLIP_HIGH;
     let product = u128::from(low) * u128::from(high);
     let folded = product as u64 ^ (product >> 64) as u64;
-    let h = (len as u64)
+    let h = (bytes.len() as u64)
         .wrapping_add(low.swap_bytes())
         .wrapping_add(high)
         .wrapping_add(folded);
     let h = (h ^ h >> 37).wrapping_mul(PRIME_MX1);
     h ^ h >> 32
-}
-
-#[inline(always)]
-fn read32(bytes: &[u8], at: usize) -> u32 {
-    let mut word = [0; 4];
-    word.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(word)
-}
-
-#[inline(always)]
-fn read64(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 
 use std::arch::x86_64::*;
 
+use crate::mix::{MIX_1, MIX_2};
 use crate::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::portable::{self, Survivors};
+use super::draws::{Draws, Packed, Wanted};
+use super::portable;
 use super::windows::{CONTROL, REVERSE};
 
 /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
@@ -114,29 +116,71 @@ pub(super) fn greatest(slots: &[u32]) -> u32 {
     portable::greatest(slots)
 }
 
+/// Writes the wanted draws of `hashes` to the front of `packed` and returns
+/// their number.
 #[target_feature(enable = "avx2")]
-pub(super) fn below(draws: &[u64], limit: u32, survivors: &mut Survivors) -> usize {
-    // There is no unsigned comparison: both sides move by half the range.
-    let half = i64::MIN;
-    let bound = _mm256_set1_epi64x((i64::from(limit) << 32) ^ half);
-    let (vectors, rest) = draws.as_chunks::<4>();
+pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
+    match draws.wanted {
+        Wanted::All => draw_wanted(draws, hashes, packed, |_| splat(u64::MAX)),
+        Wanted::Below(limit) => {
+            // The comparison is signed, but of the first round: below 2^60.
+            let limit = splat(limit);
+            draw_wanted(draws, hashes, packed, |draw| {
+                _mm256_cmpgt_epi64(limit, draw)
+            })
+        }
+        Wanted::To(bitmap) => {
+            // SAFETY: the array is one vector of memory.
+            let bitmap = unsafe { _mm256_loadu_si256(bitmap.as_ptr().cast()) };
+            draw_wanted(draws, hashes, packed, |draw| {
+                let word = _mm256_permutevar8x32_epi32(bitmap, _mm256_srli_epi32::<5>(draw));
+                // The bit moves to the sign of the lane.
+                let bit = _mm256_andnot_si256(draw, splat(31));
+                _mm256_slli_epi64::<32>(_mm256_sllv_epi32(word, bit))
+            })
+        }
+    }
+}
+
+/// `wanted` answers in the sign of each lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn draw_wanted(
+    draws: &Draws,
+    hashes: &[u64],
+    packed: &mut Packed,
+    wanted: impl Fn(__m256i) -> __m256i,
+) -> usize {
+    let (slots, offset) = (splat(draws.count), splat(draws.offset));
+    let (round, value) = (splat(draws.round), splat(0xFFFF_FFF0));
+    let (vectors, rest) = hashes.as_chunks::<4>();
     let mut count = 0;
     for vector in vectors {
-        let draws = load(vector);
-        let lower = _mm256_xor_si256(_mm256_slli_epi64::<32>(draws), _mm256_set1_epi64x(half));
-        let kept = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(bound, lower)));
-        let Some(room) = survivors[count..].first_chunk_mut() else {
+        let mut z = load(vector);
+        if draws.offset != 0 {
+            z = mix_vector(_mm256_add_epi64(z, offset));
+        }
+        let slot = _mm256_mul_epu32(_mm256_srli_epi64::<32>(z), slots);
+        let slot = _mm256_srli_epi64::<32>(slot);
+        let value = _mm256_slli_epi64::<28>(_mm256_and_si256(z, value));
+        let draw = _mm256_or_si256(_mm256_or_si256(round, value), slot);
+        let wanted = _mm256_movemask_pd(_mm256_castsi256_pd(wanted(draw)));
+        let Some(room) = packed[count..].first_chunk_mut() else {
             break;
         };
-        let order = load_slots(&[COMPRESS[kept as usize & 15]])[0];
-        store(room, _mm256_permutevar8x32_epi32(draws, order));
-        count += kept.count_ones() as usize;
+        let [order] = load_slots(&[COMPRESS[wanted as usize & 15]]);
+        store(room, _mm256_permutevar8x32_epi32(draw, order));
+        count += wanted.count_ones() as usize;
     }
-    for &draw in rest {
-        survivors[count] = draw;
-        count += usize::from((draw as u32) < limit);
-    }
-    count
+    draws.portable(rest, packed, count)
+}
+
+/// [`mix64`](crate::mix::mix64) of each lane.
+#[target_feature(enable = "avx2")]
+fn mix_vector(z: __m256i) -> __m256i {
+    let z = multiply::<MIX_1>(xor_shift::<30>(z));
+    let z = multiply::<MIX_2>(xor_shift::<27>(z));
+    xor_shift::<31>(z)
 }
 
 /// `COMPRESS[mask]`: the halves of the lanes in `mask`, moved to the front.

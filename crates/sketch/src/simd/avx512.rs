@@ -3,11 +3,13 @@
 
 use std::arch::x86_64::*;
 
+use crate::mix::{MIX_1, MIX_2};
 use crate::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::portable::{self, Survivors};
+use super::draws::{Draws, Packed, Wanted};
+use super::portable;
 use super::windows::{CONTROL, REVERSE, STEP};
 
 /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
@@ -103,25 +105,68 @@ pub(super) fn greatest(slots: &[u32]) -> u32 {
     portable::greatest(slots)
 }
 
+/// Writes the wanted draws of `hashes` to the front of `packed` and returns
+/// their number.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn below(draws: &[u64], limit: u32, survivors: &mut Survivors) -> usize {
-    let (lower, bound) = (splat(u64::from(u32::MAX)), splat(u64::from(limit)));
-    let (vectors, rest) = draws.as_chunks::<8>();
+pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
+    match draws.wanted {
+        Wanted::All => draw_wanted(draws, hashes, packed, |_| u8::MAX),
+        Wanted::Below(limit) => {
+            let limit = splat(limit);
+            draw_wanted(draws, hashes, packed, |draw| {
+                _mm512_cmplt_epu64_mask(draw, limit)
+            })
+        }
+        Wanted::To(bitmap) => {
+            // SAFETY: the array is one vector of memory.
+            let bitmap = unsafe { _mm256_loadu_si256(bitmap.as_ptr().cast()) };
+            let bitmap = _mm512_castsi256_si512(bitmap);
+            draw_wanted(draws, hashes, packed, |draw| {
+                let word = _mm512_permutexvar_epi32(_mm512_srli_epi32::<5>(draw), bitmap);
+                let bit = _mm512_and_si512(draw, splat(31));
+                _mm512_test_epi64_mask(_mm512_srlv_epi32(word, bit), splat(1))
+            })
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn draw_wanted(
+    draws: &Draws,
+    hashes: &[u64],
+    packed: &mut Packed,
+    wanted: impl Fn(__m512i) -> __mmask8,
+) -> usize {
+    let (slots, offset) = (splat(draws.count), splat(draws.offset));
+    let (round, value) = (splat(draws.round), splat(0xFFFF_FFF0));
+    let (vectors, rest) = hashes.as_chunks::<8>();
     let mut count = 0;
     for vector in vectors {
-        let draws = load(vector);
-        let kept = _mm512_cmplt_epu64_mask(_mm512_and_si512(draws, lower), bound);
-        let Some(room) = survivors[count..].first_chunk_mut() else {
+        let mut z = load(vector);
+        if draws.offset != 0 {
+            z = mix_vector(_mm512_add_epi64(z, offset));
+        }
+        let slot = _mm512_mul_epu32(_mm512_srli_epi64::<32>(z), slots);
+        let slot = _mm512_srli_epi64::<32>(slot);
+        let value = _mm512_slli_epi64::<28>(_mm512_and_si512(z, value));
+        let draw = _mm512_or_si512(_mm512_or_si512(round, value), slot);
+        let wanted = wanted(draw);
+        let Some(room) = packed[count..].first_chunk_mut() else {
             break;
         };
-        store(room, _mm512_maskz_compress_epi64(kept, draws));
-        count += kept.count_ones() as usize;
+        store(room, _mm512_maskz_compress_epi64(wanted, draw));
+        count += wanted.count_ones() as usize;
     }
-    for &draw in rest {
-        survivors[count] = draw;
-        count += usize::from((draw as u32) < limit);
-    }
-    count
+    draws.portable(rest, packed, count)
+}
+
+/// [`mix64`](crate::mix::mix64) of each lane.
+#[target_feature(enable = "avx512f,avx512dq")]
+fn mix_vector(z: __m512i) -> __m512i {
+    let z = _mm512_mullo_epi64(xor_shift::<30>(z), splat(MIX_1));
+    let z = _mm512_mullo_epi64(xor_shift::<27>(z), splat(MIX_2));
+    xor_shift::<31>(z)
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -12,8 +12,8 @@
 //! | operation | per | what it is |
 //! |---|---|---|
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
-//! | [`Level::mix`] | shingle | `mix64(h + offset)`: seeds and later rounds |
-//! | [`Level::scatter_min`] | shingle | fss: a draw to its slot |
+//! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
+//! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
 #![allow(unsafe_code)]
 
@@ -21,6 +21,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod draws;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,10 @@ mod windows;
 
 use std::fmt;
 
-pub(crate) use portable::EMPTY;
-use portable::{BLOCK, Survivors};
+use crate::xxh3;
+
+pub(crate) use draws::EMPTY;
+use draws::{BLOCK, Draws, Packed, Wanted};
 
 /// Slots that [`Level::affine_min`] wants its arrays to be a multiple of.
 pub(crate) const SLOT_LANES: usize = 16;
@@ -96,10 +99,11 @@ impl Level {
         Self::PORTABLE
     }
 
-    /// Appends XXH3_64 of every window of `width` bytes, in order, to `out`.
-    pub(crate) fn windows(self, bytes: &[u8], width: usize, out: &mut Vec<u64>) {
+    /// Fills `out` with XXH3_64 of the windows of `width` bytes that start at
+    /// the first `out.len()` bytes, which there must be.
+    pub(crate) fn windows(self, bytes: &[u8], width: usize, out: &mut [u64]) {
         match self.0 {
-            Instructions::Portable => windows::portable(bytes, width, out),
+            Instructions::Portable => xxh3::windows(bytes, width, out),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => windows::padded(bytes, width, out, |bytes, out| {
                 // SAFETY: the level exists, so the CPU has AVX2.
@@ -126,22 +130,20 @@ impl Level {
         }
     }
 
-    /// Lowers the slot that each draw selects with its upper half to
-    /// `round << 28 | lo32(draw) >> 4`, if that is less.
-    pub(crate) fn scatter_min(self, draws: &[u64], round: u32, slots: &mut [u32]) {
-        // Once no slot is empty, most draws are above every slot; leaving them
-        // out is quicker than taking each to its slot.
-        if round > 0 {
-            return portable::scatter_min(draws, round, slots);
-        }
-        let mut survivors: Survivors = [0; BLOCK + 8];
-        for block in draws.chunks(BLOCK) {
-            let greatest = self.greatest(slots);
-            if greatest > portable::WORTH_FILTERING {
-                portable::scatter_min(block, round, slots);
-            } else {
-                let count = self.below(block, greatest << 4, &mut survivors);
-                portable::scatter_min(&survivors[..count], round, slots);
+    /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and
+    /// `mix64(h + round * G)` later, and lowers slot `hi32(z) * K >> 32` to
+    /// `round << 28 | lo32(z) >> 4`, if that is less.
+    pub(crate) fn scatter_min(self, hashes: &[u64], round: u32, slots: &mut [u32]) {
+        let mut packed: Packed = [0; BLOCK + 8];
+        for part in hashes.chunks(BLOCK.max(slots.len())) {
+            let draws = Draws::new(round, slots, |slots| self.greatest(slots));
+            if matches!(draws.wanted, Wanted::All) && self == Self::PORTABLE {
+                draws.scatter(part, slots);
+                continue;
+            }
+            for block in part.chunks(BLOCK) {
+                let count = self.draw(&draws, block, &mut packed);
+                draws::lower(&packed[..count], slots);
             }
         }
     }
@@ -173,17 +175,17 @@ impl Level {
         }
     }
 
-    /// Copies the draws whose lower half is below `limit` to the front of
-    /// `survivors` and returns their number. At most [`BLOCK`] draws.
-    fn below(self, draws: &[u64], limit: u32, survivors: &mut Survivors) -> usize {
+    /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of
+    /// `packed` and returns their number.
+    fn draw(self, draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
         match self.0 {
-            Instructions::Portable => portable::below(draws, limit, survivors),
+            Instructions::Portable => draws.portable(hashes, packed, 0),
             // SAFETY: the level exists, so the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::below(draws, limit, survivors) },
+            Instructions::Avx2 => unsafe { avx2::draw(draws, hashes, packed) },
             // SAFETY: the level exists, so the CPU has AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::below(draws, limit, survivors) },
+            Instructions::Avx512 => unsafe { avx512::draw(draws, hashes, packed) },
         }
     }
 }

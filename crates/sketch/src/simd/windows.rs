@@ -68,11 +68,6 @@ const fn offset(width: usize, byte: usize) -> Option<usize> {
     }
 }
 
-/// The portable form of `Level::windows`.
-pub(super) fn portable(bytes: &[u8], width: usize, out: &mut Vec<u64>) {
-    out.extend(bytes.windows(width).map(xxh3::hash));
-}
-
 /// Runs `kernel` on all windows; windows too wide for it go the portable way.
 ///
 /// The kernel wants a multiple of [`STEP`] windows and [`READ_AHEAD`] bytes
@@ -80,25 +75,27 @@ pub(super) fn portable(bytes: &[u8], width: usize, out: &mut Vec<u64>) {
 pub(super) fn padded(
     bytes: &[u8],
     width: usize,
-    out: &mut Vec<u64>,
+    out: &mut [u64],
     kernel: impl Fn(&[u8], &mut [u64]),
 ) {
-    if width == 0 || width > MAX_WIDTH || bytes.len() < width {
-        return portable(bytes, width, out);
+    if width > MAX_WIDTH {
+        return xxh3::windows(bytes, width, out);
     }
-    let windows = bytes.len() + 1 - width;
+    // The first `direct` windows can be hashed where they are.
     let roomy = (bytes.len() + STEP).saturating_sub(READ_AHEAD) / STEP * STEP;
-    let direct = roomy.min(windows / STEP * STEP);
-    let start = out.len();
-    out.resize(start + windows, 0);
-    let (head, tail) = out[start..].split_at_mut(direct);
+    let direct = roomy.min(out.len() / STEP * STEP);
+    let (head, tail) = out.split_at_mut(direct);
     kernel(bytes, head);
+    if tail.is_empty() {
+        return;
+    }
 
     // Fewer than 32 bytes are left: less than 8 windows and their 15 further
     // bytes, or less than a kernel may read.
+    let left = &bytes[direct..direct + tail.len() + width - 1];
     let mut end = [0; READ_AHEAD + READ_AHEAD];
     let mut hashes = [0; READ_AHEAD];
-    end[..bytes.len() - direct].copy_from_slice(&bytes[direct..]);
+    end[..left.len()].copy_from_slice(left);
     kernel(&end, &mut hashes[..tail.len().next_multiple_of(STEP)]);
     tail.copy_from_slice(&hashes[..tail.len()]);
 }

@@ -1,0 +1,72 @@
+//! Collects hashes and hands them on in chunks, so that no text needs memory in
+//! proportion to its length.
+
+/// Hashes per chunk: 32 KiB, which a core's nearest cache holds.
+pub(crate) const CHUNK: usize = 4096;
+
+/// What receives a chunk: free to change the hashes, and to call the
+/// checkpoint while it works.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut());
+
+/// A buffer of at most [`CHUNK`] hashes. Whoever fills it ends with
+/// [`Chunks::deliver`].
+pub(crate) struct Chunks<'a> {
+    buffer: &'a mut [u64],
+    filled: usize,
+    checkpoint: &'a mut dyn FnMut(),
+    sink: Sink<'a>,
+}
+
+impl<'a> Chunks<'a> {
+    /// `buffer` is scratch memory; in the end it holds the last chunk.
+    pub(crate) fn new(
+        buffer: &'a mut Vec<u64>,
+        checkpoint: &'a mut dyn FnMut(),
+        sink: Sink<'a>,
+    ) -> Self {
+        buffer.resize(CHUNK, 0);
+        Self {
+            buffer,
+            filled: 0,
+            checkpoint,
+            sink,
+        }
+    }
+
+    /// Gives the caller's caller a chance to cancel.
+    pub(crate) fn checkpoint(&mut self) {
+        (self.checkpoint)();
+    }
+
+    /// How many hashes still fit into the chunk: at least one.
+    pub(crate) fn free(&mut self) -> usize {
+        if self.filled == CHUNK {
+            self.deliver();
+        }
+        CHUNK - self.filled
+    }
+
+    /// Room for `count` hashes, at most [`CHUNK`], which the caller fills.
+    pub(crate) fn room(&mut self, count: usize) -> &mut [u64] {
+        if self.filled + count > CHUNK {
+            self.deliver();
+        }
+        let start = self.filled;
+        self.filled += count;
+        &mut self.buffer[start..self.filled]
+    }
+
+    /// Adds a hash.
+    pub(crate) fn push(&mut self, hash: u64) {
+        self.room(1)[0] = hash;
+    }
+
+    /// Hands on the chunk, unless it is empty, and starts the next.
+    pub(crate) fn deliver(&mut self) {
+        self.checkpoint();
+        if self.filled > 0 {
+            (self.sink)(&mut self.buffer[..self.filled], self.checkpoint);
+            self.filled = 0;
+        }
+    }
+}

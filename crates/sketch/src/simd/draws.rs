@@ -1,0 +1,149 @@
+//! A bucket round of fss, block by block: hashes become draws, and draws go to
+//! their slots.
+//!
+//! Computing draws is vector work, lowering slots is not. Between them a draw
+//! is one packed word, `value << 32 | slot`, so that the scalar part has little
+//! left to do; and draws that cannot lower any slot are left out early. In the
+//! first round those are the draws above the greatest slot, soon most of them;
+//! in later rounds those to slots filled before, nearly all.
+
+use crate::mix::{GOLDEN, mix64};
+
+/// A slot without a value; every value is smaller.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// Hashes whose draws are kept before they go to their slots.
+pub(super) const BLOCK: usize = 256;
+
+/// Room for the draws of a block, and for one vector stored at its end.
+pub(super) type Packed = [u64; BLOCK + 8];
+
+/// The greatest slot below which leaving draws out pays: three quarters of the
+/// range of a draw.
+const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
+
+/// Slots that a bitmap covers.
+const BITMAP_SLOTS: usize = 256;
+
+/// How to make draws of hashes.
+pub(super) struct Draws {
+    /// The number of slots.
+    pub(super) count: u64,
+    /// What is added to a hash before it is mixed; 0 in the first round, where
+    /// hashes are taken as they are.
+    pub(super) offset: u64,
+    /// The round, where a packed draw has it.
+    pub(super) round: u64,
+    /// Which draws are wanted.
+    pub(super) wanted: Wanted,
+}
+
+/// Which draws can lower a slot.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    All,
+    /// Packed draws below this.
+    Below(u64),
+    /// Draws to the slots whose bit is set, by slot / 32 and slot % 32.
+    To([u32; BITMAP_SLOTS / 32]),
+}
+
+impl Draws {
+    /// The draws of `round` to `slots` as they are now.
+    pub(super) fn new(round: u32, slots: &[u32], greatest: impl Fn(&[u32]) -> u32) -> Self {
+        let wanted = if round == 0 {
+            match greatest(slots) {
+                limit if limit <= WORTH_FILTERING => Wanted::Below(u64::from(limit) << 32),
+                _ => Wanted::All,
+            }
+        } else if slots.len() <= BITMAP_SLOTS {
+            let mut bitmap = [0; BITMAP_SLOTS / 32];
+            for (slots, bits) in slots.chunks(32).zip(&mut bitmap) {
+                for (i, &slot) in slots.iter().enumerate() {
+                    *bits |= u32::from(slot >= round << 28) << i;
+                }
+            }
+            Wanted::To(bitmap)
+        } else {
+            Wanted::All
+        };
+        Self {
+            count: slots.len() as u64,
+            offset: u64::from(round).wrapping_mul(GOLDEN),
+            round: u64::from(round) << 60,
+            wanted,
+        }
+    }
+
+    /// What a hash draws: its slot from the upper half, its value from the
+    /// lower.
+    #[inline(always)]
+    fn mixed(&self, hash: u64) -> u64 {
+        match self.offset {
+            0 => hash,
+            offset => mix64(hash.wrapping_add(offset)),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, mixed: u64) -> u64 {
+        ((mixed >> 32) * self.count) >> 32
+    }
+
+    /// The portable form: writes the wanted draws of `hashes` to `packed` from
+    /// `start` on, and returns where they end. The vector forms use it for
+    /// what does not fill a vector.
+    pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
+        match self.wanted {
+            Wanted::All => self.pack_wanted(hashes, packed, start, |_| true),
+            Wanted::Below(limit) => self.pack_wanted(hashes, packed, start, |draw| draw < limit),
+            Wanted::To(bitmap) => self.pack_wanted(hashes, packed, start, |draw| {
+                let slot = draw as u32;
+                bitmap[slot as usize / 32 % bitmap.len()] >> (slot % 32) & 1 == 1
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn pack_wanted(
+        &self,
+        hashes: &[u64],
+        packed: &mut Packed,
+        start: usize,
+        wanted: impl Fn(u64) -> bool,
+    ) -> usize {
+        let mut end = start;
+        for &hash in hashes {
+            let mixed = self.mixed(hash);
+            let draw = self.round | (mixed & 0xFFFF_FFF0) << 28 | self.slot(mixed);
+            packed[end] = draw;
+            end += usize::from(wanted(draw));
+        }
+        end
+    }
+
+    /// Takes all draws to their slots at once, without packing any: better
+    /// where packing is not vector work.
+    pub(super) fn scatter(&self, hashes: &[u64], slots: &mut [u32]) {
+        let round = (self.round >> 32) as u32;
+        for &hash in hashes {
+            let mixed = self.mixed(hash);
+            lower_one(slots, self.slot(mixed), round | mixed as u32 >> 4);
+        }
+    }
+}
+
+/// Lowers to its value the slot of each packed draw.
+pub(super) fn lower(packed: &[u64], slots: &mut [u32]) {
+    for &draw in packed {
+        lower_one(slots, u64::from(draw as u32), (draw >> 32) as u32);
+    }
+}
+
+#[inline(always)]
+fn lower_one(slots: &mut [u32], slot: u64, value: u32) {
+    if let Some(slot) = slots.get_mut(slot as usize) {
+        // A branch would be mispredicted every third time.
+        *slot = std::hint::select_unpredictable(value < *slot, value, *slot);
+    }
+}
