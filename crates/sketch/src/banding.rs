@@ -32,10 +32,7 @@ impl Banding {
         if valid_bands * valid_rows > MAX_NUM_PERM {
             return Err(Error::BandingTooLarge { bands, rows });
         }
-        Ok(Self {
-            bands: valid_bands,
-            rows: valid_rows,
-        })
+        Ok(Self { bands: valid_bands, rows: valid_rows })
     }
 
     /// The banding with the fewest false candidates that finds a pair of
@@ -56,20 +53,13 @@ impl Banding {
         }
         (1..=slots)
             .rev()
-            .map(|rows| Self {
-                bands: slots / rows,
-                rows,
-            })
+            .map(|rows| Self { bands: slots / rows, rows })
             .find(|banding| banding.probability(threshold) >= recall)
             .ok_or_else(|| Error::RecallUnattainable {
                 recall,
                 threshold,
                 num_perm: slots,
-                attainable: Self {
-                    bands: slots,
-                    rows: 1,
-                }
-                .probability(threshold),
+                attainable: Self { bands: slots, rows: 1 }.probability(threshold),
             })
     }
 
@@ -109,11 +99,7 @@ impl Banding {
     #[must_use]
     pub fn probes(&self, threshold: f64, recall: f64) -> usize {
         let needed = ((-recall).ln_1p() / self.ln_miss(threshold.clamp(0.0, 1.0))).ceil();
-        if needed < self.bands as f64 {
-            (needed as usize).max(1)
-        } else {
-            self.bands
-        }
+        if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
     }
 
     /// Replaces `out` by the hashes of the bands, one per band.
@@ -159,22 +145,14 @@ mod tests {
 
     #[test]
     fn bands_are_chosen_from_the_recall() {
-        for (threshold, bands, rows, recall) in [
-            (0.9, 12, 10, 0.994),
-            (0.8, 21, 6, 0.998),
-            (0.7, 32, 4, 0.9998),
-        ] {
+        for (threshold, bands, rows, recall) in
+            [(0.9, 12, 10, 0.994), (0.8, 21, 6, 0.998), (0.7, 32, 4, 0.9998)]
+        {
             let banding = chosen(threshold);
             assert_eq!((banding.bands(), banding.rows()), (bands, rows));
             assert!((banding.probability(threshold) - recall).abs() < 6e-4);
         }
-        assert_eq!(
-            chosen(1.0),
-            Banding {
-                bands: 1,
-                rows: 128
-            }
-        );
+        assert_eq!(chosen(1.0), Banding { bands: 1, rows: 128 });
     }
 
     #[test]
@@ -210,18 +188,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let refused = |result: Result<Banding, Error>| result.unwrap_err().to_string();
-        assert_eq!(
-            refused(Banding::new(0, 1)),
-            "bands must be between 1 and 4096, not 0"
-        );
-        assert_eq!(
-            refused(Banding::new(1, -1)),
-            "rows must be between 1 and 4096, not -1"
-        );
-        assert_eq!(
-            refused(Banding::new(65, 64)),
-            "bands * rows must be at most 4096, not 65 * 64"
-        );
+        assert_eq!(refused(Banding::new(0, 1)), "bands must be between 1 and 4096, not 0");
+        assert_eq!(refused(Banding::new(1, -1)), "rows must be between 1 and 4096, not -1");
+        assert_eq!(refused(Banding::new(65, 64)), "bands * rows must be at most 4096, not 65 * 64");
         assert_eq!(
             refused(Banding::for_recall(f64::NAN, 128, 0.9)),
             "threshold must be greater than 0 and at most 1, not NaN"
@@ -234,18 +203,13 @@ mod tests {
             refused(Banding::for_recall(0.01, 128, 0.99)),
             "recall 0.99 cannot be reached at threshold 0.01 with num_perm 128: at most 0.7237"
         );
-        let error = Banding::new(21, 6)
-            .unwrap()
-            .hashes(&[0; 64], &mut Vec::new());
+        let error = Banding::new(21, 6).unwrap().hashes(&[0; 64], &mut Vec::new());
         let error = error.unwrap_err();
         assert_eq!(
             error.to_string(),
             "21 bands of 6 rows need a signature of at least 126 slots, not 64"
         );
-        assert_eq!(
-            error.hint(),
-            "Use at most 10 bands of 6 rows, or a larger num_perm."
-        );
+        assert_eq!(error.hint(), "Use at most 10 bands of 6 rows, or a larger num_perm.");
     }
 
     #[test]

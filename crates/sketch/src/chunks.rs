@@ -25,12 +25,7 @@ impl<'a> Chunks<'a> {
         sink: Sink<'a>,
     ) -> Self {
         buffer.resize(CHUNK, 0);
-        Self {
-            buffer,
-            filled: 0,
-            checkpoint,
-            sink,
-        }
+        Self { buffer, filled: 0, checkpoint, sink }
     }
 
     /// Gives the caller's caller a chance to cancel.

@@ -206,9 +206,7 @@ pub(crate) fn valid_num_perm(num_perm: i64) -> Result<usize, Error> {
 
 /// `value` if it is in `1..=max`.
 pub(crate) fn in_range(value: i64, max: usize) -> Option<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|value| (1..=max).contains(value))
+    usize::try_from(value).ok().filter(|value| (1..=max).contains(value))
 }
 
 #[cfg(test)]
@@ -219,10 +217,7 @@ mod tests {
     fn the_default_is_what_the_names_say() {
         let written = Config::new("fss", 128, "char", 5, 0);
         assert_eq!(written, Ok(Config::default()));
-        assert_eq!(
-            Config::default().to_string(),
-            "fss, num_perm 128, char 5-shingles, seed 0"
-        );
+        assert_eq!(Config::default().to_string(), "fss, num_perm 128, char 5-shingles, seed 0");
     }
 
     #[test]

@@ -77,10 +77,9 @@ impl fmt::Display for Error {
             Self::NumPerm(n) => {
                 write!(f, "num_perm must be between 1 and {MAX_NUM_PERM}, not {n}")
             }
-            Self::ShingleSize(n) => write!(
-                f,
-                "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}"
-            ),
+            Self::ShingleSize(n) => {
+                write!(f, "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}")
+            }
             Self::LengthMismatch { left, right } => write!(
                 f,
                 "signatures of different lengths cannot be compared: {left} and {right} slots"
@@ -95,21 +94,15 @@ impl fmt::Display for Error {
             }
             Self::Bands(n) => write!(f, "bands must be between 1 and {MAX_NUM_PERM}, not {n}"),
             Self::Rows(n) => write!(f, "rows must be between 1 and {MAX_NUM_PERM}, not {n}"),
-            Self::BandingTooLarge { bands, rows } => write!(
-                f,
-                "bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}"
-            ),
+            Self::BandingTooLarge { bands, rows } => {
+                write!(f, "bands * rows must be at most {MAX_NUM_PERM}, not {bands} * {rows}")
+            }
             Self::SignatureTooShort { slots, bands, rows } => write!(
                 f,
                 "{bands} bands of {rows} rows need a signature of at least {} slots, not {slots}",
                 bands * rows
             ),
-            Self::RecallUnattainable {
-                recall,
-                threshold,
-                num_perm,
-                attainable,
-            } => write!(
+            Self::RecallUnattainable { recall, threshold, num_perm, attainable } => write!(
                 f,
                 "recall {recall} cannot be reached at threshold {threshold} with num_perm \
                  {num_perm}: at most {}",

@@ -37,13 +37,7 @@ impl<'a> Passes<'a> {
         level: Level,
         buffer: &'a mut Vec<u64>,
     ) -> Self {
-        Self {
-            source,
-            config,
-            level,
-            buffer,
-            kept: None,
-        }
+        Self { source, config, level, buffer, kept: None }
     }
 
     /// Calls `sink` for each chunk of hashes and returns how many there were.

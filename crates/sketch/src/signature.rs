@@ -56,9 +56,7 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
             *lane ^= *lane >> 32;
         }
     }
-    lanes
-        .iter()
-        .fold(0, |hash, lane| crate::mix::mix64(hash ^ lane))
+    lanes.iter().fold(0, |hash, lane| crate::mix::mix64(hash ^ lane))
 }
 
 /// The signature of the union of two sets, from their signatures: the smaller
@@ -80,10 +78,7 @@ pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
 
 fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
     if a.len() != b.len() {
-        return Err(Error::LengthMismatch {
-            left: a.len(),
-            right: b.len(),
-        });
+        return Err(Error::LengthMismatch { left: a.len(), right: b.len() });
     }
     if a.is_empty() {
         return Err(Error::EmptySignature);

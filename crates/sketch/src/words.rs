@@ -24,7 +24,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Cuts before a space or after a line feed, at the first of them that comes
-/// at least `size` bytes after the last cut.
+/// at least `size` bytes, one or more, after the last cut.
 fn pieces_of(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -44,6 +44,8 @@ fn pieces_of(text: &str, size: usize) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -64,6 +66,24 @@ mod tests {
             "字",
         ];
         assert_eq!(pieces(text).flat_map(words).collect::<Vec<_>>(), expected);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn cutting_a_text_into_pieces_changes_no_word(
+            text in prop_oneof![
+                "[ -~\n\r\t]{0,80}",
+                "([a-z0-9'._:,;\"\u{300}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
+                "\\PC{0,40}",
+            ],
+            size in 1_usize..12,
+        ) {
+            let found: Vec<&str> = pieces_of(&text, size).flat_map(words).collect();
+            prop_assert_eq!(found, text.unicode_words().collect::<Vec<_>>());
+            prop_assert_eq!(pieces_of(&text, size).collect::<String>(), text);
+        }
     }
 
     #[test]

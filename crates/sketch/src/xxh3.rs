@@ -83,10 +83,8 @@ fn hash_9_to_16(bytes: &[u8]) -> u64 {
     let high = u64::from_le_bytes(*high) ^ FLIP_HIGH;
     let product = u128::from(low) * u128::from(high);
     let folded = product as u64 ^ (product >> 64) as u64;
-    let h = (bytes.len() as u64)
-        .wrapping_add(low.swap_bytes())
-        .wrapping_add(high)
-        .wrapping_add(folded);
+    let h =
+        (bytes.len() as u64).wrapping_add(low.swap_bytes()).wrapping_add(high).wrapping_add(folded);
     let h = (h ^ h >> 37).wrapping_mul(PRIME_MX1);
     h ^ h >> 32
 }

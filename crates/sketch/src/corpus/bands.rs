@@ -12,9 +12,7 @@ pub struct Bands {
 impl Bands {
     /// No documents yet, and `probes` bands for each.
     pub fn new(probes: usize) -> Self {
-        Self {
-            columns: vec![Vec::new(); probes],
-        }
+        Self { columns: vec![Vec::new(); probes] }
     }
 
     /// Adds the next document; of its `hashes` the first `probes` count.
@@ -89,9 +87,7 @@ impl Bands {
         right: &[u32],
         similar: &mut dyn FnMut(u32, u32) -> bool,
     ) -> Option<(u32, u32)> {
-        let pairs = left
-            .iter()
-            .flat_map(|&a| right.iter().map(move |&b| (a.min(b), a.max(b))));
+        let pairs = left.iter().flat_map(|&a| right.iter().map(move |&b| (a.min(b), a.max(b))));
         let mut new = pairs.filter(|&(a, b)| !self.met_before(band, a, b));
         new.find(|&(a, b)| similar(a, b))
     }
@@ -99,27 +95,22 @@ impl Bands {
     fn for_each_bucket(&self, identical: &Identical, visit: &mut dyn FnMut(usize, &[u32])) {
         let mut buckets = Buckets::default();
         for (band, column) in self.columns.iter().enumerate() {
-            let documents = identical
-                .leaders()
-                .map(|leader| (leader, column[leader as usize] as u64));
+            let documents =
+                identical.leaders().map(|leader| (leader, column[leader as usize] as u64));
             buckets.for_each(documents, &mut |bucket| visit(band, bucket));
         }
     }
 
     /// Whether two documents share a band before `band`: that is where they were a pair.
     fn met_before(&self, band: usize, a: u32, b: u32) -> bool {
-        self.columns[..band]
-            .iter()
-            .any(|column| column[a as usize] == column[b as usize])
+        self.columns[..band].iter().any(|column| column[a as usize] == column[b as usize])
     }
 }
 
 /// A bucket by component, in order of first occurrence.
 fn parts(bucket: &[u32], components: &mut Components) -> Vec<Vec<u32>> {
-    let mut by_root: Vec<(u32, u32)> = bucket
-        .iter()
-        .map(|&document| (components.find(document), document))
-        .collect();
+    let mut by_root: Vec<(u32, u32)> =
+        bucket.iter().map(|&document| (components.find(document), document)).collect();
     by_root.sort_unstable();
     by_root
         .chunk_by(|a, b| a.0 == b.0)

@@ -28,16 +28,13 @@ impl Buckets {
         visit: &mut dyn FnMut(&[u32]),
     ) {
         self.entries.clear();
-        self.entries
-            .extend(documents.map(|(document, hash)| Entry { hash, document }));
+        self.entries.extend(documents.map(|(document, hash)| Entry { hash, document }));
         self.sort();
         let mut start = 0;
         while start < self.entries.len() {
             let digits = sorted_bits(self.entries[start].hash);
             let run = self.entries[start..].iter();
-            let len = run
-                .take_while(|entry| sorted_bits(entry.hash) == digits)
-                .count();
+            let len = run.take_while(|entry| sorted_bits(entry.hash) == digits).count();
             if len > 1 {
                 self.visit_run(start..start + len, visit);
             }
@@ -51,13 +48,9 @@ impl Buckets {
         if run.iter().any(|entry| entry.hash != run[0].hash) {
             run.sort_by_key(|entry| entry.hash);
         }
-        for bucket in run
-            .chunk_by(|a, b| a.hash == b.hash)
-            .filter(|bucket| bucket.len() > 1)
-        {
+        for bucket in run.chunk_by(|a, b| a.hash == b.hash).filter(|bucket| bucket.len() > 1) {
             self.bucket.clear();
-            self.bucket
-                .extend(bucket.iter().map(|entry| entry.document));
+            self.bucket.extend(bucket.iter().map(|entry| entry.document));
             visit(&self.bucket);
         }
     }
@@ -97,9 +90,7 @@ mod tests {
     #[test]
     fn buckets_are_the_groups_of_equal_hashes() {
         // Few values, some of which differ only above the sorted bits.
-        let hashes: Vec<u64> = (0..5000_u64)
-            .map(|i| (i * i % 97) << 30 | (i % 3) << 60)
-            .collect();
+        let hashes: Vec<u64> = (0..5000_u64).map(|i| (i * i % 97) << 30 | (i % 3) << 60).collect();
         let mut expected: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for (document, &hash) in (0_u32..).zip(&hashes) {
             expected.entry(hash).or_default().push(document);
@@ -107,10 +98,8 @@ mod tests {
         let mut found = Vec::new();
         let documents = (0_u32..).zip(hashes.iter().copied());
         Buckets::default().for_each(documents, &mut |bucket| found.push(bucket.to_vec()));
-        let mut expected: Vec<Vec<u32>> = expected
-            .into_values()
-            .filter(|bucket| bucket.len() > 1)
-            .collect();
+        let mut expected: Vec<Vec<u32>> =
+            expected.into_values().filter(|bucket| bucket.len() > 1).collect();
         expected.sort();
         found.sort();
         assert_eq!(found, expected);

@@ -11,9 +11,7 @@ pub struct Components {
 impl Components {
     /// `documents` components of one document each.
     pub fn new(documents: u32) -> Self {
-        Self {
-            parents: (0..documents).collect(),
-        }
+        Self { parents: (0..documents).collect() }
     }
 
     /// The least document of the component of `document`.

@@ -19,10 +19,7 @@ impl Identical {
         let documents = (0..).zip(hashes.iter().copied());
         Buckets::default().for_each(documents, &mut |bucket| {
             let leader = bucket[0];
-            for &document in bucket[1..]
-                .iter()
-                .filter(|&&document| same(leader, document))
-            {
+            for &document in bucket[1..].iter().filter(|&&document| same(leader, document)) {
                 leaders[document as usize] = leader;
                 copies.push((leader, document));
             }
@@ -43,19 +40,13 @@ impl Identical {
 
     /// All leaders, ascending.
     pub fn leaders(&self) -> impl Iterator<Item = u32> {
-        (0..)
-            .zip(&self.leaders)
-            .filter(|(document, leader)| document == *leader)
-            .map(|(d, _)| d)
+        (0..).zip(&self.leaders).filter(|(document, leader)| document == *leader).map(|(d, _)| d)
     }
 
     /// The copies of `leader`, without itself, ascending.
     pub fn copies(&self, leader: u32) -> impl Iterator<Item = u32> + Clone {
         let start = self.copies.partition_point(|(first, _)| *first < leader);
-        self.copies[start..]
-            .iter()
-            .take_while(move |(first, _)| *first == leader)
-            .map(|(_, d)| *d)
+        self.copies[start..].iter().take_while(move |(first, _)| *first == leader).map(|(_, d)| *d)
     }
 
     /// `leader` and its copies, ascending.

@@ -125,9 +125,7 @@ pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize 
         Wanted::Below(limit) => {
             // The comparison is signed, but of the first round: below 2^60.
             let limit = splat(limit);
-            draw_wanted(draws, hashes, packed, |draw| {
-                _mm256_cmpgt_epi64(limit, draw)
-            })
+            draw_wanted(draws, hashes, packed, |draw| _mm256_cmpgt_epi64(limit, draw))
         }
         Wanted::To(bitmap) => {
             // SAFETY: the array is one vector of memory.

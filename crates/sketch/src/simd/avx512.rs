@@ -113,9 +113,7 @@ pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize 
         Wanted::All => draw_wanted(draws, hashes, packed, |_| u8::MAX),
         Wanted::Below(limit) => {
             let limit = splat(limit);
-            draw_wanted(draws, hashes, packed, |draw| {
-                _mm512_cmplt_epu64_mask(draw, limit)
-            })
+            draw_wanted(draws, hashes, packed, |draw| _mm512_cmplt_epu64_mask(draw, limit))
         }
         Wanted::To(bitmap) => {
             // SAFETY: the array is one vector of memory.

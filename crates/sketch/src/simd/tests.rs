@@ -40,14 +40,7 @@ fn mixing_is_the_same_on_every_level() {
 #[test]
 fn rounds_are_the_same_on_every_level() {
     for level in Level::available() {
-        for (count, slots) in [
-            (0, 1),
-            (9, 16),
-            (5003, 1),
-            (700, 128),
-            (9001, 200),
-            (9001, 4096),
-        ] {
+        for (count, slots) in [(0, 1), (9, 16), (5003, 1), (700, 128), (9001, 200), (9001, 4096)] {
             let hashes = random(count, 3);
             let mut expected = vec![EMPTY; slots];
             let mut found = expected.clone();
@@ -55,14 +48,11 @@ fn rounds_are_the_same_on_every_level() {
                 for &h in &hashes {
                     let mixed = mix64(h.wrapping_add(u64::from(round).wrapping_mul(GOLDEN)));
                     let z = if round == 0 { h } else { mixed };
-                    let slot = &mut expected[((z >> 32) * slots as u64 >> 32) as usize];
+                    let slot = &mut expected[(((z >> 32) * slots as u64) >> 32) as usize];
                     *slot = (*slot).min(round << 28 | z as u32 >> 4);
                 }
                 level.scatter_min(&hashes, round, &mut found);
-                assert!(
-                    found == expected,
-                    "{level}: {count} hashes, {slots} slots, {round}"
-                );
+                assert!(found == expected, "{level}: {count} hashes, {slots} slots, {round}");
             }
         }
     }

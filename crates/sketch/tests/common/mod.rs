@@ -1,0 +1,103 @@
+//! The specification once more, as plainly as possible: what the engine is
+//! tested against.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::HashSet;
+
+use sketch::{Config, Level, Scheme, Sketcher, Unit};
+use unicode_segmentation::UnicodeSegmentation;
+use xxhash_rust::xxh3::xxh3_64;
+
+const G: u64 = 0x9e37_79b9_7f4a_7c15;
+const S: u64 = 0x6d69_6e6c_7368_3031;
+
+pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> Config {
+    Config::new(scheme, num_perm, unit, size, seed).unwrap()
+}
+
+/// The signature of a text on every level of this machine, which must agree.
+pub fn sketch(config: Config, text: &str) -> Option<Vec<i32>> {
+    let mut signatures = Level::available().into_iter().map(|level| {
+        let mut sketcher = Sketcher::with_level(config, level);
+        (level, sketcher.sketch(text, &mut || ()).map(<[i32]>::to_vec))
+    });
+    let (_, first) = signatures.next().unwrap();
+    for (level, other) in signatures {
+        assert_eq!(first, other, "{level}, {config}");
+    }
+    first
+}
+
+/// All shingles, in order.
+pub fn shingles(config: &Config, text: &str) -> Vec<Vec<String>> {
+    let tokens: Vec<String> = match config.unit() {
+        Unit::Char if text.trim().is_empty() => Vec::new(),
+        Unit::Char => text.chars().map(String::from).collect(),
+        Unit::Word => text.unicode_words().map(String::from).collect(),
+    };
+    let size = config.shingle_size().min(tokens.len()).max(1);
+    tokens.windows(size).map(<[String]>::to_vec).collect()
+}
+
+/// The exact Jaccard similarity, from sets of strings.
+pub fn exact_jaccard(config: &Config, a: &str, b: &str) -> Option<f64> {
+    let set = |text| shingles(config, text).into_iter().collect::<HashSet<_>>();
+    let (a, b) = (set(a), set(b));
+    let united = a.union(&b).count();
+    (united > 0).then(|| a.intersection(&b).count() as f64 / united as f64)
+}
+
+pub fn mix64(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The hashes of all shingles, in order, without the seed.
+pub fn hashes(config: &Config, text: &str) -> Vec<u64> {
+    let word = |word: &String| xxh3_64(word.as_bytes());
+    let of =
+        |window: Vec<String>| match (config.unit(), &window[..]) {
+            (Unit::Char, _) => xxh3_64(window.concat().as_bytes()),
+            (Unit::Word, [only]) => word(only),
+            (Unit::Word, _) => mix64(window.iter().fold(0, |polynomial: u64, next| {
+                polynomial.wrapping_mul(G).wrapping_add(word(next))
+            })),
+        };
+    shingles(config, text).into_iter().map(of).collect()
+}
+
+/// The signature by the specification.
+pub fn signature(config: &Config, text: &str) -> Option<Vec<i32>> {
+    let mut hashes = hashes(config, text);
+    if config.seed() != 0 {
+        let offset = mix64(config.seed() as u64);
+        hashes.iter_mut().for_each(|h| *h = mix64(h.wrapping_add(offset)));
+    }
+    let count = config.num_perm();
+    let permuted = |slot: usize| {
+        let constant = |i: u64| (mix64(S.wrapping_add((i + 1).wrapping_mul(G))) >> 32) as u32;
+        let (a, b) = (constant(2 * slot as u64) | 1, constant(2 * slot as u64 + 1));
+        let value = |h: &u64| a.wrapping_mul(*h as u32).wrapping_add(b);
+        hashes.iter().map(value).min()
+    };
+    if config.scheme() == Scheme::Permutations {
+        return (0..count).map(|slot| Some(permuted(slot)? as i32)).collect();
+    }
+    let mut slots = vec![None; count];
+    for round in 0..7 {
+        for &h in &hashes {
+            let mixed = mix64(h.wrapping_add(u64::from(round).wrapping_mul(G)));
+            let z = if round == 0 { h } else { mixed };
+            let value = round << 28 | (z as u32) >> 4;
+            let slot = &mut slots[(((z >> 32) * count as u64) >> 32) as usize];
+            *slot = Some(slot.map_or(value, |old: u32| old.min(value)));
+        }
+        if !slots.contains(&None) {
+            break;
+        }
+    }
+    let filled =
+        |(i, slot): (usize, Option<u32>)| Some(slot.unwrap_or(7 << 28 | permuted(i)? >> 4) as i32);
+    slots.into_iter().enumerate().map(filled).collect()
+}
