@@ -22,10 +22,7 @@ pub fn invalid_parameter(message: impl Into<String>) -> ErrorReport {
 /// SQLSTATE 55000: the object is not in a state in which this can be done.
 #[track_caller]
 pub fn wrong_state(message: impl Into<String>) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        message,
-    )
+    error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// SQLSTATE 0A000: sensible to ask for, but not supported.

@@ -38,17 +38,13 @@ fn minlsh_lsh_probability(
             "jaccard must be between 0 and 1, not {jaccard}"
         )));
     }
-    Ok(Banding::new(bands.into(), rows.into())
-        .map_err(engine)?
-        .probability(jaccard))
+    Ok(Banding::new(bands.into(), rows.into()).map_err(engine)?.probability(jaccard))
 }
 
 /// `lsh_threshold(bands, rows) → double precision`
 #[pg_extern(sql = false)]
 fn minlsh_lsh_threshold(bands: i32, rows: i32) -> std::result::Result<f64, ErrorReport> {
-    Ok(Banding::new(bands.into(), rows.into())
-        .map_err(engine)?
-        .threshold())
+    Ok(Banding::new(bands.into(), rows.into()).map_err(engine)?.threshold())
 }
 
 /// `lsh_params(threshold, num_perm, recall) → (bands, rows, recall, probes)`
@@ -61,12 +57,7 @@ fn minlsh_lsh_params(
 ) -> std::result::Result<
     TableIterator<
         'static,
-        (
-            name!(bands, i32),
-            name!(rows, i32),
-            name!(recall, f64),
-            name!(probes, i32),
-        ),
+        (name!(bands, i32), name!(rows, i32), name!(recall, f64), name!(probes, i32)),
     >,
     ErrorReport,
 > {

@@ -17,9 +17,7 @@ fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     };
     // SAFETY: both arguments are declared integer[].
     let (a, b) = unsafe { (array::read_int4(a)?, array::read_int4(b)?) };
-    sketch::estimate_jaccard(a, b)
-        .map(|estimate| Some(float8_datum(estimate)))
-        .map_err(engine)
+    sketch::estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(engine)
 }
 
 /// `minhash_error(num_perm, jaccard) → double precision`

@@ -18,16 +18,12 @@ sql_function!(minlsh_containment_array, containment_array);
 
 /// `jaccard(text, text, shingle_size, unit) → double precision`
 fn jaccard_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(text_sets(call)?
-        .and_then(|(a, b)| a.jaccard(&b))
-        .map(float8_datum))
+    Ok(text_sets(call)?.and_then(|(a, b)| a.jaccard(&b)).map(float8_datum))
 }
 
 /// `containment(text, text, shingle_size, unit) → double precision`
 fn containment_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(text_sets(call)?
-        .and_then(|(a, b)| a.containment(&b))
-        .map(float8_datum))
+    Ok(text_sets(call)?.and_then(|(a, b)| a.containment(&b)).map(float8_datum))
 }
 
 fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
@@ -87,11 +83,7 @@ fn array_counts(call: &Call) -> Result<Option<Counts>> {
             }
         }
     }
-    Ok(Some(Counts {
-        a: a.len(),
-        b: b.len(),
-        shared,
-    }))
+    Ok(Some(Counts { a: a.len(), b: b.len(), shared }))
 }
 
 /// Sorts a set and drops its repeats.

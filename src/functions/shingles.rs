@@ -44,11 +44,8 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     let mut hashes = Vec::new();
     sketch::shingle_hashes(&config, &text, &mut hashes, &mut checkpoint);
     let mut seen = HashSet::with_capacity(hashes.len());
-    let distinct: Vec<i64> = hashes
-        .into_iter()
-        .filter(|hash| seen.insert(*hash))
-        .map(|hash| hash as i64)
-        .collect();
+    let distinct: Vec<i64> =
+        hashes.into_iter().filter(|hash| seen.insert(*hash)).map(|hash| hash as i64).collect();
     Ok(Some(array::write_int8(&distinct)))
 }
 

@@ -25,9 +25,7 @@ thread_local! {
 /// Runs `work` with a sketcher of that configuration, kept for the next call.
 pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
     let kept = SKETCHERS.with_borrow_mut(|kept| {
-        kept.iter()
-            .rposition(|sketcher| sketcher.config() == config)
-            .map(|i| kept.remove(i))
+        kept.iter().rposition(|sketcher| sketcher.config() == config).map(|i| kept.remove(i))
     });
     // Taken out while it works: a cancelled call drops it, and nothing is left half-done.
     let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(*config));
@@ -43,21 +41,14 @@ pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher)
 
 /// `minhash(text, num_perm, shingle_size, unit, scheme, seed) → integer[]`
 fn minhash(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(num_perm), Some(size), Some(unit), Some(scheme), Some(seed)) = (
-        call.text(0)?,
-        call.int4(1),
-        call.int4(2),
-        call.text(3)?,
-        call.text(4)?,
-        call.int8(5),
-    ) else {
+    let (Some(body), Some(num_perm), Some(size), Some(unit), Some(scheme), Some(seed)) =
+        (call.text(0)?, call.int4(1), call.int4(2), call.text(3)?, call.text(4)?, call.int8(5))
+    else {
         return Ok(None);
     };
     let config = Config::new(&scheme, num_perm.into(), &unit, size.into(), seed).map_err(engine)?;
     Ok(with_sketcher(&config, |sketcher| {
-        sketcher
-            .sketch(&body, &mut checkpoint)
-            .map(array::write_int4)
+        sketcher.sketch(&body, &mut checkpoint).map(array::write_int4)
     }))
 }
 
@@ -82,13 +73,9 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     let mut hashes = Vec::with_capacity(elements.len());
     for element in elements {
         // SAFETY: an element of a text[].
-        hashes.push(sketch::element_hash(
-            unsafe { text::read(element) }?.as_bytes(),
-        ));
+        hashes.push(sketch::element_hash(unsafe { text::read(element) }?.as_bytes()));
     }
     Ok(with_sketcher(&config, |sketcher| {
-        sketcher
-            .sketch_hashes(&hashes, &mut checkpoint)
-            .map(array::write_int4)
+        sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)
     }))
 }

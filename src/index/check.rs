@@ -38,10 +38,7 @@ fn structure(index: &Index, session: &Session, result: &ResultRows) -> Result<()
     let existing = triggers::existing(session, &index.home, index.relation, &index.name)?;
     let expected = triggers::Firing::of_existing(&existing).trigger_count();
     if existing.len() != expected {
-        problem(&format!(
-            "{} of {expected} triggers are missing",
-            expected - existing.len()
-        ));
+        problem(&format!("{} of {expected} triggers are missing", expected - existing.len()));
     }
     for trigger in existing {
         if !matches!(trigger.enabled.as_str(), "O" | "A") {

@@ -55,28 +55,17 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     };
     let settings = settings(call)?;
     let session = Session::open();
-    let firing = Firing::of(
-        &text_argument(call, 11)?,
-        needs_row_triggers(&session, &relation)?,
-    )?;
+    let firing = Firing::of(&text_argument(call, 11)?, needs_row_triggers(&session, &relation)?)?;
     drop(session);
-    let blueprint = Blueprint {
-        name: call.name(10)?,
-        key: key.name,
-        body: body.name,
-        settings,
-        firing,
-    };
+    let blueprint =
+        Blueprint { name: call.name(10)?, key: key.name, body: body.name, settings, firing };
     build(&home, &relation, &blueprint).map(|storage| Some(Datum::from(storage)))
 }
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9).
 fn settings(call: &Call) -> Result<Settings> {
     let null = |name: &str| {
-        error(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("{name} must not be NULL"),
-        )
+        error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
     };
     let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
     let recall = call.float8(4).ok_or_else(|| null("recall"))?;
@@ -92,23 +81,13 @@ fn settings(call: &Call) -> Result<Settings> {
     )
     .map_err(engine)?;
     let banding = Banding::for_recall(threshold, num_perm.into(), recall).map_err(engine)?;
-    Ok(Settings {
-        config,
-        banding,
-        threshold,
-        recall,
-    })
+    Ok(Settings { config, banding, threshold, recall })
 }
 
 fn text_argument(call: &Call, index: usize) -> Result<String> {
-    call.text(index)?
-        .map(std::borrow::Cow::into_owned)
-        .ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                "options must not be NULL",
-            )
-        })
+    call.text(index)?.map(std::borrow::Cow::into_owned).ok_or_else(|| {
+        error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "options must not be NULL")
+    })
 }
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
@@ -155,10 +134,7 @@ pub fn check_owner(table: Oid) -> Result<()> {
     if relation::is_owned_by(table, role::current()) {
         return Ok(());
     }
-    Err(not_allowed(format!(
-        "must be owner of table {}",
-        relation_name(table)
-    )))
+    Err(not_allowed(format!("must be owner of table {}", relation_name(table))))
 }
 
 fn body_column(relation: &Relation, name: &str) -> Result<Column> {
@@ -167,10 +143,7 @@ fn body_column(relation: &Relation, name: &str) -> Result<Column> {
     if !unsafe { pg_sys::IsBinaryCoercible(column.type_oid, pg_sys::TEXTOID) } {
         return Err(error(
             PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!(
-                "column \"{name}\" is of type {}, not text",
-                type_name(column.type_oid)
-            ),
+            format!("column \"{name}\" is of type {}, not text", type_name(column.type_oid)),
         )
         .set_hint(
             "Index a column of type text or varchar, or a generated column that casts to it.",
@@ -184,10 +157,7 @@ fn column(relation: &Relation, name: &str) -> Result<Column> {
     relation.column_named(name).ok_or_else(|| {
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-            format!(
-                "column \"{name}\" of relation \"{}\" does not exist",
-                relation.name()
-            ),
+            format!("column \"{name}\" of relation \"{}\" does not exist", relation.name()),
         )
     })
 }
@@ -281,20 +251,12 @@ fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
 
 /// Builds an index on an open table, with the rights of the table's owner.
 pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<Oid> {
-    let Blueprint {
-        key,
-        body,
-        settings,
-        firing,
-        ..
-    } = blueprint;
+    let Blueprint { key, body, settings, firing, .. } = blueprint;
     let name = index_name(relation, blueprint);
     let (storage, documents) = {
         let rights = borrow_rights(relation.owner());
         let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
-        rights
-            .settings
-            .set("maintenance_work_mem", &memory.to_string());
+        rights.settings.set("maintenance_work_mem", &memory.to_string());
         let session = Session::open();
         let (storage, documents) = fill(&session, home, relation, &name, blueprint)?;
         triggers::create(&session, home, relation, &name, (key, body), *firing)?;
@@ -333,12 +295,7 @@ fn fill(
     };
     let table = format!("{}.{}", schema_name(relation), quoted(name));
     let partitioned = relation.kind() == b'p';
-    let Blueprint {
-        key,
-        body,
-        settings,
-        ..
-    } = blueprint;
+    let Blueprint { key, body, settings, .. } = blueprint;
     let documents = session
         .query(
             &format!(
@@ -356,9 +313,7 @@ fn fill(
          ALTER bands SET STATISTICS 0, ALTER bands SET NOT NULL, ADD PRIMARY KEY (doc_id)"
     ))?;
     // Without a pending list a lookup costs the same however much was written before it.
-    session.run(&format!(
-        "CREATE INDEX ON {table} USING gin (bands) WITH (fastupdate = off)"
-    ))?;
+    session.run(&format!("CREATE INDEX ON {table} USING gin (bands) WITH (fastupdate = off)"))?;
     session.run(&format!("ANALYZE {table}"))?;
     session.run(&format!(
         "COMMENT ON TABLE {table} IS {}",
@@ -398,10 +353,7 @@ fn revoke_default_privileges(session: &Session, storage: Oid) -> Result<()> {
     )?;
     for row in 0..rows.len() {
         let grantee = rows.text(row, 1)?;
-        session.run(&format!(
-            "REVOKE ALL ON {} FROM {grantee}",
-            qualified(storage)
-        ))?;
+        session.run(&format!("REVOKE ALL ON {} FROM {grantee}", qualified(storage)))?;
     }
     Ok(())
 }

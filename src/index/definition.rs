@@ -111,10 +111,7 @@ impl Index {
             self.version,
             Config::VERSION
         ))
-        .set_hint(format!(
-            "Rebuild it with SELECT minlsh_reindex({});",
-            literal(&index)
-        )))
+        .set_hint(format!("Rebuild it with SELECT minlsh_reindex({});", literal(&index))))
     }
 
     /// The plan of a query in this session, made from `sql()` at its first use. It goes with

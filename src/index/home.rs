@@ -28,11 +28,7 @@ impl Home {
             let registry = pg_sys::get_relname_relid(name.as_ptr(), namespace);
             (registry, crate::pg::relation::owner_of(registry))
         };
-        Self {
-            schema: schema_of_function(function),
-            registry,
-            registry_owner,
-        }
+        Self { schema: schema_of_function(function), registry, registry_owner }
     }
 
     /// The registry, as SQL names it.
@@ -53,8 +49,5 @@ pub struct Borrowed {
 pub fn borrow_rights(role: Oid) -> Borrowed {
     let settings = LocalSettings::open();
     settings.set("search_path", "pg_catalog, pg_temp");
-    Borrowed {
-        _role: act_as(role),
-        settings,
-    }
+    Borrowed { _role: act_as(role), settings }
 }

@@ -122,10 +122,7 @@ pub fn insert(
 pub fn remove(index: &Index) -> Result<()> {
     let _rights = borrow_rights(index.home.registry_owner);
     Session::open().query(
-        &format!(
-            "DELETE FROM {} WHERE storage = $1::regclass",
-            index.home.registry_name()
-        ),
+        &format!("DELETE FROM {} WHERE storage = $1::regclass", index.home.registry_name()),
         &[Parameter::oid(index.storage)],
         Access::Write,
     )?;
@@ -144,10 +141,9 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
     // covers: PostgreSQL keeps it right through renames, dumps and restores.
     let (filter, parameters) = match lookup {
         Lookup::Only => ("NOT pg_is_other_temp_schema(c.relnamespace)", vec![]),
-        Lookup::Named(oid) => (
-            "$1 IN (r.relation::oid, r.storage::oid)",
-            vec![Parameter::oid(*oid)],
-        ),
+        Lookup::Named(oid) => {
+            ("$1 IN (r.relation::oid, r.storage::oid)", vec![Parameter::oid(*oid)])
+        }
         Lookup::Trigger(oid, name) => (
             "r.name = $2 AND (r.relation::oid = $1 OR r.relation IN \
              (SELECT relid FROM pg_partition_ancestors($1::regclass)))",
@@ -169,9 +165,7 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
     let _rights = borrow_rights(home.registry_owner);
     let session = Session::open();
     let rows = session.query(&query, &parameters, Access::Read)?;
-    (0..rows.len())
-        .filter_map(|row| read(home, &session, &rows, row).transpose())
-        .collect()
+    (0..rows.len()).filter_map(|row| read(home, &session, &rows, row).transpose()).collect()
 }
 
 /// Reads one row of the query in `load`; `None` if the relations are gone meanwhile.
@@ -257,44 +251,28 @@ fn missing(lookup: &Lookup) -> pgrx::pg_sys::panic::ErrorReport {
     let (message, table) = match lookup {
         Lookup::Named(oid) if !relation_name(*oid).is_empty() => {
             let name = relation_name(*oid);
-            (
-                format!("table \"{name}\" has no minlsh index"),
-                literal(&name),
-            )
+            (format!("table \"{name}\" has no minlsh index"), literal(&name))
         }
-        Lookup::Named(oid) => (
-            format!("relation with OID {} does not exist", oid.to_u32()),
-            "'docs'".into(),
-        ),
-        _ => (
-            "there is no minlsh index in this database".into(),
-            "'docs'".into(),
-        ),
+        Lookup::Named(oid) => {
+            (format!("relation with OID {} does not exist", oid.to_u32()), "'docs'".into())
+        }
+        _ => ("there is no minlsh index in this database".into(), "'docs'".into()),
     };
-    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(format!(
-        "Create one with SELECT minlsh_create_index({table}, 'column');"
-    ))
+    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
+        .set_hint(format!("Create one with SELECT minlsh_create_index({table}, 'column');"))
 }
 
 fn ambiguous(lookup: &Lookup, found: &[Index]) -> pgrx::pg_sys::panic::ErrorReport {
-    let names: Vec<String> = found
-        .iter()
-        .map(|index| format!("'{}'", visible_name(index.storage)))
-        .collect();
+    let names: Vec<String> =
+        found.iter().map(|index| format!("'{}'", visible_name(index.storage))).collect();
     let message = match lookup {
         Lookup::Named(oid) => {
-            format!(
-                "table \"{}\" has {} minlsh indexes",
-                relation_name(*oid),
-                found.len()
-            )
+            format!("table \"{}\" has {} minlsh indexes", relation_name(*oid), found.len())
         }
         _ => format!("there are {} minlsh indexes in this database", found.len()),
     };
-    invalid_parameter(message).set_hint(format!(
-        "Name one with index => {}.",
-        names.join(" or index => ")
-    ))
+    invalid_parameter(message)
+        .set_hint(format!("Name one with index => {}.", names.join(" or index => ")))
 }
 
 /// A relation's name as `regclass` prints it: qualified where the search path does not find it.
@@ -339,9 +317,7 @@ fn listen() {
 unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     let concerned = relation == Oid::INVALID
         || WATCHED.with(|watched| {
-            watched
-                .try_borrow()
-                .map_or(true, |watched| watched.contains(&relation))
+            watched.try_borrow().map_or(true, |watched| watched.contains(&relation))
         });
     if concerned {
         STALE.set(true);

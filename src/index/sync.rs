@@ -34,9 +34,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
         .set_hint("minlsh_create_index() makes the triggers that call it."));
     };
     let Some(name) = fired.argument() else {
-        return Err(invalid_parameter(
-            "minlsh_sync needs the name of an index as its argument",
-        ));
+        return Err(invalid_parameter("minlsh_sync needs the name of an index as its argument"));
     };
     let Some(change) = fired.change() else {
         return Ok(Some(Datum::from(0)));
@@ -56,13 +54,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
 fn apply(index: &Rc<Index>, fired: &Fired, change: Change) -> Result<()> {
     if !index.linked {
         let columns = (index.key.name.as_str(), index.body.name.as_str());
-        link(
-            &index.home,
-            index.relation,
-            index.storage,
-            &index.name,
-            columns,
-        )?;
+        link(&index.home, index.relation, index.storage, &index.name, columns)?;
     }
     let _rights = borrow_rights(index.owner);
     let session = Session::open();
@@ -77,19 +69,11 @@ fn apply(index: &Rc<Index>, fired: &Fired, change: Change) -> Result<()> {
         Event::Delete => documents.each_old(|old| writer.remove(old.key)),
         Event::Update if documents.are_paired() => {
             documents.each_pair(|old, new| {
-                if same_datum(&key, old.key, new.key) {
-                    Ok(())
-                } else {
-                    writer.remove(old.key)
-                }
+                if same_datum(&key, old.key, new.key) { Ok(()) } else { writer.remove(old.key) }
             })?;
             documents.each_pair(|old, new| {
                 let same_key = same_datum(&key, old.key, new.key);
-                if same_key && same_body(&body, &old, &new) {
-                    Ok(())
-                } else {
-                    writer.put(&new)
-                }
+                if same_key && same_body(&body, &old, &new) { Ok(()) } else { writer.put(&new) }
             })
         }
         Event::Update => {
@@ -115,18 +99,12 @@ fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
         return Ok((index.key.clone(), index.body.clone()));
     }
     let columns = Relation::open(relation, Lock::Read).and_then(|relation| {
-        Some((
-            relation.column_named(&index.key.name)?,
-            relation.column_named(&index.body.name)?,
-        ))
+        Some((relation.column_named(&index.key.name)?, relation.column_named(&index.body.name)?))
     });
     columns.ok_or_else(|| {
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-            format!(
-                "table \"{}\" lacks a column of its parent",
-                relation_name(relation)
-            ),
+            format!("table \"{}\" lacks a column of its parent", relation_name(relation)),
         )
     })
 }
@@ -155,11 +133,7 @@ impl<'a> Writer<'a> {
             )
         })?;
         let delete = index.plan(session, ("delete", Oid::INVALID), &[key], || {
-            format!(
-                "DELETE FROM {} WHERE doc_id {} $1",
-                index.storage_name(),
-                index.key_equals
-            )
+            format!("DELETE FROM {} WHERE doc_id {} $1", index.storage_name(), index.key_equals)
         })?;
         Ok(Self {
             index,
@@ -194,9 +168,7 @@ impl<'a> Writer<'a> {
                     let values = [Some(document.key), Some(signature), Some(bands)];
                     session.execute(&upsert, &values, Access::Write).map(drop)
                 }
-                None => session
-                    .execute(&delete, &[Some(document.key)], Access::Write)
-                    .map(drop),
+                None => session.execute(&delete, &[Some(document.key)], Access::Write).map(drop),
             }
         })
     }
@@ -205,11 +177,7 @@ impl<'a> Writer<'a> {
     fn remove(&mut self, key: Datum) -> Result<()> {
         checkpoint();
         let (session, delete) = (self.session, self.delete.clone());
-        self.in_document_memory(|| {
-            session
-                .execute(&delete, &[Some(key)], Access::Write)
-                .map(drop)
-        })
+        self.in_document_memory(|| session.execute(&delete, &[Some(key)], Access::Write).map(drop))
     }
 
     fn in_document_memory<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -237,10 +205,7 @@ pub fn link(
     let session = Session::open();
     let side_table = Object::Table(storage);
     if let Some(table) = Relation::open(relation, Lock::Read) {
-        for column in [columns.0, columns.1]
-            .iter()
-            .filter_map(|name| table.column_named(name))
-        {
+        for column in [columns.0, columns.1].iter().filter_map(|name| table.column_named(name)) {
             drop_together(side_table, Object::Column(relation, column.number));
         }
     }
@@ -248,10 +213,7 @@ pub fn link(
         drop_together(Object::Trigger(trigger.oid), side_table);
     }
     let function = session.query(
-        &format!(
-            "SELECT '{}.minlsh_sync()'::regprocedure::oid",
-            home.schema.replace('\'', "''")
-        ),
+        &format!("SELECT '{}.minlsh_sync()'::regprocedure::oid", home.schema.replace('\'', "''")),
         &[],
         Access::Read,
     )?;

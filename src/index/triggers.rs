@@ -31,10 +31,8 @@ impl Firing {
             "auto" => Ok(Self::Statement),
             "row" => Ok(Self::Row),
             "replica" => Ok(Self::Replica),
-            other => Err(
-                invalid_parameter(format!("unknown value for triggers: \"{other}\""))
-                    .set_hint("It is \"auto\", \"row\", or \"replica\"."),
-            ),
+            other => Err(invalid_parameter(format!("unknown value for triggers: \"{other}\""))
+                .set_hint("It is \"auto\", \"row\", or \"replica\".")),
         }
     }
 
@@ -78,19 +76,14 @@ pub fn create(
             argument = literal(name),
         ))?;
         if firing == Firing::Replica {
-            session.run(&format!(
-                "ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger_name}"
-            ))?;
+            session.run(&format!("ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger_name}"))?;
         }
     }
     Ok(())
 }
 
 fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
-    let trigger = |suffix, events: &str| Trigger {
-        suffix,
-        events: events.to_owned(),
-    };
+    let trigger = |suffix, events: &str| Trigger { suffix, events: events.to_owned() };
     // PostgreSQL keeps the columns of UPDATE OF right through every rename, dump and restore:
     // this trigger is the record of what the index covers (see minlsh_covered_columns), and it
     // keeps a covered column from being dropped or retyped unawares.
@@ -119,10 +112,7 @@ fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
         ]);
     } else {
         // Without a column list: a BEFORE trigger may change a column that no SET names.
-        triggers.push(trigger(
-            "row",
-            "AFTER INSERT OR UPDATE OR DELETE ON $table FOR EACH ROW",
-        ));
+        triggers.push(trigger("row", "AFTER INSERT OR UPDATE OR DELETE ON $table FOR EACH ROW"));
     }
     triggers
 }

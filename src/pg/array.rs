@@ -54,10 +54,7 @@ unsafe fn read<'a, T>(datum: Datum) -> Result<&'a [T]> {
             0 => data_offset(),
             offset => offset as usize,
         };
-        Ok(std::slice::from_raw_parts(
-            array.cast::<u8>().add(offset).cast(),
-            len,
-        ))
+        Ok(std::slice::from_raw_parts(array.cast::<u8>().add(offset).cast(), len))
     }
 }
 
@@ -125,10 +122,7 @@ pub unsafe fn elements(datum: Datum, element: Oid) -> Vec<Datum> {
             &mut nulls,
             &mut count,
         );
-        (0..count as usize)
-            .filter(|&i| !*nulls.add(i))
-            .map(|i| *datums.add(i))
-            .collect()
+        (0..count as usize).filter(|&i| !*nulls.add(i)).map(|i| *datums.add(i)).collect()
     }
 }
 

@@ -89,30 +89,24 @@ impl Call {
 
     /// A `double precision` argument.
     pub fn float8(&self, index: usize) -> Option<f64> {
-        self.datum(index)
-            .map(|datum| f64::from_bits(datum.value() as u64))
+        self.datum(index).map(|datum| f64::from_bits(datum.value() as u64))
     }
 
     /// An `oid` or `regclass` argument.
     pub fn oid(&self, index: usize) -> Option<Oid> {
-        self.datum(index)
-            .map(|datum| Oid::from(datum.value() as u32))
+        self.datum(index).map(|datum| Oid::from(datum.value() as u32))
     }
 
     /// A `text` argument as UTF-8, whatever the database's encoding is.
     pub fn text(&self, index: usize) -> Result<Option<Cow<'_, str>>> {
         // SAFETY: the argument is declared `text`, and lives as long as the call.
-        self.datum(index)
-            .map(|datum| unsafe { text::read(datum) })
-            .transpose()
+        self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
     /// A `name` argument.
     pub fn name(&self, index: usize) -> Result<Option<String>> {
         // SAFETY: the argument is declared `name`.
-        self.datum(index)
-            .map(|datum| unsafe { text::read_name(datum) })
-            .transpose()
+        self.datum(index).map(|datum| unsafe { text::read_name(datum) }).transpose()
     }
 
     /// The type of argument `index` in this very call: what a polymorphic argument stands for.

@@ -23,30 +23,18 @@ impl Object {
             Self::Trigger(oid) => (pg_sys::TriggerRelationId, oid, 0),
             Self::Function(oid) => (pg_sys::ProcedureRelationId, oid, 0),
         };
-        pg_sys::ObjectAddress {
-            classId: class,
-            objectId: object,
-            objectSubId: column.into(),
-        }
+        pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: column.into() }
     }
 }
 
 /// `dependent` is dropped together with `referenced`, silently, as an index is with its table.
 pub fn drop_together(dependent: Object, referenced: Object) {
-    record(
-        dependent,
-        referenced,
-        pg_sys::DependencyType::DEPENDENCY_AUTO,
-    );
+    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_AUTO);
 }
 
 /// Dropping `referenced` needs CASCADE, and then drops `dependent`.
 pub fn drop_on_cascade(dependent: Object, referenced: Object) {
-    record(
-        dependent,
-        referenced,
-        pg_sys::DependencyType::DEPENDENCY_NORMAL,
-    );
+    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_NORMAL);
 }
 
 fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::Type) {

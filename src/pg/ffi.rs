@@ -85,10 +85,7 @@ pub unsafe fn attribute<'a>(
     // SAFETY: since PostgreSQL 18 they lie behind its compact attributes (TupleDescAttr).
     #[cfg(feature = "pg18")]
     unsafe {
-        let compact = (*descriptor)
-            .compact_attrs
-            .as_ptr()
-            .add((*descriptor).natts as usize);
+        let compact = (*descriptor).compact_attrs.as_ptr().add((*descriptor).natts as usize);
         &*compact.cast::<pg_sys::FormData_pg_attribute>().add(index)
     }
 }

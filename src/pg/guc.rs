@@ -14,9 +14,7 @@ impl LocalSettings {
     /// Opens a level of settings.
     pub fn open() -> Self {
         // SAFETY: opens a nest level that `Drop` (or the transaction's abort) closes.
-        Self {
-            level: unsafe { pg_sys::NewGUCNestLevel() },
-        }
+        Self { level: unsafe { pg_sys::NewGUCNestLevel() } }
     }
 
     /// Sets `name` to `value` until the level is closed.

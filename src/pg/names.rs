@@ -21,10 +21,7 @@ pub fn qualified(relation: Oid) -> String {
     // SAFETY: lookups in the system caches; null for an object that does not exist.
     let (schema, name) = unsafe {
         let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
-        (
-            text::from_cstring(schema),
-            text::from_cstring(pg_sys::get_rel_name(relation)),
-        )
+        (text::from_cstring(schema), text::from_cstring(pg_sys::get_rel_name(relation)))
     };
     format!("{}.{}", quoted(&schema), quoted(&name))
 }
@@ -54,11 +51,7 @@ pub fn object_name(first: &str, label: &str) -> String {
     let (first, label) = (cstring(first), cstring(label));
     // SAFETY: valid NUL-terminated strings; the result is palloc'd.
     unsafe {
-        text::from_cstring(pg_sys::makeObjectName(
-            first.as_ptr(),
-            std::ptr::null(),
-            label.as_ptr(),
-        ))
+        text::from_cstring(pg_sys::makeObjectName(first.as_ptr(), std::ptr::null(), label.as_ptr()))
     }
 }
 
@@ -70,9 +63,7 @@ pub fn free_relation_name(first: &str, second: Option<&str>, label: &str, schema
     unsafe {
         text::from_cstring(pg_sys::ChooseRelationName(
             first.as_ptr(),
-            second
-                .as_ref()
-                .map_or(std::ptr::null(), |name| name.as_ptr()),
+            second.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
             label.as_ptr(),
             schema,
             false,

@@ -19,10 +19,7 @@ pub fn act_as(role: Oid) -> ActingAs {
         let flags = (pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_NOFORCE_RLS) as i32;
         pg_sys::SetUserIdAndSecContext(role, context | flags);
     }
-    ActingAs {
-        role: previous,
-        context,
-    }
+    ActingAs { role: previous, context }
 }
 
 impl Drop for ActingAs {

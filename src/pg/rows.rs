@@ -51,11 +51,7 @@ impl ResultRows {
             (*info).setResult = store;
             (*info).setDesc = descriptor;
             pg_sys::MemoryContextSwitchTo(previous);
-            Ok(Self {
-                store,
-                descriptor,
-                context,
-            })
+            Ok(Self { store, descriptor, context })
         }
     }
 

@@ -253,10 +253,7 @@ impl Parameter {
 
     /// A `double precision`.
     pub fn float8(value: f64) -> Self {
-        Self::new(
-            pg_sys::FLOAT8OID,
-            Some(crate::pg::call::float8_datum(value)),
-        )
+        Self::new(pg_sys::FLOAT8OID, Some(crate::pg::call::float8_datum(value)))
     }
 }
 
@@ -311,51 +308,36 @@ impl Rows<'_> {
 
     /// An `integer` value; 0 for NULL.
     pub fn int4(&self, row: usize, column: i32) -> i32 {
-        self.datum(row, column)
-            .map_or(0, |datum| datum.value() as i32)
+        self.datum(row, column).map_or(0, |datum| datum.value() as i32)
     }
 
     /// A `bigint` value; 0 for NULL.
     pub fn int8(&self, row: usize, column: i32) -> i64 {
-        self.datum(row, column)
-            .map_or(0, |datum| datum.value() as i64)
+        self.datum(row, column).map_or(0, |datum| datum.value() as i64)
     }
 
     /// A `double precision` value; 0 for NULL.
     pub fn float8(&self, row: usize, column: i32) -> f64 {
-        self.datum(row, column)
-            .map_or(0.0, |datum| f64::from_bits(datum.value() as u64))
+        self.datum(row, column).map_or(0.0, |datum| f64::from_bits(datum.value() as u64))
     }
 
     /// A `boolean` value; false for NULL.
     pub fn bool(&self, row: usize, column: i32) -> bool {
-        self.datum(row, column)
-            .is_some_and(|datum| datum.value() as u8 != 0)
+        self.datum(row, column).is_some_and(|datum| datum.value() as u8 != 0)
     }
 
     /// An `oid` value; invalid for NULL.
     pub fn oid(&self, row: usize, column: i32) -> Oid {
-        self.datum(row, column)
-            .map_or(Oid::INVALID, |datum| Oid::from(datum.value() as u32))
+        self.datum(row, column).map_or(Oid::INVALID, |datum| Oid::from(datum.value() as u32))
     }
 }
 
 fn split(values: impl Iterator<Item = Option<Datum>>) -> (Vec<Datum>, Vec<u8>) {
-    values
-        .map(|v| {
-            (
-                v.unwrap_or(Datum::from(0)),
-                if v.is_some() { b' ' } else { b'n' },
-            )
-        })
-        .unzip()
+    values.map(|v| (v.unwrap_or(Datum::from(0)), if v.is_some() { b' ' } else { b'n' })).unzip()
 }
 
 fn failed(status: i32) -> pgrx::pg_sys::panic::ErrorReport {
     // SAFETY: returns a static string, or one in a static buffer.
     let reason = unsafe { text::from_cstring(pg_sys::SPI_result_code_string(status)) };
-    error(
-        PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-        format!("internal query failed: {reason}"),
-    )
+    error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("internal query failed: {reason}"))
 }

@@ -59,9 +59,7 @@ pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
         return String::new();
     }
     // SAFETY: the caller promises a NUL-terminated string.
-    unsafe { CStr::from_ptr(pointer) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
 /// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.

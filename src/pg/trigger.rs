@@ -87,14 +87,7 @@ impl<'a> Fired<'a> {
         for slot in slots.into_iter().filter(|slot| !slot.is_null()) {
             for &number in numbers {
                 // SAFETY: a row trigger has rows of its relation in its slots.
-                let key = unsafe {
-                    Columns {
-                        key: number,
-                        body: number,
-                    }
-                    .read(slot)
-                }
-                .body;
+                let key = unsafe { Columns { key: number, body: number }.read(slot) }.body;
                 oids.extend(key.map(|datum| Oid::from(datum.value() as u32)));
             }
         }
@@ -105,11 +98,7 @@ impl<'a> Fired<'a> {
     pub fn row(&self) -> Datum {
         let updated =
             self.0.tg_event & pg_sys::TRIGGER_EVENT_OPMASK == pg_sys::TRIGGER_EVENT_UPDATE;
-        Datum::from(if updated {
-            self.0.tg_newtuple
-        } else {
-            self.0.tg_trigtuple
-        })
+        Datum::from(if updated { self.0.tg_newtuple } else { self.0.tg_trigtuple })
     }
 
     fn for_each_row(&self) -> bool {
@@ -118,10 +107,7 @@ impl<'a> Fired<'a> {
 
     /// The rows concerned, as documents made of two of their columns.
     pub fn documents(&self, key: &Column, body: &Column) -> Documents<'_> {
-        let columns = Columns {
-            key: key.number,
-            body: body.number,
-        };
+        let columns = Columns { key: key.number, body: body.number };
         if self.for_each_row() {
             let updated =
                 self.0.tg_event & pg_sys::TRIGGER_EVENT_OPMASK == pg_sys::TRIGGER_EVENT_UPDATE;
@@ -131,21 +117,13 @@ impl<'a> Fired<'a> {
             } else {
                 (self.0.tg_trigslot, self.0.tg_trigslot)
             };
-            return Documents {
-                columns,
-                source: Source::Row { old, new },
-                fired: self,
-            };
+            return Documents { columns, source: Source::Row { old, new }, fired: self };
         }
         let source = Source::Tables {
             old: Table::of(self, self.0.tg_oldtable),
             new: Table::of(self, self.0.tg_newtable),
         };
-        Documents {
-            columns,
-            source,
-            fired: self,
-        }
+        Documents { columns, source, fired: self }
     }
 }
 
@@ -161,9 +139,7 @@ impl Document {
     /// The text as UTF-8.
     pub fn text(&self) -> Result<Option<Cow<'_, str>>> {
         // SAFETY: the body column is binary-coercible to text; the row is current.
-        self.body
-            .map(|body| unsafe { text::read(body) })
-            .transpose()
+        self.body.map(|body| unsafe { text::read(body) }).transpose()
     }
 }
 
@@ -188,10 +164,7 @@ impl Columns {
                 let index = number as usize - 1;
                 (!*(*slot).tts_isnull.add(index)).then(|| *(*slot).tts_values.add(index))
             };
-            Document {
-                key: value(self.key).unwrap_or(Datum::from(0)),
-                body: value(self.body),
-            }
+            Document { key: value(self.key).unwrap_or(Datum::from(0)), body: value(self.body) }
         }
     }
 }
@@ -206,14 +179,8 @@ pub struct Documents<'a> {
 }
 
 enum Source {
-    Row {
-        old: *mut pg_sys::TupleTableSlot,
-        new: *mut pg_sys::TupleTableSlot,
-    },
-    Tables {
-        old: Option<Table>,
-        new: Option<Table>,
-    },
+    Row { old: *mut pg_sys::TupleTableSlot, new: *mut pg_sys::TupleTableSlot },
+    Tables { old: Option<Table>, new: Option<Table> },
 }
 
 impl Documents<'_> {
@@ -222,10 +189,7 @@ impl Documents<'_> {
     pub fn are_paired(&self) -> bool {
         match &self.source {
             Source::Row { .. } => true,
-            Source::Tables {
-                old: Some(old),
-                new: Some(new),
-            } => old.len() == new.len(),
+            Source::Tables { old: Some(old), new: Some(new) } => old.len() == new.len(),
             Source::Tables { .. } => false,
         }
     }
@@ -253,10 +217,7 @@ impl Documents<'_> {
             Source::Row { old, new } => unsafe {
                 visit(self.columns.read(*old), self.columns.read(*new))
             },
-            Source::Tables {
-                old: Some(old),
-                new: Some(new),
-            } => {
+            Source::Tables { old: Some(old), new: Some(new) } => {
                 let (old, new) = (old.scan(), new.scan());
                 while let (Some(old), Some(new)) = (old.next(), new.next()) {
                     // SAFETY: both slots hold a row of the trigger's relation.
@@ -306,11 +267,7 @@ impl Table {
         (!store.is_null()).then(|| unsafe {
             let position =
                 pg_sys::tuplestore_alloc_read_pointer(store, pg_sys::EXEC_FLAG_REWIND as i32);
-            Self {
-                store,
-                position,
-                descriptor: (*fired.0.tg_relation).rd_att,
-            }
+            Self { store, position, descriptor: (*fired.0.tg_relation).rd_att }
         })
     }
 

@@ -44,11 +44,7 @@ pub fn check(index: &Index) -> Result<Visibility> {
         // With row_security = off this raises the error that a plain SELECT would.
         let rls = pg_sys::check_enable_rls(index.relation, Oid::INVALID, false);
         let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
-        Ok(if rls == enabled || index.partitioned {
-            Visibility::Joined
-        } else {
-            Visibility::All
-        })
+        Ok(if rls == enabled || index.partitioned { Visibility::Joined } else { Visibility::All })
     }
 }
 

@@ -16,12 +16,8 @@ pub fn argument(call: &Call, argument: usize, index: &Index) -> Result<Option<Da
     };
     let given = call.argument_type(argument);
     // SAFETY: lookups in the system caches.
-    let (given, key) = unsafe {
-        (
-            pg_sys::getBaseType(given),
-            pg_sys::getBaseType(index.key.type_oid),
-        )
-    };
+    let (given, key) =
+        unsafe { (pg_sys::getBaseType(given), pg_sys::getBaseType(index.key.type_oid)) };
     if given == key {
         return Ok(Some(datum));
     }
@@ -40,10 +36,7 @@ pub fn argument(call: &Call, argument: usize, index: &Index) -> Result<Option<Da
             type_name(given)
         ),
     )
-    .set_hint(format!(
-        "Cast the argument: near_duplicates(...::{}).",
-        type_name(key)
-    )))
+    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_name(key))))
 }
 
 fn is_integer(type_oid: Oid) -> bool {
@@ -75,11 +68,6 @@ fn from_text(call: &Call, argument: usize, index: &Index) -> Result<Datum> {
     // SAFETY: the input function of an existing type, with a valid string.
     unsafe {
         pg_sys::getTypeInputInfo(index.key.type_oid, &mut input, &mut parameter);
-        Ok(pg_sys::OidInputFunctionCall(
-            input,
-            value.as_ptr().cast_mut(),
-            parameter,
-            -1,
-        ))
+        Ok(pg_sys::OidInputFunctionCall(input, value.as_ptr().cast_mut(), parameter, -1))
     }
 }

@@ -53,11 +53,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     };
     let stored = {
         let _rights = act_as(index.owner);
-        session.execute(
-            &*plans::document(index, &session)?,
-            &[Some(key)],
-            Access::Read,
-        )?
+        session.execute(&*plans::document(index, &session)?, &[Some(key)], Access::Read)?
     };
     if stored.is_empty() {
         return Ok(None);
@@ -66,17 +62,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
         // SAFETY: the columns of a side table are integer[] and bigint[].
         let (signature, bands) =
             unsafe { (array::read_int4(signature)?, array::read_int8(bands)?) };
-        answer(
-            &session,
-            &question,
-            &Probe {
-                key: Some(key),
-                signature,
-                bands,
-                text,
-            },
-            &result,
-        )?;
+        answer(&session, &question, &Probe { key: Some(key), signature, bands, text }, &result)?;
     }
     Ok(None)
 }
@@ -96,16 +82,8 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut bands = Vec::new();
-    settings
-        .banding
-        .hashes(&signature, &mut bands)
-        .map_err(engine)?;
-    let probe = Probe {
-        key: None,
-        signature: &signature,
-        bands: &bands,
-        text: call.datum(0),
-    };
+    settings.banding.hashes(&signature, &mut bands).map_err(engine)?;
+    let probe = Probe { key: None, signature: &signature, bands: &bands, text: call.datum(0) };
     answer(&Session::open(), &question, &probe, &result)?;
     Ok(None)
 }
@@ -147,11 +125,7 @@ fn answer(
         ),
         Verify::Exact => session.execute_into(
             &*plans::exact(index, session, key_type)?,
-            &[
-                Some(keys),
-                probe.text,
-                Some(float8_datum(question.threshold)),
-            ],
+            &[Some(keys), probe.text, Some(float8_datum(question.threshold))],
             Access::Read,
             result,
         ),

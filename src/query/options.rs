@@ -19,10 +19,8 @@ pub fn verify(call: &Call, argument: usize) -> Result<Verify> {
     match call.text(argument)?.as_deref() {
         None | Some("signature") => Ok(Verify::Signature),
         Some("exact") => Ok(Verify::Exact),
-        Some(other) => Err(
-            invalid_parameter(format!("unknown value for verify: \"{other}\""))
-                .set_hint("It is \"signature\" or \"exact\"."),
-        ),
+        Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+            .set_hint("It is \"signature\" or \"exact\".")),
     }
 }
 
@@ -37,10 +35,8 @@ pub fn threshold(call: &Call, argument: usize, index: &Index) -> Result<f64> {
         .set_hint("It is a Jaccard similarity, for example 0.9."));
     }
     if threshold < least {
-        let (index_name, table) = (
-            relation_name(index.storage),
-            quoted(&relation_name(index.relation)),
-        );
+        let (index_name, table) =
+            (relation_name(index.storage), quoted(&relation_name(index.relation)));
         return Err(invalid_parameter(format!(
             "threshold {threshold} is below that of minlsh index \"{index_name}\", which is {least}"
         ))

@@ -12,47 +12,32 @@ use crate::pg::spi::{Plan, Session};
 
 /// Signature and bands of one document ($1: its key).
 pub fn document(index: &Index, session: &Session) -> Result<Rc<Plan>> {
-    index.plan(
-        session,
-        ("document", Oid::INVALID),
-        &[index.key.type_oid],
-        || {
-            format!(
-                "SELECT s.signature, s.bands FROM {} AS s WHERE s.doc_id {} $1",
-                index.storage_name(),
-                index.key_equals
-            )
-        },
-    )
+    index.plan(session, ("document", Oid::INVALID), &[index.key.type_oid], || {
+        format!(
+            "SELECT s.signature, s.bands FROM {} AS s WHERE s.doc_id {} $1",
+            index.storage_name(),
+            index.key_equals
+        )
+    })
 }
 
 /// The stored text of one document ($1: its key), for the caller's eyes only.
 pub fn body(index: &Index, session: &Session) -> Result<Rc<Plan>> {
-    index.plan(
-        session,
-        ("body", Oid::INVALID),
-        &[index.key.type_oid],
-        || {
-            format!(
-                "SELECT d.{}::pg_catalog.text FROM {} AS d WHERE d.{} {} $1",
-                quoted(&index.body.name),
-                index.relation_name(),
-                quoted(&index.key.name),
-                index.key_equals
-            )
-        },
-    )
+    index.plan(session, ("body", Oid::INVALID), &[index.key.type_oid], || {
+        format!(
+            "SELECT d.{}::pg_catalog.text FROM {} AS d WHERE d.{} {} $1",
+            quoted(&index.body.name),
+            index.relation_name(),
+            quoted(&index.key.name),
+            index.key_equals
+        )
+    })
 }
 
 /// Types of the parameters of `candidates`: bands to probe, signature, least similarity, and
 /// the document itself (NULL if it is not stored).
 fn candidate_types(index: &Index) -> [Oid; 4] {
-    [
-        pg_sys::INT8ARRAYOID,
-        pg_sys::INT4ARRAYOID,
-        pg_sys::FLOAT8OID,
-        index.key.type_oid,
-    ]
+    [pg_sys::INT8ARRAYOID, pg_sys::INT4ARRAYOID, pg_sys::FLOAT8OID, index.key.type_oid]
 }
 
 fn candidates(index: &Index) -> String {
@@ -70,35 +55,25 @@ fn candidates(index: &Index) -> String {
 /// The documents that share a probed band and are similar enough by signature, most similar
 /// first, their keys as `key_type`.
 pub fn by_signature(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    index.plan(
-        session,
-        ("by signature", key_type),
-        &candidate_types(index),
-        || {
-            format!(
-                "SELECT f.doc_id::{key_type}, f.similarity FROM ({candidates}) AS f \
+    index.plan(session, ("by signature", key_type), &candidate_types(index), || {
+        format!(
+            "SELECT f.doc_id::{key_type}, f.similarity FROM ({candidates}) AS f \
              ORDER BY f.similarity DESC, f.doc_id",
-                key_type = type_name(key_type),
-                candidates = candidates(index)
-            )
-        },
-    )
+            key_type = type_name(key_type),
+            candidates = candidates(index)
+        )
+    })
 }
 
 /// The same as two arrays, keys and similarities, to be joined with the user's table.
 pub fn as_arrays(index: &Index, session: &Session) -> Result<Rc<Plan>> {
-    index.plan(
-        session,
-        ("as arrays", Oid::INVALID),
-        &candidate_types(index),
-        || {
-            format!(
-                "SELECT pg_catalog.array_agg(f.doc_id), pg_catalog.array_agg(f.similarity) \
+    index.plan(session, ("as arrays", Oid::INVALID), &candidate_types(index), || {
+        format!(
+            "SELECT pg_catalog.array_agg(f.doc_id), pg_catalog.array_agg(f.similarity) \
              FROM ({}) AS f",
-                candidates(index)
-            )
-        },
-    )
+            candidates(index)
+        )
+    })
 }
 
 /// Of the keys $1 with similarities $2, those that the caller sees.

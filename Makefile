@@ -1,0 +1,60 @@
+# minlsh: near-duplicate documents, found inside PostgreSQL. Logic lives in scripts/.
+#
+#   make           build the extension for PG_CONFIG
+#   make install   install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
+#   make demo      find near-duplicates in real text, in a throw-away server
+#   make test      everything: format, lint, engine, regression and integration tests
+
+PG_CONFIG ?= $(shell scripts/pg-config.sh)
+export PG_CONFIG
+PROFILE ?= release
+
+version := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
+library = $(shell scripts/build.sh --where)
+pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
+extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
+
+.PHONY: all install uninstall installcheck demo test lint engine regress integration accept clean
+
+all:
+	scripts/build.sh
+
+install: all
+	install -d '$(pkglibdir)' '$(extensiondir)'
+	install -m 755 '$(library)' '$(pkglibdir)/minlsh.so'
+	install -m 644 minlsh.control '$(extensiondir)/'
+	install -m 644 sql/minlsh.sql '$(extensiondir)/minlsh--$(version).sql'
+	for script in sql/minlsh--*--*.sql; do \
+		[ ! -e "$$script" ] || install -m 644 "$$script" '$(extensiondir)/'; done
+
+uninstall:
+	rm -f '$(pkglibdir)/minlsh.so' '$(extensiondir)'/minlsh.control '$(extensiondir)'/minlsh--*.sql
+
+installcheck:
+	scripts/regress.sh --running
+
+demo:
+	scripts/demo.sh
+
+# PG=15 tests with that version only.
+test:
+	scripts/test.sh $(PG)
+
+lint:
+	scripts/lint.sh
+
+engine:
+	cargo test -p minlsh-sketch
+
+regress:
+	scripts/regress.sh
+
+integration:
+	scripts/integration.sh
+
+# Takes what the regression tests print now as what they shall print.
+accept:
+	scripts/regress.sh --accept
+
+clean:
+	rm -rf build target

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the extension for PG_CONFIG; with --where prints where the library is.
+. "$(dirname "$0")/lib.sh"
+profile=${PROFILE:-release}
+target=$root/build/target/pg$(pg_major)
+if [ "${1:-}" = --where ]; then
+	echo "$target/$profile/libminlsh.so"
+	exit
+fi
+command -v cargo >/dev/null || die "no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)"
+[ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
+	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
+flags=()
+[ "$profile" != release ] || flags+=(--release)
+PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$target \
+	cargo build --locked "${flags[@]}" --no-default-features --features "pg$(pg_major)"

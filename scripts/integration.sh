@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs the integration tests (tests/integration) against servers that they start themselves.
+. "$(dirname "$0")/lib.sh"
+trap remove_run_dir EXIT
+make_run_dir integration
+mkdir "$run_dir/stage"
+stage "$run_dir/stage" >"$run_dir/settings"
+chmod -R a+rX "$run_dir"
+MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
+	CARGO_TARGET_DIR=$root/build/target/integration \
+	cargo test --locked -p minlsh-integration "$@"

@@ -1,0 +1,362 @@
+//! Real servers for tests.
+//!
+//! `make integration` installs the extension into a staging directory and sets
+//!
+//! - `MINLSH_PG_BIN`: the directory of `initdb`, `pg_ctl`, `psql`...
+//! - `MINLSH_RUN_DIR`: a directory that the servers' user can write, with a file `settings`
+//!   that lets a server find the staged extension;
+//! - `MINLSH_SERVER_USER`: who runs the servers (PostgreSQL refuses root).
+//!
+//! A test takes a database of the shared server ([`database`]), or starts a server of its own
+//! ([`Server::start`]) if it is going to break it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+pub use postgres::error::SqlState;
+pub use postgres::{Client, NoTls};
+
+/// How long a test waits for something that must happen, before it fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `make integration`"))
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(&variable("MINLSH_PG_BIN")).join(name)
+}
+
+/// The user that runs servers, and is their superuser.
+pub fn superuser() -> String {
+    variable("MINLSH_SERVER_USER")
+}
+
+/// A command that runs as the servers' user.
+fn as_server_user(program: &Path) -> Command {
+    let user = superuser();
+    let mut command = if is_root() {
+        let mut command = Command::new("runuser");
+        command.args(["-u", &user, "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.current_dir("/").env_remove("RUST_BACKTRACE").env("TZ", "UTC");
+    command
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().expect("id runs");
+    output.stdout.trim_ascii() == b"0"
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A name that no other test in this process uses.
+fn fresh(prefix: &str) -> String {
+    format!("{prefix}{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A running server, in a directory of its own, reached through a socket there.
+pub struct Server {
+    directory: PathBuf,
+    /// Tests that write to one file wait for each other.
+    _guard: (),
+}
+
+impl Server {
+    /// Starts a new server.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a new server with settings, as lines of `postgresql.conf`.
+    pub fn start_with(settings: &[&str]) -> Self {
+        let server = Self::new_directory();
+        succeed(Command::new("cp").arg("-a").arg(template()).arg(server.data()));
+        server.configure(settings);
+        server.launch();
+        server
+    }
+
+    /// A server in a data directory that a test has made itself, e.g. by `pg_basebackup` to
+    /// [`Server::data`] of a [`Server::new_directory`].
+    pub fn new_directory() -> Self {
+        let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("s"));
+        succeed(as_server_user(Path::new("mkdir")).arg("-p").arg(&directory));
+        Self { directory, _guard: () }
+    }
+
+    /// Adds settings; they hold from the next start on.
+    pub fn configure(&self, settings: &[&str]) {
+        let file = self.data().join("postgresql.conf");
+        let socket = format!("unix_socket_directories = '{}'", self.directory.display());
+        let lines =
+            [&socket as &str].iter().chain(settings).copied().collect::<Vec<_>>().join("\n");
+        let script = format!("cat >> '{}' <<'END'\n{lines}\nEND", file.display());
+        succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
+    /// Where its socket is.
+    pub fn socket(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Starts it (again), and waits until it answers.
+    pub fn launch(&self) {
+        let log = self.directory.join("log");
+        succeed(
+            as_server_user(&program("pg_ctl"))
+                .args(["-w", "-s", "-t", "60", "-D"])
+                .arg(self.data())
+                .arg("-l")
+                .arg(log)
+                .arg("start")
+                // pg_ctl's server must not hold our pipes open.
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null()),
+        );
+    }
+
+    /// Stops it in order.
+    pub fn stop(&self) {
+        self.shut("fast");
+    }
+
+    fn shut(&self, mode: &str) {
+        let _ = as_server_user(&program("pg_ctl"))
+            .args(["-w", "-s", "-m", mode, "-D"])
+            .arg(self.data())
+            .arg("stop")
+            .output();
+    }
+
+    /// Kills every process of the server with SIGKILL, as a power failure would.
+    pub fn crash(&self) {
+        let pid_file = std::fs::read_to_string(self.data().join("postmaster.pid"));
+        let script = match pid_file {
+            Ok(file) => file.lines().next().unwrap_or_default().to_owned(),
+            // Root may be the only one who can read the file.
+            Err(cause) => panic!("postmaster.pid: {cause}"),
+        };
+        succeed(Command::new("sh").arg("-c").arg(format!("kill -9 {script} $(pgrep -P {script})")));
+        wait_until("the server is gone", || {
+            !Command::new("kill").args(["-0", &script]).output().expect("kill").status.success()
+        });
+        // Its lock file is of no use to anybody; pg_ctl finds out by itself that it is stale.
+    }
+
+    /// Kills one backend with SIGKILL; the server recovers by itself.
+    pub fn kill_9(&self, backend: i32) {
+        succeed(Command::new("kill").args(["-9", &backend.to_string()]));
+    }
+
+    /// Waits until the server takes connections.
+    pub fn wait_ready(&self) {
+        wait_until("the server takes connections", || self.try_connect("postgres").is_ok());
+    }
+
+    /// Connects to a database as superuser.
+    pub fn connect(&self, database: &str) -> Client {
+        self.try_connect(database).unwrap_or_else(|cause| panic!("connect to {database}: {cause}"))
+    }
+
+    /// Connects as superuser, if the server lets us.
+    pub fn try_connect(&self, database: &str) -> Result<Client, postgres::Error> {
+        self.connect_as(database, &superuser())
+    }
+
+    /// Connects as `user`.
+    pub fn connect_as(&self, database: &str, user: &str) -> Result<Client, postgres::Error> {
+        postgres::Config::new()
+            .host_path(self.socket())
+            .port(5432)
+            .dbname(database)
+            .user(user)
+            .connect(NoTls)
+    }
+
+    /// Creates a database with the extension in it.
+    pub fn create_database(&self) -> Database<'_> {
+        let name = fresh("d");
+        self.connect("postgres")
+            .batch_execute(&format!("CREATE DATABASE {name}"))
+            .expect("CREATE DATABASE");
+        let database = Database { server: self, name };
+        database.connect().batch_execute("CREATE EXTENSION minlsh").expect("CREATE EXTENSION");
+        database
+    }
+
+    /// Runs a PostgreSQL program (`pg_dump`, `psql`...) against this server as superuser and
+    /// returns what it printed.
+    pub fn run(&self, name: &str, arguments: &[&str]) -> String {
+        let mut command = as_server_user(&program(name));
+        command.arg("-h").arg(self.socket()).args(["-U", &superuser()]).args(arguments);
+        String::from_utf8(succeed(&mut command).stdout).expect("UTF-8 output")
+    }
+
+    /// Runs a PostgreSQL program that takes no connection options.
+    pub fn run_locally(&self, name: &str, arguments: &[&str]) -> String {
+        let output = succeed(as_server_user(&program(name)).args(arguments));
+        String::from_utf8(output.stdout).expect("UTF-8 output")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shut("immediate");
+        let _ = Command::new("rm").arg("-rf").arg(&self.directory).output();
+    }
+}
+
+/// A database of a server.
+pub struct Database<'a> {
+    /// Its server.
+    pub server: &'a Server,
+    /// Its name.
+    pub name: String,
+}
+
+impl Database<'_> {
+    /// A new session as superuser.
+    pub fn connect(&self) -> Client {
+        self.server.connect(&self.name)
+    }
+
+    /// A new session as `user`.
+    pub fn connect_as(&self, user: &str) -> Client {
+        self.server
+            .connect_as(&self.name, user)
+            .unwrap_or_else(|cause| panic!("connect as {user}: {cause}"))
+    }
+}
+
+/// A new data directory, made once and copied for each server.
+fn template() -> &'static Path {
+    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
+    TEMPLATE.get_or_init(|| {
+        let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("template"));
+        succeed(as_server_user(&program("initdb")).arg("-D").arg(&directory).args([
+            "-U",
+            &superuser(),
+            "-E",
+            "UTF8",
+            "--no-locale",
+            "-A",
+            "trust",
+            "-N",
+        ]));
+        let settings = Path::new(&variable("MINLSH_RUN_DIR")).join("settings");
+        let common = "listen_addresses = ''\nport = 5432\nfsync = off\nshared_buffers = 64MB\n\
+                      max_connections = 50\nautovacuum = off\nlog_statement = none";
+        let script = format!(
+            "{{ cat '{}'; printf '%b\\n' '{}'; }} >> '{}/postgresql.conf'",
+            settings.display(),
+            common.replace('\'', "'\\''"),
+            directory.display()
+        );
+        succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
+        directory
+    })
+}
+
+/// A fresh database, with the extension, on a server that the tests of one file share.
+pub fn database() -> Database<'static> {
+    static SERVER: OnceLock<&'static Server> = OnceLock::new();
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = STARTING.lock();
+    let server = SERVER.get_or_init(|| {
+        // A static is never dropped: a watcher stops the server when this process ends.
+        let server: &'static Server = Box::leak(Box::new(Server::start()));
+        let script = format!(
+            "while kill -0 {} 2>/dev/null; do sleep 0.2; done; \
+             {}'{}' -m immediate -D '{}' stop; rm -rf '{}'",
+            std::process::id(),
+            if is_root() { format!("runuser -u {} -- ", superuser()) } else { String::new() },
+            program("pg_ctl").display(),
+            server.data().display(),
+            server.directory.display(),
+        );
+        Command::new("sh")
+            .args(["-c", &script])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("a watcher");
+        server
+    });
+    server.create_database()
+}
+
+/// Polls until `done`; panics with `what` when patience ends.
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until the backend `pid` waits for a lock.
+pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
+    wait_until("a session waits for a lock", || {
+        let waiting = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1";
+        observer.query_one(waiting, &[&pid]).ok().and_then(|row| row.get::<_, Option<bool>>(0))
+            == Some(true)
+    });
+}
+
+/// The process that serves a session.
+pub fn backend(client: &mut Client) -> i32 {
+    client.query_one("SELECT pg_backend_pid()", &[]).expect("pg_backend_pid()").get(0)
+}
+
+/// The first column of all rows, as text.
+pub fn texts(client: &mut Client, sql: &str) -> Vec<String> {
+    let rows = client.simple_query(sql).unwrap_or_else(|cause| panic!("{sql}: {cause:?}"));
+    rows.iter()
+        .filter_map(|message| match message {
+            postgres::SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("NULL").to_owned()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The SQLSTATE with which a statement fails.
+pub fn sqlstate(client: &mut Client, sql: &str) -> String {
+    match client.batch_execute(sql) {
+        Ok(()) => panic!("{sql}: should have failed"),
+        Err(error) => error.code().map_or_else(|| error.to_string(), |code| code.code().to_owned()),
+    }
+}
+
+/// Asserts that an index and its table agree.
+pub fn assert_consistent(client: &mut Client, index: &str) {
+    let differences = texts(
+        client,
+        &format!("SELECT coalesce(doc_id, '*') || ': ' || problem FROM minlsh_check('{index}')"),
+    );
+    assert_eq!(differences, Vec::<String>::new(), "minlsh_check('{index}')");
+}
