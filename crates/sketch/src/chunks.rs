@@ -1,15 +1,14 @@
 //! Collects hashes and hands them on in chunks, so that no text needs memory in
 //! proportion to its length.
 
-/// Hashes per chunk: 32 KiB, which a core's nearest cache holds.
+/// The most hashes per chunk: 32 KiB, which a core's nearest cache holds.
 pub(crate) const CHUNK: usize = 4096;
 
 /// What receives a chunk: free to change the hashes, and to call the
 /// checkpoint while it works.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut());
 
-/// A buffer of at most [`CHUNK`] hashes. Whoever fills it ends with
-/// [`Chunks::deliver`].
+/// A buffer of hashes. Whoever fills it ends with [`Chunks::deliver`].
 pub(crate) struct Chunks<'a> {
     buffer: &'a mut [u64],
     filled: usize,
@@ -18,13 +17,13 @@ pub(crate) struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// `buffer` is scratch memory; in the end it holds the last chunk.
+    /// `buffer` is scratch memory, at least one hash; its length is the most
+    /// that a chunk has. In the end it holds the last chunk.
     pub(crate) fn new(
-        buffer: &'a mut Vec<u64>,
+        buffer: &'a mut [u64],
         checkpoint: &'a mut dyn FnMut(),
         sink: Sink<'a>,
     ) -> Self {
-        buffer.resize(CHUNK, 0);
         Self { buffer, filled: 0, checkpoint, sink }
     }
 
@@ -35,15 +34,15 @@ impl<'a> Chunks<'a> {
 
     /// How many hashes still fit into the chunk: at least one.
     pub(crate) fn free(&mut self) -> usize {
-        if self.filled == CHUNK {
+        if self.filled == self.buffer.len() {
             self.deliver();
         }
-        CHUNK - self.filled
+        self.buffer.len() - self.filled
     }
 
-    /// Room for `count` hashes, at most [`CHUNK`], which the caller fills.
+    /// Room for `count` hashes, at most a chunk, which the caller fills.
     pub(crate) fn room(&mut self, count: usize) -> &mut [u64] {
-        if self.filled + count > CHUNK {
+        if self.filled + count > self.buffer.len() {
             self.deliver();
         }
         let start = self.filled;

@@ -13,7 +13,7 @@
 
 use crate::passes::Passes;
 use crate::permutations::Functions;
-use crate::simd::{EMPTY, Level};
+use crate::simd::{EMPTY, Level, NOTHING_PACKED};
 
 /// Bucket rounds. Round numbers, and this one for the rest, take three bits.
 const ROUNDS: u32 = 7;
@@ -28,9 +28,10 @@ pub(crate) fn sketch(
     checkpoint: &mut dyn FnMut(),
 ) -> bool {
     slots.fill(EMPTY);
+    let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
         let chunks = passes.each(checkpoint, &mut |chunk, _| {
-            level.scatter_min(chunk, round, slots);
+            level.scatter_min(chunk, round, slots, &mut packed);
         });
         if chunks == 0 {
             return false;

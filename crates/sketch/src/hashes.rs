@@ -1,6 +1,6 @@
 //! The hashes of shingles and of ready-made elements.
 
-use crate::chunks::Chunks;
+use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, Unit};
 use crate::mix::{GOLDEN, mix64};
 use crate::shingle::{char_len, char_start, is_blank};
@@ -29,7 +29,8 @@ pub fn shingle_hashes(
     checkpoint: &mut dyn FnMut(),
 ) {
     let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| out.extend_from_slice(chunk);
-    let mut buffer = Vec::new();
+    // No text has more shingles than bytes.
+    let mut buffer = vec![0; text.len().clamp(1, CHUNK)];
     let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
     text_hashes(config, Level::best(), text, &mut chunks);
     chunks.deliver();

@@ -57,6 +57,7 @@ impl<'a> Passes<'a> {
             total += chunk.len();
             sink(chunk, checkpoint);
         };
+        self.buffer.resize(CHUNK, 0);
         let mut chunks = Chunks::new(self.buffer, checkpoint, &mut seed_and_sink);
         match self.source {
             Source::Text(text) => text_hashes(self.config, level, text, &mut chunks),

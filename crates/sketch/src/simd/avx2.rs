@@ -112,8 +112,8 @@ pub(super) fn mix(hashes: &mut [u64], offset: u64) {
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn greatest(slots: &[u32]) -> u32 {
-    portable::greatest(slots)
+pub(super) fn plan(round: u32, slots: &[u32]) -> Draws {
+    Draws::new(round, slots)
 }
 
 /// Writes the wanted draws of `hashes` to the front of `packed` and returns

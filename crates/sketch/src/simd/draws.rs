@@ -16,7 +16,10 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 pub(super) const BLOCK: usize = 256;
 
 /// Room for the draws of a block, and for one vector stored at its end.
-pub(super) type Packed = [u64; BLOCK + 8];
+pub(crate) type Packed = [u64; BLOCK + 8];
+
+/// [`Packed`] without draws.
+pub(crate) const NOTHING_PACKED: Packed = [0; BLOCK + 8];
 
 /// The greatest slot below which leaving draws out pays: three quarters of the
 /// range of a draw.
@@ -50,18 +53,19 @@ pub(super) enum Wanted {
 
 impl Draws {
     /// The draws of `round` to `slots` as they are now.
-    pub(super) fn new(round: u32, slots: &[u32], greatest: impl Fn(&[u32]) -> u32) -> Self {
+    #[inline(always)]
+    pub(super) fn new(round: u32, slots: &[u32]) -> Self {
         let wanted = if round == 0 {
-            match greatest(slots) {
+            match slots.iter().fold(0, |greatest, &slot| greatest.max(slot)) {
                 limit if limit <= WORTH_FILTERING => Wanted::Below(u64::from(limit) << 32),
                 _ => Wanted::All,
             }
         } else if slots.len() <= BITMAP_SLOTS {
             let mut bitmap = [0; BITMAP_SLOTS / 32];
             for (slots, bits) in slots.chunks(32).zip(&mut bitmap) {
-                for (i, &slot) in slots.iter().enumerate() {
-                    *bits |= u32::from(slot >= round << 28) << i;
-                }
+                // Those not filled in an earlier round.
+                let open = |(slot, bit): (&u32, u32)| u32::from(*slot >= round << 28) << bit;
+                *bits = slots.iter().zip(0..32).map(open).fold(0, |bits, bit| bits | bit);
             }
             Wanted::To(bitmap)
         } else {
@@ -122,13 +126,11 @@ impl Draws {
         end
     }
 
-    /// Takes all draws to their slots at once, without packing any: better
-    /// where packing is not vector work.
-    pub(super) fn scatter(&self, hashes: &[u64], slots: &mut [u32]) {
-        let round = (self.round >> 32) as u32;
+    /// Takes the draws of the first round to their slots at once, without
+    /// packing any: better where packing is not vector work.
+    pub(super) fn scatter_first(&self, hashes: &[u64], slots: &mut [u32]) {
         for &hash in hashes {
-            let mixed = self.mixed(hash);
-            lower_one(slots, self.slot(mixed), round | mixed as u32 >> 4);
+            lower_one(slots, self.slot(hash), hash as u32 >> 4);
         }
     }
 }

@@ -25,14 +25,15 @@ mod draws;
 mod portable;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
 mod windows;
 
 use std::fmt;
 
 use crate::xxh3;
 
-pub(crate) use draws::EMPTY;
-use draws::{BLOCK, Draws, Packed, Wanted};
+use draws::{BLOCK, Draws};
+pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
 
 /// Slots that [`Level::affine_min`] wants its arrays to be a multiple of.
 pub(crate) const SLOT_LANES: usize = 16;
@@ -71,17 +72,13 @@ impl Level {
     /// The levels of this machine, from the portable one to the best.
     #[must_use]
     pub fn available() -> Vec<Self> {
-        let mut levels = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
-        {
-            if has_avx2() {
-                levels.push(Self(Instructions::Avx2));
-            }
-            if has_avx512() {
-                levels.push(Self(Instructions::Avx512));
-            }
-        }
-        levels
+        let vector = [(has_avx2(), Instructions::Avx2), (has_avx512(), Instructions::Avx512)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let vector = [];
+        let present = vector.into_iter().filter(|(present, _)| *present);
+        let present = present.map(|(_, instructions)| Self(instructions));
+        std::iter::once(Self::PORTABLE).chain(present).collect()
     }
 
     /// The best level of this machine.
@@ -133,16 +130,23 @@ impl Level {
     /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and
     /// `mix64(h + round * G)` later, and lowers slot `hi32(z) * K >> 32` to
     /// `round << 28 | lo32(z) >> 4`, if that is less.
-    pub(crate) fn scatter_min(self, hashes: &[u64], round: u32, slots: &mut [u32]) {
-        let mut packed: Packed = [0; BLOCK + 8];
+    ///
+    /// `packed` is scratch memory.
+    pub(crate) fn scatter_min(
+        self,
+        hashes: &[u64],
+        round: u32,
+        slots: &mut [u32],
+        packed: &mut Packed,
+    ) {
         for part in hashes.chunks(BLOCK.max(slots.len())) {
-            let draws = Draws::new(round, slots, |slots| self.greatest(slots));
-            if matches!(draws.wanted, Wanted::All) && self == Self::PORTABLE {
-                draws.scatter(part, slots);
+            let draws = self.plan(round, slots);
+            if round == 0 && self == Self::PORTABLE {
+                draws.scatter_first(part, slots);
                 continue;
             }
             for block in part.chunks(BLOCK) {
-                let count = self.draw(&draws, block, &mut packed);
+                let count = self.draw(&draws, block, packed);
                 draws::lower(&packed[..count], slots);
             }
         }
@@ -162,16 +166,16 @@ impl Level {
         }
     }
 
-    /// The greatest slot; 0 of none.
-    fn greatest(self, slots: &[u32]) -> u32 {
+    /// The draws of a round to `slots` as they are now.
+    fn plan(self, round: u32, slots: &[u32]) -> Draws {
         match self.0 {
-            Instructions::Portable => portable::greatest(slots),
+            Instructions::Portable => Draws::new(round, slots),
             // SAFETY: the level exists, so the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::greatest(slots) },
+            Instructions::Avx2 => unsafe { avx2::plan(round, slots) },
             // SAFETY: the level exists, so the CPU has AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::greatest(slots) },
+            Instructions::Avx512 => unsafe { avx512::plan(round, slots) },
         }
     }
 

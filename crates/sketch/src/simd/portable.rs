@@ -12,11 +12,6 @@ pub(super) fn mix(hashes: &mut [u64], offset: u64) {
     }
 }
 
-#[inline(always)]
-pub(super) fn greatest(slots: &[u32]) -> u32 {
-    slots.iter().fold(0, |greatest, &slot| greatest.max(slot))
-}
-
 pub(super) fn affine_min(hashes: &[u64], a: &[u32], b: &[u32], minima: &mut [u32]) {
     let (a, _) = a.as_chunks::<SLOT_LANES>();
     let (b, _) = b.as_chunks::<SLOT_LANES>();

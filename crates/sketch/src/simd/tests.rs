@@ -44,6 +44,7 @@ fn rounds_are_the_same_on_every_level() {
             let hashes = random(count, 3);
             let mut expected = vec![EMPTY; slots];
             let mut found = expected.clone();
+            let mut packed = NOTHING_PACKED;
             for round in 0..7 {
                 for &h in &hashes {
                     let mixed = mix64(h.wrapping_add(u64::from(round).wrapping_mul(GOLDEN)));
@@ -51,7 +52,7 @@ fn rounds_are_the_same_on_every_level() {
                     let slot = &mut expected[(((z >> 32) * slots as u64) >> 32) as usize];
                     *slot = (*slot).min(round << 28 | z as u32 >> 4);
                 }
-                level.scatter_min(&hashes, round, &mut found);
+                level.scatter_min(&hashes, round, &mut found, &mut packed);
                 assert!(found == expected, "{level}: {count} hashes, {slots} slots, {round}");
             }
         }
