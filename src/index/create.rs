@@ -10,7 +10,7 @@ use crate::index::home::{Home, borrow_rights};
 use crate::index::triggers::{self, Firing};
 use crate::index::{registry, sync};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::names::{free_relation_name, literal, qualified, quoted, relation_name, type_name};
+use crate::pg::names::{free_relation_name, literal, qualified, quoted, relation_name, type_label};
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::spi::{Access, Parameter, Session};
 use crate::pg::{guc, relation, role};
@@ -143,7 +143,7 @@ fn body_column(relation: &Relation, name: &str) -> Result<Column> {
     if !unsafe { pg_sys::IsBinaryCoercible(column.type_oid, pg_sys::TEXTOID) } {
         return Err(error(
             PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("column \"{name}\" is of type {}, not text", type_name(column.type_oid)),
+            format!("column \"{name}\" is of type {}, not text", type_label(column.type_oid)),
         )
         .set_hint(
             "Index a column of type text or varchar, or a generated column that casts to it.",

@@ -240,7 +240,7 @@ pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
             PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
             format!(
                 "could not identify an equality operator for type {}",
-                crate::pg::names::type_name(type_oid)
+                crate::pg::names::type_label(type_oid)
             ),
         ));
     }

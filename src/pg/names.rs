@@ -40,10 +40,16 @@ pub fn schema_of_function(function: Oid) -> String {
     quoted(&unsafe { text::from_cstring(name) })
 }
 
-/// The SQL name of a type, as `format_type()` writes it for any search path.
+/// The SQL name of a type, right on any search path.
 pub fn type_name(type_oid: Oid) -> String {
     // SAFETY: format_type_be_qualified returns a palloc'd string for any oid.
     unsafe { text::from_cstring(pg_sys::format_type_be_qualified(type_oid)) }
+}
+
+/// The name of a type as messages show it.
+pub fn type_label(type_oid: Oid) -> String {
+    // SAFETY: format_type_be returns a palloc'd string for any oid.
+    unsafe { text::from_cstring(pg_sys::format_type_be(type_oid)) }
 }
 
 /// An object name `<first>[_<second>]_<label>`, shortened where it would be too long.

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::names::type_name;
+use crate::pg::names::type_label;
 
 /// Compares values of one type under one collation.
 pub struct Order {
@@ -28,7 +28,7 @@ impl Order {
                 PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
                 format!(
                     "could not identify a comparison function for type {}",
-                    type_name(type_oid)
+                    type_label(type_oid)
                 ),
             )
             .set_hint("Use a type with a default btree operator class."));

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use crate::error::{Result, error};
 use crate::index::definition::Index;
 use crate::pg::call::Call;
-use crate::pg::names::{cstring, type_name};
+use crate::pg::names::{cstring, type_label};
 
 /// Argument `argument` as a value of the key's type; `None` if no document can have that key
 /// (it is NULL, or an integer beyond the key's range).
@@ -32,11 +32,11 @@ pub fn argument(call: &Call, argument: usize, index: &Index) -> Result<Option<Da
         format!(
             "the key of minlsh index \"{}\" is of type {}, not {}",
             crate::pg::names::relation_name(index.storage),
-            type_name(key),
-            type_name(given)
+            type_label(key),
+            type_label(given)
         ),
     )
-    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_name(key))))
+    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_label(key))))
 }
 
 fn is_integer(type_oid: Oid) -> bool {
