@@ -8,4 +8,4 @@ stage "$run_dir/stage" >"$run_dir/settings"
 chmod -R a+rX "$run_dir"
 MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
 	CARGO_TARGET_DIR=$root/build/target/integration \
-	cargo test --locked -p minlsh-integration "$@"
+	cargo test --locked --no-fail-fast -p minlsh-integration "$@"

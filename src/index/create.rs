@@ -98,8 +98,8 @@ pub fn open_table(table: Oid) -> Result<Relation> {
             format!("relation with OID {} does not exist", table.to_u32()),
         )
     })?;
-    let name = relation.name();
-    match relation.kind() {
+    let name = &relation.name;
+    match relation.kind {
         b'r' | b'p' => {}
         b'm' | b'v' | b'f' => {
             return Err(error(
@@ -116,7 +116,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
             ));
         }
     }
-    check_owner(relation.oid())?;
+    check_owner(relation.oid)?;
     // SAFETY: reads backend-local state.
     if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
         return Err(error(
@@ -154,10 +154,10 @@ fn body_column(relation: &Relation, name: &str) -> Result<Column> {
 }
 
 fn column(relation: &Relation, name: &str) -> Result<Column> {
-    relation.column_named(name).ok_or_else(|| {
+    relation.column_named(name).cloned().ok_or_else(|| {
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-            format!("column \"{name}\" of relation \"{}\" does not exist", relation.name()),
+            format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
         )
     })
 }
@@ -181,10 +181,10 @@ fn primary_key(relation: &Relation) -> Result<Column> {
          WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND i.indisprimary \
          AND a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
          AND a.attnum OPERATOR(pg_catalog.=) ANY (i.indkey)",
-        &[Parameter::oid(relation.oid())],
+        &[Parameter::oid(relation.oid)],
         Access::Write,
     )?;
-    let table = relation.name();
+    let table = &relation.name;
     match rows.len() {
         1 => named_key(relation, &rows.text(0, 1)?),
         0 => Err(error(
@@ -210,7 +210,7 @@ fn named_key(relation: &Relation, name: &str) -> Result<Column> {
          AND i.indexprs IS NULL AND i.indnkeyatts OPERATOR(pg_catalog.=) 1 \
          AND i.indkey[0] OPERATOR(pg_catalog.=) $2",
         &[
-            Parameter::oid(relation.oid()),
+            Parameter::oid(relation.oid),
             Parameter::new(pg_sys::INT2OID, Some(Datum::from(column.number))),
         ],
         Access::Write,
@@ -218,7 +218,7 @@ fn named_key(relation: &Relation, name: &str) -> Result<Column> {
     if rows.is_empty() || !column.not_null {
         return Err(invalid_parameter(format!(
             "column \"{name}\" of table \"{}\" cannot be the key of an index",
-            relation.name()
+            relation.name
         ))
         .set_detail("A key needs a NOT NULL constraint and a unique index of its own, neither partial nor deferrable.")
         .set_hint("Use the primary key, or add the constraints to this column."));
@@ -235,16 +235,13 @@ fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
         "SELECT \
          EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) $1), \
          EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) $1)",
-        &[Parameter::oid(relation.oid())],
+        &[Parameter::oid(relation.oid)],
         Access::Write,
     )?;
-    let partitioned = relation.kind() == b'p';
+    let partitioned = relation.is_partitioned();
     if rows.bool(0, 2) && !partitioned {
-        return Err(not_supported(format!(
-            "table \"{}\" has inheritance children",
-            relation.name()
-        ))
-        .set_hint("Index the children, or use declarative partitioning."));
+        return Err(not_supported(format!("table \"{}\" has inheritance children", relation.name))
+            .set_hint("Index the children, or use declarative partitioning."));
     }
     Ok(partitioned || rows.bool(0, 1))
 }
@@ -254,7 +251,7 @@ pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<
     let Blueprint { key, body, settings, firing, .. } = blueprint;
     let name = index_name(relation, blueprint);
     let (storage, documents) = {
-        let rights = borrow_rights(relation.owner());
+        let rights = borrow_rights(relation.owner);
         let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
         rights.settings.set("maintenance_work_mem", &memory.to_string());
         let session = Session::open();
@@ -262,20 +259,20 @@ pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<
         triggers::create(&session, home, relation, &name, (key, body), *firing)?;
         (storage, documents)
     };
-    registry::insert(home, relation.oid(), storage, &name, settings)?;
-    sync::link(home, relation.oid(), storage, &name, (key, body))?;
+    registry::insert(home, relation.oid, storage, &name, settings)?;
+    sync::link(home, relation.oid, storage, &name, (key, body))?;
     report(relation, storage, documents, settings);
     Ok(storage)
 }
 
 fn index_name(relation: &Relation, blueprint: &Blueprint) -> String {
-    let (table, schema) = (relation.name(), relation.schema());
+    let (table, schema) = (&relation.name, relation.schema);
     blueprint.name.clone().unwrap_or_else(|| {
-        let first = free_relation_name(&table, None, "minlsh", schema);
-        if first == crate::pg::names::object_name(&table, "minlsh") {
+        let first = free_relation_name(table, None, "minlsh", schema);
+        if first == crate::pg::names::object_name(table, "minlsh") {
             first
         } else {
-            free_relation_name(&table, Some(&blueprint.body), "minlsh", schema)
+            free_relation_name(table, Some(&blueprint.body), "minlsh", schema)
         }
     })
 }
@@ -288,19 +285,19 @@ fn fill(
     name: &str,
     blueprint: &Blueprint,
 ) -> Result<(Oid, usize)> {
-    let persistence = match relation.persistence() {
+    let persistence = match relation.persistence {
         b'u' => "UNLOGGED ",
         b't' => "TEMP ",
         _ => "",
     };
     let table = format!("{}.{}", schema_name(relation), quoted(name));
-    let partitioned = relation.kind() == b'p';
+    let partitioned = relation.is_partitioned();
     let Blueprint { key, body, settings, .. } = blueprint;
     let documents = session
         .query(
             &format!(
                 "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
-                documents_query(home, relation.oid(), partitioned, key, body, settings)
+                documents_query(home, relation.oid, partitioned, key, body, settings)
             ),
             &[],
             Access::Write,
@@ -319,7 +316,7 @@ fn fill(
         "COMMENT ON TABLE {table} IS {}",
         literal(&format!(
             "minlsh index of {} ({}), kept up to date by triggers",
-            qualified(relation.oid()),
+            qualified(relation.oid),
             quoted(body)
         ))
     ))?;
@@ -331,14 +328,14 @@ fn fill(
 fn schema_name(relation: &Relation) -> String {
     // SAFETY: a lookup in the system caches; the schema of an open relation exists.
     let name =
-        unsafe { crate::pg::text::from_cstring(pg_sys::get_namespace_name(relation.schema())) };
+        unsafe { crate::pg::text::from_cstring(pg_sys::get_namespace_name(relation.schema)) };
     quoted(&name)
 }
 
 fn storage_oid(relation: &Relation, name: &str) -> Oid {
     let name = crate::pg::names::cstring(name);
     // SAFETY: a lookup in the system caches with a valid string.
-    unsafe { pg_sys::get_relname_relid(name.as_ptr(), relation.schema()) }
+    unsafe { pg_sys::get_relname_relid(name.as_ptr(), relation.schema) }
 }
 
 /// `ALTER DEFAULT PRIVILEGES` may have granted rights on every new table: nobody but the owner
@@ -363,7 +360,7 @@ fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settin
     pgrx::notice!(
         "minlsh index \"{}\" on table \"{}\": {documents} documents, {} bands of {} rows, recall {:.3} at threshold {}",
         relation_name(storage),
-        relation.name(),
+        relation.name,
         banding.bands(),
         banding.rows(),
         banding.probability(settings.threshold),

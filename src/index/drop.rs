@@ -30,7 +30,7 @@ pub fn remove(index: &Index) -> Result<()> {
     let Some(relation) = Relation::open(index.relation, Lock::Exclusive) else { return Ok(()) };
     {
         // Not the side table's owner: ALTER TABLE ... OWNER TO leaves that behind.
-        let _rights = borrow_rights(relation.owner());
+        let _rights = borrow_rights(relation.owner);
         let session = Session::open();
         let table = index.relation_name();
         for trigger in triggers::existing(&session, &index.home, index.relation, &index.name)? {

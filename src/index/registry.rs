@@ -17,7 +17,7 @@ use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
 use crate::index::definition::{Index, Settings};
 use crate::index::home::{Home, borrow_rights};
 use crate::pg::names::{literal, relation_name};
-use crate::pg::relation::{Lock, Relation, owner_of};
+use crate::pg::relation::{self, Lock, Relation, owner_of};
 use crate::pg::spi::{Access, Parameter, Rows, Session};
 
 /// How an index is asked for.
@@ -49,7 +49,7 @@ pub fn find(function: Oid, index: Option<Oid>) -> Result<Rc<Index>> {
         };
         // Once the table is locked nobody can drop or rename; had they done so before, the
         // lock has brought us their message.
-        if Relation::open(index.relation, Lock::Read).is_some() && !STALE.get() {
+        if relation::lock(index.relation, Lock::Read) && !STALE.get() {
             return Ok(index);
         }
     }
@@ -184,7 +184,7 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
             return Err(wrong_state(format!(
                 "minlsh index \"{}\" has lost its triggers on table \"{}\"",
                 relation_name(storage),
-                relation.name()
+                relation.name
             ))
             .set_hint(format!(
                 "Drop it with SELECT minlsh_drop_index({}); and create it again.",
@@ -210,11 +210,11 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
     let equals = equality_operator(session, key.type_oid)?;
     Ok(Some(Index::new(
         home.clone(),
-        (relation_oid, relation.kind() == b'p'),
+        (relation_oid, relation.is_partitioned()),
         (storage, owner_of(storage)),
         name,
-        (key, equals),
-        body,
+        (key.clone(), equals),
+        body.clone(),
         settings,
         rows.int4(row, 9),
         rows.bool(row, 16),

@@ -99,7 +99,8 @@ fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
         return Ok((index.key.clone(), index.body.clone()));
     }
     let columns = Relation::open(relation, Lock::Read).and_then(|relation| {
-        Some((relation.column_named(&index.key.name)?, relation.column_named(&index.body.name)?))
+        let column = |name: &str| relation.column_named(name).cloned();
+        Some((column(&index.key.name)?, column(&index.body.name)?))
     });
     columns.ok_or_else(|| {
         error(

@@ -66,9 +66,9 @@ pub fn create(
     columns: (&str, &str),
     firing: Firing,
 ) -> Result<()> {
-    let table = qualified(relation.oid());
+    let table = qualified(relation.oid);
     for trigger in triggers(columns, firing) {
-        let trigger_name = quoted(&object_name(name, trigger.suffix));
+        let trigger_name = quoted(&free_name(session, relation.oid, name, trigger.suffix)?);
         session.run(&format!(
             "CREATE TRIGGER {trigger_name} {events} EXECUTE FUNCTION {schema}.minlsh_sync({argument})",
             events = trigger.events.replace("$table", &table),
@@ -80,6 +80,25 @@ pub fn create(
         }
     }
     Ok(())
+}
+
+/// `<index>_<suffix>`, with a number where the names of two indexes are alike when shortened.
+fn free_name(session: &Session, relation: Oid, index: &str, suffix: &str) -> Result<String> {
+    let mut label = suffix.to_owned();
+    let mut number = 0;
+    loop {
+        let name = object_name(index, &label);
+        let taken = session.query(
+            "SELECT FROM pg_trigger WHERE tgrelid = $1 AND tgname = $2::name",
+            &[Parameter::oid(relation), Parameter::text(&name)],
+            Access::Write,
+        )?;
+        if taken.is_empty() {
+            return Ok(name);
+        }
+        number += 1;
+        label = format!("{suffix}{number}");
+    }
 }
 
 fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {

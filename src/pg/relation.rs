@@ -1,4 +1,4 @@
-//! A relation held open under a lock, and its columns.
+//! A relation under a lock, and its columns.
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -15,97 +15,95 @@ pub enum Lock {
     Exclusive,
 }
 
-/// An open relation. Its reference is dropped at the end of its scope, its lock with the
-/// transaction.
-pub struct Relation(pg_sys::Relation);
-
-impl Relation {
-    /// Opens `oid` under `lock`; `None` if there is no such relation.
-    pub fn open(oid: Oid, lock: Lock) -> Option<Self> {
-        let mode = match lock {
-            Lock::Read => pg_sys::AccessShareLock,
-            Lock::HoldWriters => pg_sys::ShareRowExclusiveLock,
-            Lock::Exclusive => pg_sys::AccessExclusiveLock,
-        };
-        // SAFETY: null for a relation that does not exist, else a reference that `Drop` closes.
-        let relation = unsafe { pg_sys::try_relation_open(oid, mode as i32) };
-        (!relation.is_null()).then_some(Self(relation))
-    }
-
-    fn form(&self) -> &pg_sys::FormData_pg_class {
-        // SAFETY: an open relation has its pg_class row.
-        unsafe { &*(*self.0).rd_rel }
-    }
-
+/// A relation as it is while we hold a lock on it, until the end of the transaction.
+///
+/// A copy, not PostgreSQL's own entry: a reference to that would be "in use" to every ALTER
+/// TABLE that we run.
+#[derive(Clone, Debug)]
+pub struct Relation {
     /// `pg_class.oid`
-    pub fn oid(&self) -> Oid {
-        // SAFETY: an open relation.
-        unsafe { (*self.0).rd_id }
-    }
-
-    /// `pg_class.relkind`
-    pub fn kind(&self) -> u8 {
-        self.form().relkind as u8
-    }
-
-    /// `pg_class.relpersistence`
-    pub fn persistence(&self) -> u8 {
-        self.form().relpersistence as u8
-    }
-
-    /// `pg_class.relowner`
-    pub fn owner(&self) -> Oid {
-        self.form().relowner
-    }
-
-    /// `pg_class.relnamespace`
-    pub fn schema(&self) -> Oid {
-        self.form().relnamespace
-    }
-
+    pub oid: Oid,
     /// The name, unquoted.
-    pub fn name(&self) -> String {
-        // SAFETY: a name is a NUL-terminated array.
-        unsafe { text::from_cstring(self.form().relname.data.as_ptr()) }
-    }
+    pub name: String,
+    /// `pg_class.relnamespace`
+    pub schema: Oid,
+    /// `pg_class.relowner`
+    pub owner: Oid,
+    /// `pg_class.relkind`
+    pub kind: u8,
+    /// `pg_class.relpersistence`
+    pub persistence: u8,
+    /// The live columns.
+    pub columns: Vec<Column>,
+}
 
-    /// The live column of that number, if there is one.
-    pub fn column(&self, number: i16) -> Option<Column> {
-        self.columns().find(|column| column.number == number)
-    }
-
-    /// The live column of that name, if there is one.
-    pub fn column_named(&self, name: &str) -> Option<Column> {
-        self.columns().find(|column| column.name == name)
-    }
-
-    fn columns(&self) -> impl Iterator<Item = Column> {
-        // SAFETY: an open relation has a descriptor of `natts` attributes.
-        let (descriptor, count) = unsafe { ((*self.0).rd_att, (*(*self.0).rd_att).natts as usize) };
-        (0..count).filter_map(move |index| {
-            // SAFETY: index < natts.
-            let attribute = unsafe { ffi::attribute(descriptor, index) };
-            (!attribute.attisdropped).then(|| Column {
-                // SAFETY: a name is a NUL-terminated array.
-                name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
-                number: attribute.attnum,
-                type_oid: attribute.atttypid,
-                length: attribute.attlen,
-                by_value: attribute.attbyval,
-                collation: attribute.attcollation,
-                not_null: attribute.attnotnull,
-                generated: attribute.attgenerated as u8,
-            })
-        })
+impl Lock {
+    fn mode(self) -> i32 {
+        let mode = match self {
+            Self::Read => pg_sys::AccessShareLock,
+            Self::HoldWriters => pg_sys::ShareRowExclusiveLock,
+            Self::Exclusive => pg_sys::AccessExclusiveLock,
+        };
+        mode as i32
     }
 }
 
-impl Drop for Relation {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: closes the reference of `open`; the lock stays (NoLock releases none).
-            unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as i32) };
+/// Locks `oid`; false if there is no such relation.
+pub fn lock(oid: Oid, lock: Lock) -> bool {
+    // SAFETY: null for a relation that does not exist, else a reference that is given back;
+    // the lock stays (NoLock releases none).
+    unsafe {
+        let relation = pg_sys::try_relation_open(oid, lock.mode());
+        if relation.is_null() {
+            return false;
         }
+        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+        true
+    }
+}
+
+impl Relation {
+    /// Locks `oid` and describes it; `None` if there is no such relation.
+    pub fn open(oid: Oid, lock: Lock) -> Option<Self> {
+        // SAFETY: null for a relation that does not exist, else an open relation with its
+        // pg_class row and a descriptor of `natts` attributes. Closing it keeps the lock.
+        unsafe {
+            let relation = pg_sys::try_relation_open(oid, lock.mode());
+            if relation.is_null() {
+                return None;
+            }
+            let form = &*(*relation).rd_rel;
+            let descriptor = (*relation).rd_att;
+            let attributes = (0..(*descriptor).natts as usize)
+                .map(|index| ffi::attribute(descriptor, index))
+                .filter(|attribute| !attribute.attisdropped);
+            let description = Self {
+                oid,
+                name: text::from_cstring(form.relname.data.as_ptr()),
+                schema: form.relnamespace,
+                owner: form.relowner,
+                kind: form.relkind as u8,
+                persistence: form.relpersistence as u8,
+                columns: attributes.map(|attribute| Column::of(attribute)).collect(),
+            };
+            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+            Some(description)
+        }
+    }
+
+    /// Whether it is a partitioned table.
+    pub fn is_partitioned(&self) -> bool {
+        self.kind == b'p'
+    }
+
+    /// The live column of that number, if there is one.
+    pub fn column(&self, number: i16) -> Option<&Column> {
+        self.columns.iter().find(|column| column.number == number)
+    }
+
+    /// The live column of that name, if there is one.
+    pub fn column_named(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
     }
 }
 
@@ -128,6 +126,22 @@ pub struct Column {
     pub not_null: bool,
     /// `attgenerated`: 0, `s` (stored) or `v` (virtual).
     pub generated: u8,
+}
+
+impl Column {
+    fn of(attribute: &pg_sys::FormData_pg_attribute) -> Self {
+        Self {
+            // SAFETY: a name is a NUL-terminated array.
+            name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
+            number: attribute.attnum,
+            type_oid: attribute.atttypid,
+            length: attribute.attlen,
+            by_value: attribute.attbyval,
+            collation: attribute.attcollation,
+            not_null: attribute.attnotnull,
+            generated: attribute.attgenerated as u8,
+        }
+    }
 }
 
 /// The owner of a relation; invalid if there is no such relation.

@@ -1,0 +1,172 @@
+//! What one session does while another one works.
+
+use minlsh_integration::{
+    Client, Database, assert_consistent, backend, database, sqlstate, texts, wait_until,
+    wait_until_blocked,
+};
+
+const TEXT: &str = "a text that many documents of this table have in common, more or less";
+
+fn docs(database: &Database) -> Client {
+    let mut client = database.connect();
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 5) i; \
+             SELECT minlsh_create_index('docs', 'body')"
+        ))
+        .expect("an index");
+    client
+}
+
+fn copies_of_1(client: &mut Client) -> Vec<String> {
+    texts(client, "SELECT doc_id FROM near_duplicates(1, 0.9, 'docs') ORDER BY 1")
+}
+
+#[test]
+fn uncommitted_documents_are_seen_by_their_writer_alone() {
+    let database = database();
+    let mut writer = docs(&database);
+    let mut reader = database.connect();
+    writer.batch_execute(&format!("BEGIN; INSERT INTO docs VALUES (6, '{TEXT}')")).expect("row");
+    assert_eq!(copies_of_1(&mut writer), ["2", "3", "4", "5", "6"]);
+    assert_eq!(copies_of_1(&mut reader), ["2", "3", "4", "5"]);
+    writer.batch_execute("COMMIT").expect("commit");
+    assert_eq!(copies_of_1(&mut reader), ["2", "3", "4", "5", "6"]);
+}
+
+#[test]
+fn two_writers_of_one_row_end_with_the_text_of_the_last() {
+    let database = database();
+    let mut first = docs(&database);
+    let mut second = database.connect();
+    let pid = backend(&mut second);
+    first.batch_execute("BEGIN; UPDATE docs SET body = 'the first' WHERE id = 2").expect("update");
+    let waiting = std::thread::spawn(move || {
+        second.batch_execute("UPDATE docs SET body = body || ' and the second' WHERE id = 2")
+    });
+    let mut observer = database.connect();
+    wait_until_blocked(&mut observer, pid);
+    first.batch_execute("COMMIT").expect("commit");
+    waiting.join().expect("thread").expect("update");
+    assert_eq!(
+        texts(&mut first, "SELECT body FROM docs WHERE id = 2"),
+        ["the first and the second"]
+    );
+    assert_consistent(&mut first, "docs");
+}
+
+#[test]
+fn a_key_inserted_twice_is_indexed_once_whoever_wins() {
+    for end in ["COMMIT", "ROLLBACK"] {
+        let database = database();
+        let mut first = docs(&database);
+        let mut second = database.connect();
+        let pid = backend(&mut second);
+        first.batch_execute("BEGIN; INSERT INTO docs VALUES (9, 'by the first')").expect("row");
+        let waiting = std::thread::spawn(move || {
+            second.batch_execute("INSERT INTO docs VALUES (9, 'by the second')")
+        });
+        wait_until_blocked(&mut database.connect(), pid);
+        first.batch_execute(end).expect(end);
+        let outcome = waiting.join().expect("thread");
+        assert_eq!(outcome.is_err(), end == "COMMIT");
+        assert_consistent(&mut first, "docs");
+    }
+}
+
+#[test]
+fn many_writers_leave_table_and_index_equal() {
+    let database = database();
+    let mut client = docs(&database);
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let mut session = database.connect();
+            scope.spawn(move || {
+                for round in 0..60 {
+                    let id = 10 + (round * 7 + writer * 3) % 40;
+                    let statement = match (round + writer) % 4 {
+                        0 => format!("DELETE FROM docs WHERE id = {id}"),
+                        1 => format!("UPDATE docs SET body = body || '{round}' WHERE id = {id}"),
+                        2 => format!(
+                            "BEGIN; INSERT INTO docs VALUES ({id}, 'x') ON CONFLICT DO NOTHING; ROLLBACK"
+                        ),
+                        _ => format!(
+                            "INSERT INTO docs VALUES ({id}, '{TEXT} {writer}') \
+                             ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+                        ),
+                    };
+                    session.batch_execute(&statement).expect("a write");
+                }
+            });
+        }
+    });
+    assert_consistent(&mut client, "docs");
+}
+
+#[test]
+fn a_writer_waits_for_the_build_and_is_indexed_after_it() {
+    let database = database();
+    let mut builder = database.connect();
+    builder.batch_execute("CREATE TABLE docs (id int PRIMARY KEY, body text)").expect("a table");
+    builder.batch_execute("BEGIN; SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    let mut reader = database.connect();
+    assert_eq!(texts(&mut reader, "SELECT count(*) FROM docs"), ["0"]);
+    let mut writer = database.connect();
+    let pid = backend(&mut writer);
+    let waiting =
+        std::thread::spawn(move || writer.batch_execute("INSERT INTO docs VALUES (1, 'late')"));
+    wait_until_blocked(&mut reader, pid);
+    builder.batch_execute("COMMIT").expect("commit");
+    waiting.join().expect("thread").expect("insert");
+    assert_consistent(&mut reader, "docs");
+    assert_eq!(texts(&mut reader, "SELECT documents FROM minlsh_indexes"), ["1"]);
+}
+
+#[test]
+fn plans_of_a_session_follow_what_another_does_to_the_index() {
+    let database = database();
+    let mut asker = docs(&database);
+    let mut other = database.connect();
+    let all = ["2", "3", "4", "5"];
+    let ask = "SELECT doc_id FROM near_duplicates(1, 0.9) ORDER BY 1";
+    assert_eq!(texts(&mut asker, ask), all);
+    other.batch_execute("ALTER TABLE docs RENAME TO papers").expect("rename");
+    assert_eq!(texts(&mut asker, ask), all);
+    other.batch_execute("CREATE SCHEMA s; ALTER TABLE papers SET SCHEMA s").expect("move");
+    assert_eq!(texts(&mut asker, ask), all);
+    other.batch_execute("ALTER TABLE docs_minlsh RENAME TO side").expect("rename");
+    assert_eq!(texts(&mut asker, ask), all);
+    asker.batch_execute(&format!("INSERT INTO s.papers VALUES (6, '{TEXT}')")).expect("a write");
+    other.batch_execute("SELECT minlsh_reindex('side')").expect("reindex");
+    assert_eq!(texts(&mut asker, ask), ["2", "3", "4", "5", "6"]);
+    other
+        .batch_execute("SELECT minlsh_create_index('s.papers', 'body', name => 'second')")
+        .expect("a second index");
+    assert_eq!(sqlstate(&mut asker, ask), "22023");
+    other.batch_execute("SELECT minlsh_drop_index('s.second')").expect("drop");
+    assert_eq!(texts(&mut asker, ask), ["2", "3", "4", "5", "6"]);
+    other.batch_execute("SELECT minlsh_drop_index('s.papers')").expect("drop");
+    assert_eq!(sqlstate(&mut asker, ask), "42704");
+    asker.batch_execute("INSERT INTO s.papers VALUES (7, 'no index')").expect("a write");
+}
+
+#[test]
+fn a_dropped_index_waits_for_its_readers() {
+    let database = database();
+    let mut reader = docs(&database);
+    reader.batch_execute("BEGIN").expect("begin");
+    assert_eq!(copies_of_1(&mut reader).len(), 4);
+    let mut dropper = database.connect();
+    let pid = backend(&mut dropper);
+    let waiting =
+        std::thread::spawn(move || dropper.batch_execute("SELECT minlsh_drop_index('docs')"));
+    wait_until_blocked(&mut database.connect(), pid);
+    assert_eq!(copies_of_1(&mut reader).len(), 4);
+    reader.batch_execute("COMMIT").expect("commit");
+    waiting.join().expect("thread").expect("drop");
+    let mut observer = database.connect();
+    wait_until("the index is gone", || {
+        texts(&mut observer, "SELECT count(*) FROM minlsh_indexes") == ["0"]
+    });
+}

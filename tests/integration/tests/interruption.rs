@@ -1,0 +1,153 @@
+//! Work that is cancelled, rolled back or killed leaves nothing half done.
+
+use std::time::Instant;
+
+use minlsh_integration::{
+    Client, NoTls, PATIENCE, Server, assert_consistent, backend, database, sqlstate, texts,
+    wait_until,
+};
+
+/// Traces of an index: side table, triggers, registry rows.
+fn traces(client: &mut Client) -> Vec<String> {
+    texts(
+        client,
+        "SELECT relname::text FROM pg_class WHERE relname LIKE 'docs_minlsh%' \
+         UNION ALL SELECT tgname::text FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = 'docs'::regclass \
+         UNION ALL SELECT name::text FROM minlsh_registry",
+    )
+}
+
+#[test]
+fn a_cancelled_build_leaves_no_trace() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5(i::text), 30) FROM generate_series(1, 30000) i",
+        )
+        .expect("a table");
+    // Far too short for the build, whatever the machine.
+    client.batch_execute("SET statement_timeout = '30ms'").expect("timeout");
+    let build =
+        "SELECT minlsh_create_index('docs', 'body', num_perm => 4096, scheme => 'permutations')";
+    assert_eq!(sqlstate(&mut client, build), "57014");
+    client.batch_execute("RESET statement_timeout").expect("reset");
+    assert_eq!(traces(&mut client), Vec::<String>::new());
+    // Cancelled from another session, in the middle.
+    let token = client.cancel_token();
+    let pid = backend(&mut client);
+    let mut observer = database.connect();
+    let canceller = std::thread::spawn(move || {
+        wait_until("the build runs", || {
+            let active = "SELECT state = 'active' AND query LIKE '%minlsh_create_index%' \
+                          FROM pg_stat_activity WHERE pid = $1";
+            observer.query_one(active, &[&pid]).expect("activity").get(0)
+        });
+        token.cancel_query(NoTls).expect("cancel");
+    });
+    assert_eq!(sqlstate(&mut client, build), "57014");
+    canceller.join().expect("thread");
+    assert_eq!(traces(&mut client), Vec::<String>::new());
+    client.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("another try");
+    assert_consistent(&mut client, "docs");
+    // Rolled back with its transaction.
+    client.batch_execute("BEGIN; SELECT minlsh_drop_index('docs'); ROLLBACK").expect("rollback");
+    assert_consistent(&mut client, "docs");
+}
+
+#[test]
+fn long_computations_can_be_cancelled() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE long (body text); \
+             INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 1000000) i",
+        )
+        .expect("33 MB of text");
+    for work in [
+        "SELECT minhash(body, 4096, scheme => 'permutations') FROM long",
+        "SELECT jaccard(body, body || 'x') FROM long, generate_series(1, 1000)",
+        "SELECT cardinality(shingles(body, 64)) FROM long, generate_series(1, 1000)",
+    ] {
+        client.batch_execute("SET statement_timeout = '100ms'").expect("timeout");
+        let start = Instant::now();
+        assert_eq!(sqlstate(&mut client, work), "57014", "{work}");
+        assert!(start.elapsed() < PATIENCE, "{work}");
+        client.batch_execute("RESET statement_timeout").expect("reset");
+        // The session works on, with the sketcher it had.
+        assert_eq!(
+            texts(&mut client, "SELECT minhash('abc', 4)"),
+            ["{39533093,2147483647,2147483647,2147483647}"].map(|_| texts(
+                &mut database.connect(),
+                "SELECT minhash('abc', 4)"
+            )[0]
+            .clone())
+        );
+    }
+}
+
+/// Writers that go on until they are killed, and what they had committed.
+fn write_until_killed(server: &Server, database: &str, kill: impl FnOnce(&[i32])) {
+    std::thread::scope(|scope| {
+        let mut pids = Vec::new();
+        for writer in 0..3 {
+            let mut session = server.connect(database);
+            pids.push(backend(&mut session));
+            scope.spawn(move || {
+                for round in 0.. {
+                    let id = writer * 100_000 + round;
+                    let written = session.batch_execute(&format!(
+                        "INSERT INTO docs VALUES ({id}, 'document {id} with a text of its own'); \
+                         UPDATE docs SET body = body || '!' WHERE id = {id} - 1; \
+                         DELETE FROM docs WHERE id = {id} - 5 AND id % 3 = 0"
+                    ));
+                    if written.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let mut observer = server.connect(database);
+        wait_until("the writers have written", || {
+            texts(&mut observer, "SELECT count(*) > 200 FROM docs") == ["t"]
+        });
+        kill(&pids);
+    });
+}
+
+#[test]
+fn after_kill_9_of_a_backend_or_of_the_server_table_and_index_are_equal() {
+    let server = Server::start_with(&["fsync = on", "checkpoint_timeout = 1h"]);
+    let database = server.create_database();
+    let name = database.name.clone();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+             CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); SELECT minlsh_create_index('scratch', 'body'); \
+             INSERT INTO scratch VALUES (1, 'gone after a crash'); INSERT INTO docs VALUES (-100, 'committed before')",
+        )
+        .expect("indexes");
+    // One backend dies: PostgreSQL restarts all of them and recovers.
+    write_until_killed(&server, &name, |pids| server.kill_9(pids[0]));
+    server.wait_ready();
+    let mut client = database.connect();
+    assert_consistent(&mut client, "docs");
+    assert_consistent(&mut client, "scratch");
+    assert_eq!(texts(&mut client, "SELECT count(*) FROM scratch"), ["0"]);
+    assert_eq!(texts(&mut client, "SELECT body FROM docs WHERE id = -100"), ["committed before"]);
+    client.batch_execute("DELETE FROM docs WHERE id >= 0").expect("a clean table");
+    // The whole server dies.
+    write_until_killed(&server, &name, |_| server.crash());
+    server.launch();
+    server.wait_ready();
+    let mut client = database.connect();
+    assert_consistent(&mut client, "docs");
+    client.batch_execute("INSERT INTO docs VALUES (-200, 'committed before')").expect("a write");
+    assert_eq!(
+        texts(&mut client, "SELECT doc_id FROM near_duplicates(-100, 0.9, 'docs')"),
+        ["-200"]
+    );
+}

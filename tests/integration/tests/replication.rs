@@ -1,0 +1,74 @@
+//! Standbys and subscribers.
+
+use minlsh_integration::{Server, assert_consistent, texts, wait_until};
+
+const TEXT: &str = "a text that many documents of this table have in common, more or less";
+
+#[test]
+fn a_standby_answers_read_only() {
+    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let database = primary.create_database();
+    let mut client = database.connect();
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 3) i; \
+             SELECT minlsh_create_index('docs', 'body')"
+        ))
+        .expect("an index");
+    let standby = Server::new_directory();
+    primary
+        .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
+    standby.configure(&["hot_standby = on"]);
+    standby.launch();
+    let mut replica = standby.connect(&database.name);
+    let ask = "SELECT doc_id FROM near_duplicates(1, 0.9) ORDER BY 1";
+    assert_eq!(texts(&mut replica, ask), ["2", "3"]);
+    assert_eq!(texts(&mut replica, "SELECT count(*) FROM near_duplicate_pairs()"), ["3"]);
+    assert_consistent(&mut replica, "docs");
+    // What happens on the primary arrives, also when plans are cached already.
+    client
+        .batch_execute(&format!(
+            "INSERT INTO docs VALUES (4, '{TEXT}'); ALTER TABLE docs RENAME TO papers"
+        ))
+        .expect("changes");
+    wait_until("the standby has the new row", || texts(&mut replica, ask) == ["2", "3", "4"]);
+}
+
+#[test]
+fn a_subscriber_keeps_an_index_of_its_own() {
+    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
+    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (source, target) = (publisher.create_database(), subscriber.create_database());
+    let table = "CREATE TABLE docs (id int PRIMARY KEY, body text)";
+    let (mut from, mut to) = (source.connect(), target.connect());
+    from.batch_execute(&format!(
+        "{table}; INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 3) i; CREATE PUBLICATION p FOR TABLE docs"
+    ))
+    .expect("a publication");
+    to.batch_execute(&format!(
+        "{table}; SELECT minlsh_create_index('docs', 'body', triggers => 'replica')"
+    ))
+    .expect("an index");
+    to.batch_execute(&format!(
+        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
+        publisher.socket().display(),
+        source.name,
+        minlsh_integration::superuser()
+    ))
+    .expect("a subscription");
+    let count = "SELECT count(*) FROM docs_minlsh";
+    wait_until("the first copy has arrived", || texts(&mut to, count) == ["3"]);
+    from.batch_execute(&format!(
+        "INSERT INTO docs VALUES (4, '{TEXT}'), (5, '{TEXT}'); UPDATE docs SET body = 'other' WHERE id = 2; DELETE FROM docs WHERE id = 3"
+    ))
+    .expect("changes");
+    let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM near_duplicates(1, 0.9)";
+    wait_until("the changes are applied", || texts(&mut to, ask) == ["4 5"]);
+    assert_consistent(&mut to, "docs");
+    to.batch_execute("SELECT minlsh_reindex('docs')").expect("reindex");
+    from.batch_execute(&format!("INSERT INTO docs VALUES (6, '{TEXT}')")).expect("a row");
+    wait_until("triggers fire for the subscription after a reindex", || {
+        texts(&mut to, ask) == ["4 5 6"]
+    });
+    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+}

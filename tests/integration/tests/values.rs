@@ -1,0 +1,111 @@
+//! Large, odd and foreign values.
+
+use minlsh_integration::{assert_consistent, database, sqlstate, texts};
+
+#[test]
+fn a_body_of_50_mb_is_indexed_and_found() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+             INSERT INTO docs SELECT 1, string_agg(md5(i::text), ' ') FROM generate_series(1, 1600000) i; \
+             INSERT INTO docs SELECT 2, body || ' and an end of its own' FROM docs; \
+             UPDATE docs SET id = 3 WHERE id = 2; \
+             UPDATE docs SET body = body || '.' WHERE id = 3",
+        )
+        .expect("two documents of 50 MB");
+    assert_eq!(texts(&mut client, "SELECT octet_length(body) > 50000000 FROM docs"), ["t", "t"]);
+    assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates(1, 0.95)"), ["3"]);
+    let exact = "SELECT similarity > 0.999 FROM near_duplicates(1, 0.95, verify => 'exact')";
+    assert_eq!(texts(&mut client, exact), ["t"]);
+    assert_consistent(&mut client, "docs");
+    let signature = "SELECT cardinality(minhash(body || body)) FROM docs WHERE id = 1";
+    assert_eq!(texts(&mut client, signature), ["128"]);
+}
+
+#[test]
+fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
+    let utf8 = database();
+    let server = utf8.server;
+    let latin1 = format!("{}_latin1", utf8.name);
+    let ascii = format!("{}_ascii", utf8.name);
+    let mut client = utf8.connect();
+    for (name, encoding) in [(&latin1, "LATIN1"), (&ascii, "SQL_ASCII")] {
+        client
+            .batch_execute(&format!(
+                "CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+            ))
+            .expect("a database");
+    }
+    let sql =
+        "SELECT minhash('naïve café, plain ASCII, ½ & ÿ', 32)::text || shingles('naïve', 2)::text";
+    let expected = texts(&mut client, sql);
+    for name in [&latin1, &ascii] {
+        let mut client = server.connect(name);
+        client.batch_execute("CREATE EXTENSION minlsh").expect("CREATE EXTENSION");
+        assert_eq!(texts(&mut client, sql), expected, "{name}");
+        client
+            .batch_execute(
+                "CREATE TABLE docs (id text PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
+                 INSERT INTO docs VALUES ('é', 'naïve café and so on'), ('ü', 'naïve café and so on')",
+            )
+            .expect("an index");
+        assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('é', 0.9)"), ["ü"]);
+        assert_eq!(texts(&mut client, "SELECT doc_b FROM near_duplicate_pairs()"), ["ü"]);
+        assert_consistent(&mut client, "docs");
+    }
+    // SQL_ASCII takes any bytes; those that are no UTF-8 are an error, not a crash.
+    let mut client = server.connect(&ascii);
+    assert_eq!(sqlstate(&mut client, r"SELECT minhash(E'\xe9')"), "22021");
+    assert_eq!(sqlstate(&mut client, r"INSERT INTO docs VALUES ('x', E'caf\xe9')"), "22021");
+    assert_consistent(&mut client, "docs");
+}
+
+#[test]
+fn names_may_be_as_long_as_postgresql_allows() {
+    let database = database();
+    let mut client = database.connect();
+    let long = "n".repeat(63);
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE {long} ({long} int PRIMARY KEY, b{} text, c text); \
+             SELECT minlsh_create_index('{long}', 'b{}'); SELECT minlsh_create_index('{long}', 'c'); \
+             INSERT INTO {long} VALUES (1, 'one text', 'c'), (2, 'one text', 'c')",
+            &long[1..],
+            &long[1..]
+        ))
+        .expect("long names");
+    let indexes = texts(&mut client, "SELECT index::text FROM minlsh_indexes ORDER BY 1");
+    assert_eq!(indexes.len(), 2);
+    for index in indexes {
+        assert_consistent(&mut client, &index);
+        let found = format!("SELECT doc_id FROM near_duplicates(1, 0.9, '{index}')");
+        assert_eq!(texts(&mut client, &found), ["2"]);
+        client.batch_execute(&format!("SELECT minlsh_drop_index('{index}')")).expect("drop");
+    }
+}
+
+#[test]
+fn keys_under_a_collation_that_ignores_case_are_one_where_the_table_says_so() {
+    let database = database();
+    let mut client = database.connect();
+    let icu = "SELECT count(*) FROM pg_collation WHERE collname = 'und-x-icu'";
+    if texts(&mut client, icu) == ["0"] {
+        eprintln!("this server has no ICU: nothing to test");
+        return;
+    }
+    client
+        .batch_execute(
+            "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+             CREATE TABLE docs (id text COLLATE ci PRIMARY KEY, body text); \
+             INSERT INTO docs VALUES ('A', 'one text'), ('B', 'one text'); SELECT minlsh_create_index('docs', 'body'); \
+             INSERT INTO docs VALUES ('c', 'one text'); UPDATE docs SET id = 'C' WHERE id = 'c'",
+        )
+        .expect("an index");
+    assert_eq!(
+        texts(&mut client, "SELECT doc_id FROM near_duplicates('a', 0.9) ORDER BY 1"),
+        ["B", "C"]
+    );
+    assert_consistent(&mut client, "docs");
+}
