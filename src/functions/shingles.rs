@@ -24,7 +24,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
     let mut count = 0_usize;
     sketch::for_each_shingle(&config, &text, &mut |shingle| {
         count += 1;
-        if count % 4096 == 0 {
+        if count.is_multiple_of(4096) {
             checkpoint();
         }
         if !seen.contains(shingle) {

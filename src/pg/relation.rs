@@ -84,7 +84,7 @@ impl Relation {
                 owner: form.relowner,
                 kind: form.relkind as u8,
                 persistence: form.relpersistence as u8,
-                columns: attributes.map(|attribute| Column::of(attribute)).collect(),
+                columns: attributes.map(Column::of).collect(),
             };
             pg_sys::relation_close(relation, pg_sys::NoLock as i32);
             Some(description)

@@ -97,14 +97,14 @@ impl Session {
                 entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
                 entry.ptype = pg_sys::SPI_getargtypeid(plan.0, number as i32);
             }
-            let mut options = pg_sys::SPIExecuteOptions {
+            let options = pg_sys::SPIExecuteOptions {
                 params: list,
                 read_only: access == Access::Read,
                 must_return_tuples: true,
                 dest: result.receiver(),
                 ..Default::default()
             };
-            pg_sys::SPI_execute_plan_extended(plan.0, &mut options)
+            pg_sys::SPI_execute_plan_extended(plan.0, &options)
         };
         self.rows(status).map(drop)
     }

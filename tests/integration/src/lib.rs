@@ -76,8 +76,6 @@ fn fresh(prefix: &str) -> String {
 /// A running server, in a directory of its own, reached through a socket there.
 pub struct Server {
     directory: PathBuf,
-    /// Tests that write to one file wait for each other.
-    _guard: (),
 }
 
 impl Server {
@@ -100,7 +98,7 @@ impl Server {
     pub fn new_directory() -> Self {
         let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("s"));
         succeed(as_server_user(Path::new("mkdir")).arg("-p").arg(&directory));
-        Self { directory, _guard: () }
+        Self { directory }
     }
 
     /// Adds settings; they hold from the next start on.
@@ -282,6 +280,7 @@ fn template() -> &'static Path {
 }
 
 /// A fresh database, with the extension, on a server that the tests of one file share.
+#[expect(clippy::zombie_processes, reason = "the watcher outlives this process by design")]
 pub fn database() -> Database<'static> {
     static SERVER: OnceLock<&'static Server> = OnceLock::new();
     static STARTING: Mutex<()> = Mutex::new(());
