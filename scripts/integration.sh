@@ -5,6 +5,7 @@ trap remove_run_dir EXIT
 make_run_dir integration
 mkdir "$run_dir/stage"
 stage "$run_dir/stage" >"$run_dir/settings"
+cp -r examples "$run_dir/"
 chmod -R a+rX "$run_dir"
 MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
 	CARGO_TARGET_DIR=$root/build/target/integration \
