@@ -1,43 +1,22 @@
-//! `minlsh_create_index()`: checks what was asked for, then builds.
+//! `minlsh_create_index()`: checks what was asked for, then lets [`build`] build it.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{Banding, Config};
 
 use crate::error::{Result, engine, error, invalid_parameter, not_allowed, not_supported};
-use crate::index::definition::{Settings, documents_query};
-use crate::index::home::{Home, borrow_rights};
-use crate::index::triggers::{self, Firing};
-use crate::index::{registry, sync};
+use crate::index::build::{Blueprint, build};
+use crate::index::definition::Settings;
+use crate::index::home::Home;
+use crate::index::registry;
+use crate::index::triggers::Firing;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::names::{free_relation_name, literal, qualified, quoted, relation_name, type_label};
+use crate::pg::names::{relation_name, type_label};
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::spi::{Access, Parameter, Session};
-use crate::pg::{guc, relation, role};
+use crate::pg::{relation, role};
 
 sql_function!(minlsh_create_index, create_index);
-
-/// GIN builds fastest with a small buffer: beyond this its red-black tree no longer fits the
-/// processor's caches (500,000 documents: 18 s with 16 to 64 MB, 36 s with 1 GB).
-const GIN_BUILD_MEMORY_KB: i32 = 32 * 1024;
-
-/// A side-table row is never compressed: signatures are random, so trying is wasted time, and
-/// a row is toasted only if it does not fit a page.
-const TOAST_TUPLE_TARGET: i32 = 8160;
-
-/// What to build.
-pub struct Blueprint {
-    /// The name of the side table and of the index; `None` lets PostgreSQL's rules choose.
-    pub name: Option<String>,
-    /// The key column.
-    pub key: String,
-    /// The text column.
-    pub body: String,
-    /// How documents are cut, signed and banded.
-    pub settings: Settings,
-    /// The triggers.
-    pub firing: Firing,
-}
 
 fn create_index(call: &Call) -> Result<Option<Datum>> {
     let (Some(table), Some(body)) = (call.oid(0), call.name(1)?) else {
@@ -244,126 +223,4 @@ fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
             .set_hint("Index the children, or use declarative partitioning."));
     }
     Ok(partitioned || rows.bool(0, 1))
-}
-
-/// Builds an index on an open table, with the rights of the table's owner.
-pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<Oid> {
-    let Blueprint { key, body, settings, firing, .. } = blueprint;
-    let name = index_name(relation, blueprint);
-    let (storage, documents) = {
-        let rights = borrow_rights(relation.owner);
-        let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
-        rights.settings.set("maintenance_work_mem", &memory.to_string());
-        let session = Session::open();
-        let (storage, documents) = fill(&session, home, relation, &name, blueprint)?;
-        triggers::create(&session, home, relation, &name, (key, body), *firing)?;
-        (storage, documents)
-    };
-    registry::insert(home, relation.oid, storage, &name, settings)?;
-    sync::link(home, relation.oid, storage, &name, (key, body))?;
-    report(relation, storage, documents, settings);
-    Ok(storage)
-}
-
-fn index_name(relation: &Relation, blueprint: &Blueprint) -> String {
-    let (table, schema) = (&relation.name, relation.schema);
-    blueprint.name.clone().unwrap_or_else(|| {
-        let first = free_relation_name(table, None, "minlsh", schema);
-        if first == crate::pg::names::object_name(table, "minlsh") {
-            first
-        } else {
-            free_relation_name(table, Some(&blueprint.body), "minlsh", schema)
-        }
-    })
-}
-
-/// Creates and fills the side table; returns it and its number of documents.
-fn fill(
-    session: &Session,
-    home: &Home,
-    relation: &Relation,
-    name: &str,
-    blueprint: &Blueprint,
-) -> Result<(Oid, usize)> {
-    let persistence = match relation.persistence {
-        b'u' => "UNLOGGED ",
-        b't' => "TEMP ",
-        _ => "",
-    };
-    let table = format!("{}.{}", schema_name(relation), quoted(name));
-    let partitioned = relation.is_partitioned();
-    let Blueprint { key, body, settings, .. } = blueprint;
-    let documents = session
-        .query(
-            &format!(
-                "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
-                documents_query(home, relation.oid, partitioned, key, body, settings)
-            ),
-            &[],
-            Access::Write,
-        )?
-        .len();
-    session.run(&format!(
-        "ALTER TABLE {table} \
-         ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0, \
-         ALTER signature SET NOT NULL, ALTER bands SET STORAGE EXTERNAL, \
-         ALTER bands SET STATISTICS 0, ALTER bands SET NOT NULL, ADD PRIMARY KEY (doc_id)"
-    ))?;
-    // Without a pending list a lookup costs the same however much was written before it.
-    session.run(&format!("CREATE INDEX ON {table} USING gin (bands) WITH (fastupdate = off)"))?;
-    session.run(&format!("ANALYZE {table}"))?;
-    session.run(&format!(
-        "COMMENT ON TABLE {table} IS {}",
-        literal(&format!(
-            "minlsh index of {} ({}), kept up to date by triggers",
-            qualified(relation.oid),
-            quoted(body)
-        ))
-    ))?;
-    let storage = storage_oid(relation, name);
-    revoke_default_privileges(session, storage)?;
-    Ok((storage, documents))
-}
-
-fn schema_name(relation: &Relation) -> String {
-    // SAFETY: a lookup in the system caches; the schema of an open relation exists.
-    let name =
-        unsafe { crate::pg::text::from_cstring(pg_sys::get_namespace_name(relation.schema)) };
-    quoted(&name)
-}
-
-fn storage_oid(relation: &Relation, name: &str) -> Oid {
-    let name = crate::pg::names::cstring(name);
-    // SAFETY: a lookup in the system caches with a valid string.
-    unsafe { pg_sys::get_relname_relid(name.as_ptr(), relation.schema) }
-}
-
-/// `ALTER DEFAULT PRIVILEGES` may have granted rights on every new table: nobody but the owner
-/// reads or writes a side table directly.
-fn revoke_default_privileges(session: &Session, storage: Oid) -> Result<()> {
-    let rows = session.query(
-        "SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' \
-         ELSE quote_ident(pg_get_userbyid(a.grantee)) END \
-         FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = $1 AND a.grantee <> c.relowner",
-        &[Parameter::oid(storage)],
-        Access::Write,
-    )?;
-    for row in 0..rows.len() {
-        let grantee = rows.text(row, 1)?;
-        session.run(&format!("REVOKE ALL ON {} FROM {grantee}", qualified(storage)))?;
-    }
-    Ok(())
-}
-
-fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settings) {
-    let banding = &settings.banding;
-    pgrx::notice!(
-        "minlsh index \"{}\" on table \"{}\": {documents} documents, {} bands of {} rows, recall {:.3} at threshold {}",
-        relation_name(storage),
-        relation.name,
-        banding.bands(),
-        banding.rows(),
-        banding.probability(settings.threshold),
-        settings.threshold,
-    );
 }

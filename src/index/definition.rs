@@ -56,40 +56,15 @@ pub struct Index {
     /// Whether the catalog knows that side table and table belong together (a restored dump
     /// does not carry that; the next write mends it).
     pub linked: bool,
-    plans: RefCell<HashMap<PlanKey, Rc<Plan>>>,
+    /// The plans made so far.
+    pub plans: Plans,
 }
 
-impl Index {
-    /// An index without plans yet.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        home: Home,
-        relation: (Oid, bool),
-        storage: (Oid, Oid),
-        name: String,
-        key: (Column, String),
-        body: Column,
-        settings: Settings,
-        version: i32,
-        linked: bool,
-    ) -> Self {
-        Self {
-            home,
-            relation: relation.0,
-            partitioned: relation.1,
-            storage: storage.0,
-            owner: storage.1,
-            name,
-            key: key.0,
-            key_equals: key.1,
-            body,
-            settings,
-            version,
-            linked,
-            plans: RefCell::default(),
-        }
-    }
+/// Plans by what they are for.
+#[derive(Default)]
+pub struct Plans(RefCell<HashMap<PlanKey, Rc<Plan>>>);
 
+impl Index {
     /// The side table, as SQL names it.
     pub fn storage_name(&self) -> String {
         qualified(self.storage)
@@ -123,11 +98,11 @@ impl Index {
         types: &[Oid],
         sql: impl FnOnce() -> String,
     ) -> Result<Rc<Plan>> {
-        if let Some(plan) = self.plans.borrow().get(&key) {
+        if let Some(plan) = self.plans.0.borrow().get(&key) {
             return Ok(plan.clone());
         }
         let plan = Rc::new(session.prepare(&sql(), types)?);
-        self.plans.borrow_mut().insert(key, plan.clone());
+        self.plans.0.borrow_mut().insert(key, plan.clone());
         Ok(plan)
     }
 

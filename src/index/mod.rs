@@ -2,6 +2,7 @@
 //! index over its bands, triggers that keep it equal to the user's table, and a row in the
 //! registry that says how it was made.
 
+pub mod build;
 pub mod check;
 pub mod create;
 pub mod definition;

@@ -14,7 +14,7 @@ use pgrx::prelude::*;
 use sketch::{Banding, Config};
 
 use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
-use crate::index::definition::{Index, Settings};
+use crate::index::definition::{Index, Plans, Settings};
 use crate::index::home::{Home, borrow_rights};
 use crate::pg::names::{literal, relation_name};
 use crate::pg::relation::{self, Lock, Relation, owner_of};
@@ -208,17 +208,21 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
         recall: rows.float8(row, 11),
     };
     let equals = equality_operator(session, key.type_oid)?;
-    Ok(Some(Index::new(
-        home.clone(),
-        (relation_oid, relation.is_partitioned()),
-        (storage, owner_of(storage)),
+    Ok(Some(Index {
+        home: home.clone(),
+        relation: relation.oid,
+        partitioned: relation.is_partitioned(),
+        storage,
+        owner: owner_of(storage),
         name,
-        (key.clone(), equals),
-        body.clone(),
+        key: key.clone(),
+        key_equals: equals,
+        body: body.clone(),
         settings,
-        rows.int4(row, 9),
-        rows.bool(row, 16),
-    )))
+        version: rows.int4(row, 9),
+        linked: rows.bool(row, 16),
+        plans: Plans::default(),
+    }))
 }
 
 /// The equality of a type's default btree operator class, qualified: nothing on anybody's

@@ -3,7 +3,8 @@
 use pgrx::pg_sys::Datum;
 
 use crate::error::Result;
-use crate::index::create::{Blueprint, build, check_owner, open_table};
+use crate::index::build::{Blueprint, build};
+use crate::index::create::{check_owner, open_table};
 use crate::index::home::borrow_rights;
 use crate::index::triggers::{self, Firing};
 use crate::index::{drop, registry};

@@ -21,7 +21,7 @@ use crate::pg::dependency::{Object, drop_on_cascade, drop_together};
 use crate::pg::names::relation_name;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::spi::{Access, Plan, Session};
-use crate::pg::trigger::{Change, Document, Event, Fired, same_datum};
+use crate::pg::trigger::{Document, Event, Fired, same_datum};
 
 sql_function!(minlsh_sync, sync);
 
@@ -36,12 +36,12 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = fired.argument() else {
         return Err(invalid_parameter("minlsh_sync needs the name of an index as its argument"));
     };
-    let Some(change) = fired.change() else {
+    let Some(event) = fired.event() else {
         return Ok(Some(Datum::from(0)));
     };
     let relation = fired.relation();
     match registry::find_for_trigger(call.function(), relation, &name)? {
-        Some(index) => apply(&index, &fired, change)?,
+        Some(index) => apply(&index, &fired, event)?,
         None => pgrx::warning!(
             "minlsh index \"{name}\" of table \"{}\" no longer exists; its triggers have nothing to do",
             relation_name(relation)
@@ -51,20 +51,20 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(0)))
 }
 
-fn apply(index: &Rc<Index>, fired: &Fired, change: Change) -> Result<()> {
+fn apply(index: &Rc<Index>, fired: &Fired, event: Event) -> Result<()> {
     if !index.linked {
         let columns = (index.key.name.as_str(), index.body.name.as_str());
         link(&index.home, index.relation, index.storage, &index.name, columns)?;
     }
     let _rights = borrow_rights(index.owner);
     let session = Session::open();
-    if change.event == Event::Truncate {
+    if event == Event::Truncate {
         return session.run(&format!("TRUNCATE {}", index.storage_name()));
     }
     let (key, body) = columns_in(index, fired.relation())?;
     let documents = fired.documents(&key, &body);
     let mut writer = Writer::new(index, &session)?;
-    match change.event {
+    match event {
         Event::Insert => documents.each_new(|new| writer.put(&new)),
         Event::Delete => documents.each_old(|old| writer.remove(old.key)),
         Event::Update if documents.are_paired() => {

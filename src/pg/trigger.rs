@@ -1,6 +1,7 @@
 //! A trigger that has fired: what happened, and the rows concerned.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -27,13 +28,6 @@ pub enum Event {
     Delete,
     /// TRUNCATE
     Truncate,
-}
-
-/// A change that a trigger reports.
-#[derive(Clone, Copy)]
-pub struct Change {
-    /// What kind.
-    pub event: Event,
 }
 
 /// A trigger in progress.
@@ -68,7 +62,7 @@ impl<'a> Fired<'a> {
 
     /// What happened; `None` for an UPDATE reported without its rows, which another trigger
     /// reports with them.
-    pub fn change(&self) -> Option<Change> {
+    pub fn event(&self) -> Option<Event> {
         let event = match self.0.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
             pg_sys::TRIGGER_EVENT_INSERT => Event::Insert,
             pg_sys::TRIGGER_EVENT_DELETE => Event::Delete,
@@ -77,7 +71,7 @@ impl<'a> Fired<'a> {
         };
         let rows_known =
             self.for_each_row() || !self.0.tg_oldtable.is_null() || !self.0.tg_newtable.is_null();
-        (rows_known || event == Event::Truncate).then_some(Change { event })
+        (rows_known || event == Event::Truncate).then_some(event)
     }
 
     /// The non-null oids in columns `numbers` of the row(s) of a row trigger, old and new.
@@ -117,13 +111,13 @@ impl<'a> Fired<'a> {
             } else {
                 (self.0.tg_trigslot, self.0.tg_trigslot)
             };
-            return Documents { columns, source: Source::Row { old, new }, fired: self };
+            return Documents { columns, source: Source::Row { old, new }, fired: PhantomData };
         }
         let source = Source::Tables {
             old: Table::of(self, self.0.tg_oldtable),
             new: Table::of(self, self.0.tg_newtable),
         };
-        Documents { columns, source, fired: self }
+        Documents { columns, source, fired: PhantomData }
     }
 }
 
@@ -174,8 +168,7 @@ pub struct Documents<'a> {
     columns: Columns,
     source: Source,
     /// The slots and tables belong to the trigger in progress.
-    #[allow(dead_code)]
-    fired: &'a Fired<'a>,
+    fired: PhantomData<&'a Fired<'a>>,
 }
 
 enum Source {

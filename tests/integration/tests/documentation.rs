@@ -44,7 +44,8 @@ fn check(file: &str) {
             continue;
         }
         let script = server.socket().join(format!("{}.sql", database.name));
-        std::fs::write(&script, sql.replace("'examples/", &format!("'{examples}/"))).expect("write");
+        std::fs::write(&script, sql.replace("'examples/", &format!("'{examples}/")))
+            .expect("write");
         let script = script.to_str().expect("UTF-8");
         let arguments = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &database.name, "-f", script];
         let printed = server.run("psql", &arguments);
