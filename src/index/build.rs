@@ -53,7 +53,7 @@ pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<
     };
     registry::insert(home, relation.oid, storage, &name, settings)?;
     sync::link(home, relation.oid, storage, &name, (key, body))?;
-    report(relation, storage, documents, settings);
+    report(relation, storage, documents, settings)?;
     Ok(storage)
 }
 
@@ -147,10 +147,13 @@ fn revoke_default_privileges(session: &Session, storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settings) {
+fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settings) -> Result<()> {
     let banding = &settings.banding;
+    let size = "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size($1))";
+    let parameters = [Parameter::new(pg_sys::REGCLASSOID, Some(storage.into()))];
+    let size = Session::open().query(size, &parameters, Access::Write)?.text(0, 1)?;
     pgrx::notice!(
-        "minlsh index \"{}\" on table \"{}\": {documents} documents, {} bands of {} rows, recall {:.3} at threshold {}",
+        "minlsh index \"{}\" on table \"{}\": {documents} documents, {size}, {} bands of {} rows, recall {:.3} at threshold {}",
         relation_name(storage),
         relation.name,
         banding.bands(),
@@ -158,4 +161,5 @@ fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settin
         banding.probability(settings.threshold),
         settings.threshold,
     );
+    Ok(())
 }
