@@ -5,8 +5,12 @@
 #   make demo      find near-duplicates in real text, in a throw-away server
 #   make test      everything: format, lint, engine, regression and integration tests
 
-PG_CONFIG ?= $(shell scripts/pg-config.sh)
+# Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
+ifdef PG_CONFIG
 export PG_CONFIG
+else
+PG_CONFIG = $(shell scripts/pg-config.sh)
+endif
 PROFILE ?= release
 
 version := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
@@ -36,7 +40,7 @@ installcheck:
 demo:
 	scripts/demo.sh
 
-# PG=15 tests with that version only.
+# PG=15: with that version only; else with each one that can be had.
 test:
 	scripts/test.sh $(PG)
 
@@ -44,17 +48,19 @@ lint:
 	scripts/lint.sh
 
 engine:
-	cargo test -p minlsh-sketch
+	scripts/engine.sh
 
+# PG=16, TESTS='keys rights'
 regress:
-	scripts/regress.sh
+	scripts/with-postgres.sh '$(PG)' scripts/regress.sh $(TESTS)
 
+# PG=16, TESTS='--test replication'
 integration:
-	scripts/integration.sh
+	scripts/with-postgres.sh '$(PG)' scripts/integration.sh $(TESTS)
 
 # Takes what the regression tests print now as what they shall print.
 accept:
-	scripts/regress.sh --accept
+	scripts/with-postgres.sh '$(PG)' scripts/regress.sh --accept $(TESTS)
 
 clean:
 	rm -rf build target

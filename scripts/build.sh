@@ -7,6 +7,10 @@ if [ "${1:-}" = --where ]; then
 	echo "$target/$profile/libminlsh.so"
 	exit
 fi
+if ! command -v cargo >/dev/null && [ -e "$target/$profile/libminlsh.so" ]; then
+	say "no Rust toolchain here (sudo?): $target/$profile/libminlsh.so is taken as it is"
+	exit
+fi
 command -v cargo >/dev/null || die "no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)"
 [ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"

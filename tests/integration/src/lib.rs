@@ -66,6 +66,12 @@ fn succeed(command: &mut Command) -> Output {
     output
 }
 
+/// Whether a process exists and is no zombie.
+fn is_running(process: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
+}
+
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A name that no other test in this process uses.
@@ -124,17 +130,19 @@ impl Server {
     /// Starts it (again), and waits until it answers.
     pub fn launch(&self) {
         let log = self.directory.join("log");
-        succeed(
-            as_server_user(&program("pg_ctl"))
-                .args(["-w", "-s", "-t", "60", "-D"])
-                .arg(self.data())
-                .arg("-l")
-                .arg(log)
-                .arg("start")
-                // pg_ctl's server must not hold our pipes open.
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null()),
-        );
+        let status = as_server_user(&program("pg_ctl"))
+            .args(["-w", "-s", "-t", "60", "-D"])
+            .arg(self.data())
+            .arg("-l")
+            .arg(&log)
+            .arg("start")
+            // pg_ctl's server must not hold our pipes open.
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .expect("pg_ctl runs");
+        let log = || succeed(as_server_user(Path::new("cat")).arg(&log)).stdout;
+        assert!(status.success(), "no start: {status}\n{}", String::from_utf8_lossy(&log()));
     }
 
     /// Stops it in order.
@@ -152,17 +160,22 @@ impl Server {
 
     /// Kills every process of the server with SIGKILL, as a power failure would.
     pub fn crash(&self) {
-        let pid_file = std::fs::read_to_string(self.data().join("postmaster.pid"));
-        let script = match pid_file {
-            Ok(file) => file.lines().next().unwrap_or_default().to_owned(),
-            // Root may be the only one who can read the file.
-            Err(cause) => panic!("postmaster.pid: {cause}"),
-        };
-        succeed(Command::new("sh").arg("-c").arg(format!("kill -9 {script} $(pgrep -P {script})")));
-        wait_until("the server is gone", || {
-            !Command::new("kill").args(["-0", &script]).output().expect("kill").status.success()
-        });
-        // Its lock file is of no use to anybody; pg_ctl finds out by itself that it is stale.
+        let lock_file = self.data().join("postmaster.pid");
+        let lock = std::fs::read_to_string(&lock_file).expect("postmaster.pid");
+        let postmaster = lock.lines().next().expect("a process id");
+        // A stopped postmaster has no new children while they are killed.
+        let script = format!(
+            "kill -STOP {postmaster} && processes=\"{postmaster} $(pgrep -P {postmaster})\" && \
+             echo $processes && {{ kill -9 $processes || true; }}"
+        );
+        let killed = succeed(Command::new("sh").arg("-c").arg(script)).stdout;
+        let killed = String::from_utf8(killed).expect("process ids");
+        wait_until("the server is gone", || !killed.split_whitespace().any(is_running));
+        // As long as nobody has reaped the dead (in a container without init: never), the lock
+        // files would make the next server believe that this one lives.
+        for lock in [lock_file, self.socket().join(".s.PGSQL.5432.lock")] {
+            std::fs::remove_file(lock).expect("lock file removed");
+        }
     }
 
     /// Kills one backend with SIGKILL; the server recovers by itself.
