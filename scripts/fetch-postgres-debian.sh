@@ -46,6 +46,8 @@ rm -rf apt
 
 libraries=$directory/usr/lib/x86_64-linux-gnu
 home=$directory/usr/lib/postgresql/$version
+# LLVM was left out: without this file the server knows that there is no JIT.
+rm -rf "$home/lib/llvmjit.so" "$home/lib/bitcode"
 for program in "$home"/bin/* "$home"/lib/pgxs/src/test/regress/pg_regress; do
 	[ "$(head -c 4 "$program" | tail -c 3)" = ELF ] || continue
 	elf=$(dirname "$program")/.elf
