@@ -86,14 +86,10 @@ fn fill(
     let partitioned = relation.is_partitioned();
     let Blueprint { key, body, settings, .. } = blueprint;
     let documents = session
-        .query(
-            &format!(
-                "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
-                documents_query(home, relation.oid, partitioned, key, body, settings)
-            ),
-            &[],
-            Access::Write,
-        )?
+        .run_with_latest_snapshot(&format!(
+            "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
+            documents_query(home, relation.oid, partitioned, key, body, settings)
+        ))?
         .len();
     session.run(&format!(
         "ALTER TABLE {table} \

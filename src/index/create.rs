@@ -96,15 +96,6 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         }
     }
     check_owner(relation.oid)?;
-    // SAFETY: reads backend-local state.
-    if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION,
-            "a minlsh index cannot be built in a transaction of isolation level repeatable read or serializable",
-        )
-        .set_detail("Rows committed since its snapshot was taken would be missing from the index.")
-        .set_hint("Use a READ COMMITTED transaction."));
-    }
     Ok(relation)
 }
 

@@ -77,6 +77,30 @@ impl Session {
         self.rows(status)
     }
 
+    /// Runs `sql` under a snapshot taken now, also in a transaction that keeps to an older one:
+    /// for work that must see every committed row, as CREATE INDEX does.
+    pub fn run_with_latest_snapshot(&self, sql: &str) -> Result<Rows<'_>> {
+        let plan = self.prepare(sql, &[])?;
+        // SAFETY: SPI is connected, the plan is alive and has no parameters; the snapshot is
+        // registered while it is used.
+        let status = unsafe {
+            let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
+            let status = pg_sys::SPI_execute_snapshot(
+                plan.0,
+                std::ptr::null_mut(),
+                std::ptr::null(),
+                snapshot,
+                std::ptr::null_mut(),
+                false,
+                true,
+                0,
+            );
+            pg_sys::UnregisterSnapshot(snapshot);
+            status
+        };
+        self.rows(status)
+    }
+
     /// Runs a kept plan; its rows flow into the function's result without passing through
     /// memory here, and spill to disk beyond work_mem.
     pub fn execute_into(

@@ -170,3 +170,24 @@ fn a_dropped_index_waits_for_its_readers() {
         texts(&mut observer, "SELECT count(*) FROM minlsh_indexes") == ["0"]
     });
 }
+
+#[test]
+fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapshot() {
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        let database = database();
+        let mut builder = database.connect();
+        builder.batch_execute("CREATE TABLE docs (id int PRIMARY KEY, body text)").expect("table");
+        builder
+            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM docs"))
+            .expect("a snapshot");
+        database
+            .connect()
+            .batch_execute("INSERT INTO docs VALUES (1, 'committed later')")
+            .expect("row");
+        builder
+            .batch_execute("SELECT minlsh_create_index('docs', 'body'); COMMIT")
+            .expect("an index");
+        assert_consistent(&mut builder, "docs");
+        assert_eq!(texts(&mut builder, "SELECT documents FROM minlsh_indexes"), ["1"]);
+    }
+}

@@ -2,7 +2,7 @@
 
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-INSERT INTO docs SELECT i, 'chapter ' || i || ': ' || string_agg(md5((i / 4 * 1000 + j)::text), ' ') || repeat('.', i % 4)
+INSERT INTO docs SELECT i, 'chapter ' || i || ': ' || string_agg(md5((i / 4 * 1000 + j)::text), ' ' ORDER BY j) || repeat('.', i % 4)
 FROM generate_series(1, 40) AS i, generate_series(1, 20) AS j GROUP BY i;
 SELECT minlsh_create_index('docs', 'body');
 
@@ -51,7 +51,7 @@ SELECT (SELECT count(*) FROM listed) AS pairs, (SELECT count(*) FROM (TABLE look
 -- In memory that is too small, the answer is the same.
 SET maintenance_work_mem = '1MB';
 SET work_mem = '64kB';
-CREATE TEMP TABLE many AS SELECT i AS id, 'text ' || string_agg(md5((i / 3 * 100 + j)::text), ' ') || i % 3 AS body
+CREATE TEMP TABLE many AS SELECT i AS id, 'text ' || string_agg(md5((i / 3 * 100 + j)::text), ' ' ORDER BY j) || i % 3 AS body
 FROM generate_series(1, 6000) AS i, generate_series(1, 4) AS j GROUP BY i;
 ALTER TABLE many ADD PRIMARY KEY (id);
 SELECT minlsh_create_index('many', 'body');
