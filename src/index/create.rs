@@ -59,7 +59,11 @@ fn settings(call: &Call) -> Result<Settings> {
         seed,
     )
     .map_err(engine)?;
-    let banding = Banding::for_recall(threshold, num_perm.into(), recall).map_err(engine)?;
+    // No query asks for less than the index's threshold, so none looks up more bands than that
+    // needs: the others would be a fifth of the build and of every write, for nothing.
+    let banding = Banding::for_recall(threshold, num_perm.into(), recall)
+        .map_err(engine)?
+        .trimmed(threshold, recall);
     Ok(Settings { config, banding, threshold, recall })
 }
 

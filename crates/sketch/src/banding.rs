@@ -102,6 +102,14 @@ impl Banding {
         if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
     }
 
+    /// The same rows, with no more bands than [`Banding::probes`] asks for at
+    /// that threshold: what an index stores that is never asked for less. Its
+    /// answers are those of all bands, since no query looks up the others.
+    #[must_use]
+    pub fn trimmed(self, threshold: f64, recall: f64) -> Self {
+        Self { bands: self.probes(threshold, recall), rows: self.rows }
+    }
+
     /// Replaces `out` by the hashes of the bands, one per band.
     ///
     /// Band hash `i` is XXH3_64 with seed `i` over the slots
@@ -153,6 +161,19 @@ mod tests {
             assert!((banding.probability(threshold) - recall).abs() < 6e-4);
         }
         assert_eq!(chosen(1.0), Banding { bands: 1, rows: 128 });
+    }
+
+    #[test]
+    fn trimming_keeps_the_recall_and_the_probes_of_every_higher_threshold() {
+        for (threshold, bands) in [(0.9, 11), (0.8, 16), (0.7, 17)] {
+            let full = chosen(threshold);
+            let trimmed = full.trimmed(threshold, 0.99);
+            assert_eq!((trimmed.bands(), trimmed.rows()), (bands, full.rows()));
+            assert!(trimmed.probability(threshold) >= 0.99);
+            for higher in [threshold, 0.93, 0.97, 1.0] {
+                assert_eq!(trimmed.probes(higher, 0.99), full.probes(higher, 0.99));
+            }
+        }
     }
 
     #[test]
