@@ -18,11 +18,12 @@ rm -rf "$directory"
 mkdir -p "$directory/apt/lists/partial" "$directory/apt/archives/partial"
 cd "$directory"
 trap 'rm -rf "$directory"' EXIT
-# An apt of our own: it shares nothing with the system's.
+# An apt of our own: it shares nothing with the system's but how to reach the mirror.
 : >apt/status
 echo "deb [signed-by=$keyring] $mirror $release main" >apt/sources.list
 mkdir apt/parts
-cat >apt/apt.conf <<-END
+apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >apt/apt.conf || true
+cat >>apt/apt.conf <<-END
 	Dir::State "$directory/apt";
 	Dir::State::status "$directory/apt/status";
 	Dir::Cache "$directory/apt";
