@@ -111,6 +111,12 @@ FROM pairs
 WHERE similarity = 1 AND doc_a NOT IN (SELECT doc_b FROM pairs WHERE similarity = 1)
 GROUP BY doc_a ORDER BY names DESC, text LIMIT 5;
 
+\echo '   Families, in one call: near_duplicate_clusters(''licenses'', 0.9, verify => ''exact'')'
+\echo
+SELECT cluster_id AS family, size, left(string_agg(doc_id, ' ' ORDER BY doc_id), 70) AS members
+FROM near_duplicate_clusters('licenses', 0.9, verify => 'exact')
+GROUP BY cluster_id, size ORDER BY size DESC, cluster_id LIMIT 6;
+
 \echo '== 7. A new document is found in the transaction that writes it'
 \echo '   A company takes the Boost licence and changes the name and a phrase.'
 \echo

@@ -78,3 +78,15 @@ fn the_operations_manual_prints_what_it_says() {
 fn the_definition_of_signatures_prints_what_it_says() {
     check("docs/signatures.md");
 }
+
+#[test]
+fn the_demo_runs_to_its_end() {
+    let database = database();
+    let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
+    let licenses = format!("licenses={examples}/licenses/licenses.csv");
+    let script = format!("{examples}/demo.sql");
+    let arguments =
+        ["-X", "-v", "ON_ERROR_STOP=1", "-v", &licenses, "-d", &database.name, "-f", &script];
+    let printed = database.server.run("psql", &arguments);
+    assert!(printed.contains("MS-LPL") && printed.contains("BSL-1.0"), "{printed}");
+}
