@@ -14,7 +14,8 @@ endif
 PROFILE ?= release
 
 version := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
-library = $(shell scripts/build.sh --where)
+# Before its version 4.4 make does not hand exported variables to $(shell).
+library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh --where)
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
