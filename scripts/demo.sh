@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make demo: near-duplicates in real text, in a throw-away server that is stopped at the end.
 here=$(dirname "$0")
-"$here/install-dependencies.sh"
+"$here/install-dependencies.sh" || exit
 . "$here/lib.sh"
 say "building the extension for PostgreSQL $(pg_major)"
 forget_connection_settings

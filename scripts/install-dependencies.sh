@@ -25,7 +25,7 @@ else
 	packages+=("postgresql-$major" "postgresql-server-dev-$major")
 fi
 # pgrx reads PostgreSQL's headers with libclang.
-ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib*/libclang*.so* >/dev/null 2>&1 || [ -n "${LIBCLANG_PATH:-}" ] ||
+[ -n "${LIBCLANG_PATH:-}$(compgen -G '/usr/lib*/libclang*.so*')$(compgen -G '/usr/lib/*/libclang*.so*')$(compgen -G '/usr/lib/llvm-*/lib/libclang*.so*')" ] ||
 	packages+=(libclang-dev)
 if [ "${1:-}" = --test ]; then
 	need pgrep procps

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make test: everything, on each PostgreSQL that can be had; or on the version given.
 here=$(dirname "$0")
-"$here/install-dependencies.sh" --test
+"$here/install-dependencies.sh" --test || exit
 . "$here/lib.sh"
 summary=()
 failed=0 passed=0
