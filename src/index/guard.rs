@@ -10,7 +10,7 @@ use crate::error::{Result, error};
 use crate::index::create::check_owner;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::relation::owner_of;
-use crate::pg::trigger::Fired;
+use crate::pg::trigger::{Event, Fired};
 
 sql_function!(minlsh_registry_guard, guard);
 
@@ -25,9 +25,11 @@ fn guard(call: &Call) -> Result<Option<Datum>> {
             "minlsh_registry_guard was not called by trigger manager",
         ));
     };
+    let removed = fired.event() == Some(Event::Delete);
     for table in fired.oids(&[RELATION, STORAGE]) {
-        // Rows of tables that are gone concern nobody.
-        if owner_of(table) != pgrx::pg_sys::Oid::INVALID {
+        // A row of tables that are gone concerns nobody any more; but none may wait for tables
+        // that are yet to come.
+        if !(removed && owner_of(table) == pgrx::pg_sys::Oid::INVALID) {
             check_owner(table)?;
         }
     }

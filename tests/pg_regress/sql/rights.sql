@@ -60,6 +60,9 @@ SELECT count(*) FROM shop.docs_minlsh;
 
 -- Nobody registers, changes or removes an index of somebody else's table.
 INSERT INTO minlsh_registry SELECT relation, 'mine', 'pg_class', scheme, num_perm, unit, shingle_size, seed, version, threshold, recall, bands, rows FROM minlsh_registry;
+\set VERBOSITY sqlstate
+INSERT INTO minlsh_registry SELECT 4294967290, 'early', 4294967290, scheme, num_perm, unit, shingle_size, seed, version, threshold, recall, bands, rows FROM minlsh_registry;
+\set VERBOSITY default
 UPDATE minlsh_registry SET threshold = 0.1;
 DELETE FROM minlsh_registry;
 TRUNCATE minlsh_registry;
