@@ -25,6 +25,8 @@ SELECT t.* FROM (VALUES
 	('text', 'a', 'b', $$it's "c"$$), ('varchar(10)', 'a', 'b', 'c'), ('char(3)', 'a', 'b', 'c'), ('name', 'a', 'b', 'c'),
 	('uuid', '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000003'),
 	('numeric', '1.5', '2', '3.25'), ('double precision', '1.5', '2', '3.25'), ('date', '2026-01-01', '2026-01-02', '2026-01-03'),
+	('timestamptz', '2026-01-01 00:00+00', '2026-01-01 00:00+01', '2026-01-01 00:00+02'), ('interval', '1 day', '1 hour', '2 days'),
+	('oid', '1', '2', '4294967295'), ('int4range', '[1,2)', '[2,3)', '[3,4)'),
 	('bytea', '\x01', '\x02', '\x03'), ('inet', '10.0.0.1', '10.0.0.2', '10.0.0.3'),
 	('shade', 'light', 'dark', 'none'), ('isbn', '1', '2', '3')
 ) AS v (type, a, b, c), keys_test(v.type, v.a, v.b, v.c) AS t;
@@ -37,6 +39,9 @@ INSERT INTO small VALUES (1, 'one text'), (2, 'one text');
 INSERT INTO big VALUES (1, 'one text'), (9223372036854775807, 'one text');
 SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates(1, 0.9, 'small');
 SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates(1, 0.9, 'big');
+SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates(1::smallint, 0.9, 'big');
+SELECT doc_id, pg_typeof(doc_id) FROM near_duplicates('1', 0.9, 'big');
+SELECT s.k, n.* FROM small AS s, near_duplicates(s.k, 0.9, 'big') AS n;
 SELECT doc_id FROM near_duplicates(70000, 0.9, 'small');
 
 -- A value that is no key of the index is an error that says what to do.
@@ -47,10 +52,25 @@ DROP TABLE small, big;
 CREATE TABLE named (k text PRIMARY KEY, body text);
 SELECT minlsh_create_index('named', 'body');
 SELECT near_duplicates(1, index => 'named');
+SELECT near_duplicates(ARRAY['a'], index => 'named');
+
+-- Texts as keys: quotes, empty, long, of other types that are read as text.
+INSERT INTO named VALUES ('', 'one text'), ('it''s', 'one text'), ('"quoted"', 'one text'), ('back\slash', 'one text'), (repeat('long ', 100), 'one text'), ('NULL', 'one text');
+SELECT left(doc_id, 10) AS doc_id FROM near_duplicates('it''s') ORDER BY doc_id;
+SELECT count(*) AS "each finds the others" FROM named AS n, near_duplicates(n.k, verify => 'exact') AS d;
+SELECT count(*) FROM near_duplicates('') UNION ALL SELECT count(*) FROM near_duplicates('it''s'::varchar) UNION ALL SELECT count(*) FROM near_duplicates('NULL'::name);
+SELECT count(*) FROM near_duplicates('unknown') UNION ALL SELECT count(*) FROM near_duplicates(NULL);
+SELECT left(doc_a, 10) AS doc_a, left(doc_b, 10) AS doc_b FROM near_duplicate_pairs('named') WHERE doc_a IN ('', 'back\slash') ORDER BY 1, 2;
+SELECT DISTINCT cluster_id, size FROM near_duplicate_clusters('named');
+PREPARE by_text AS SELECT count(*) FROM near_duplicates($1);
+EXECUTE by_text('it''s');
+EXECUTE by_text(NULL);
+DEALLOCATE by_text;
 
 -- Names that need quoting, and a column called "select".
 CREATE SCHEMA "Mixed Case";
 CREATE TABLE "Mixed Case"."a ""quoted"" table" ("select" integer PRIMARY KEY, "Body; DROP TABLE x" text);
+SELECT minlsh_create_index('named', 'body', key => 'K');
 SET search_path = "Mixed Case", public;
 SELECT minlsh_create_index('a ""quoted"" table', 'Body; DROP TABLE x');
 SELECT minlsh_create_index('"a ""quoted"" table"', 'Body; DROP TABLE x');
@@ -59,6 +79,11 @@ SELECT * FROM near_duplicates(1, index => '"a ""quoted"" table"', verify => 'exa
 SELECT * FROM near_duplicate_pairs('"a ""quoted"" table"', verify => 'exact');
 SELECT * FROM minlsh_check('"a ""quoted"" table"');
 SELECT minlsh_reindex('"a ""quoted"" table"');
+UPDATE "a ""quoted"" table" SET "select" = -"select";
+DELETE FROM "a ""quoted"" table" WHERE "select" = -1;
+SELECT near_duplicates_of('one text', index => '"a ""quoted"" table_minlsh"');
+SELECT * FROM minlsh_check('"a ""quoted"" table"');
+SELECT minlsh_drop_index('"a ""quoted"" table"');
 RESET search_path;
 DROP SCHEMA "Mixed Case" CASCADE;
 DROP TABLE named;

@@ -4,7 +4,6 @@
 CREATE TABLE docs (id bigint PRIMARY KEY, body text, note text);
 SET client_min_messages = warning;
 SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
-RESET client_min_messages;
 
 -- INSERT and COPY.
 INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 5) AS i;
@@ -51,6 +50,28 @@ WHEN NOT MATCHED THEN INSERT (id, body) VALUES (v.id, v.body);
 SELECT id, body FROM docs WHERE id IN (105, 300, 302) ORDER BY id;
 SELECT * FROM minlsh_check();
 
+-- A statement may give the key of one document to another: by MERGE, ON CONFLICT, or a writable CTE.
+BEGIN;
+INSERT INTO docs VALUES (310, 'will be deleted, and its key reused'), (311, 'will move, and its key be reused'), (312, 'stays');
+MERGE INTO docs USING (VALUES (310), (311), (390), (391)) AS v (id) ON docs.id = v.id
+WHEN MATCHED AND v.id = 310 THEN DELETE
+WHEN MATCHED THEN UPDATE SET id = 320
+WHEN NOT MATCHED THEN INSERT (id, body) VALUES (v.id - 80, 'a new document of an old key');
+INSERT INTO docs VALUES (312, ''), (330, 'a new one'), (312, 'a new document of an old key') ON CONFLICT (id) DO UPDATE SET id = 340;
+UPDATE docs SET id = id + 1 WHERE id IN (330, 340);
+WITH gone AS (DELETE FROM docs WHERE id IN (320, 331) RETURNING id) INSERT INTO docs SELECT id, 'a new document of an old key' FROM gone;
+SELECT id, body FROM docs WHERE id BETWEEN 310 AND 350 ORDER BY id;
+SELECT * FROM minlsh_check();
+ROLLBACK;
+
+-- One statement that inserts, updates and deletes; one that does nothing.
+WITH i AS (INSERT INTO docs VALUES (350, 'inserted'), (351, 'inserted, too')), d AS (DELETE FROM docs WHERE id = 301)
+UPDATE docs SET body = body || ' and updated' WHERE id = 302;
+UPDATE docs SET body = 'nobody' WHERE false;
+DELETE FROM docs WHERE false;
+INSERT INTO docs SELECT 1, 'nobody' WHERE false;
+SELECT * FROM minlsh_check();
+
 -- Rollback and savepoints leave table and index equal.
 BEGIN;
 INSERT INTO docs VALUES (400, 'kept');
@@ -62,6 +83,44 @@ INSERT INTO docs VALUES (401, 'kept, too');
 COMMIT;
 SELECT * FROM minlsh_check();
 
+-- An error takes everything back, also where it is caught.
+DO $$
+BEGIN
+	BEGIN
+		INSERT INTO docs VALUES (410, 'twice'), (410, 'twice');
+	EXCEPTION WHEN unique_violation THEN
+		INSERT INTO docs VALUES (411, 'instead');
+	END;
+	BEGIN
+		UPDATE docs SET body = 'all the same';
+		RAISE division_by_zero;
+	EXCEPTION WHEN division_by_zero THEN
+		DELETE FROM docs WHERE id = 400;
+	END;
+END $$;
+SELECT * FROM minlsh_check();
+
+-- A text that is stored out of line.
+INSERT INTO docs SELECT 420, string_agg(md5(i::text), ' ') FROM generate_series(1, 2000) AS i;
+BEGIN;
+UPDATE docs SET note = 'seen' WHERE id = 420;
+UPDATE docs SET body = body || '' WHERE id = 420;
+SELECT count(*) AS rewritten FROM docs_minlsh WHERE pg_current_xact_id_if_assigned()::xid = xmin;
+UPDATE docs SET id = 421 WHERE id = 420;
+SELECT * FROM minlsh_check();
+COMMIT;
+
+-- Through a view; through a rule.
+CREATE VIEW docs_view AS SELECT id, body FROM docs WHERE id >= 400 WITH CHECK OPTION;
+INSERT INTO docs_view VALUES (430, 'through a view');
+UPDATE docs_view SET body = 'changed through a view' WHERE id = 430;
+DELETE FROM docs_view WHERE id = 421;
+CREATE RULE docs_rule AS ON INSERT TO docs_view DO INSTEAD INSERT INTO docs VALUES (NEW.id + 1000, NEW.body);
+INSERT INTO docs_view VALUES (431, 'through a rule');
+SELECT doc_id FROM docs_minlsh WHERE doc_id >= 430 ORDER BY doc_id;
+SELECT * FROM minlsh_check();
+DROP VIEW docs_view;
+
 -- A trigger that changes the text on its way is seen through, also where no SET names the text.
 CREATE FUNCTION docs_shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.body := upper(NEW.body); RETURN NEW; END $$;
 CREATE TRIGGER shout BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_shout();
@@ -70,21 +129,76 @@ INSERT INTO docs VALUES (402, 'loud');
 SELECT * FROM minlsh_check();
 DROP TRIGGER shout ON docs;
 DROP FUNCTION docs_shout();
+CREATE FUNCTION docs_keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN NEW.body LIKE '%keep out%' THEN NULL ELSE NEW END; END $$;
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_keep();
+INSERT INTO docs VALUES (403, 'keep out'), (404, 'let in');
+UPDATE docs SET body = 'keep out of ' || id WHERE id IN (402, 404);
+SELECT * FROM minlsh_check();
+DROP TRIGGER keep ON docs;
+DROP FUNCTION docs_keep();
 
--- Changes that come through a foreign key.
+-- Changes that come through foreign keys: to documents, to their keys, and the loss of their text.
 CREATE TABLE authors (id integer PRIMARY KEY);
 INSERT INTO authors VALUES (1), (2);
 ALTER TABLE docs ADD author integer REFERENCES authors ON DELETE CASCADE;
-UPDATE docs SET author = 1 WHERE id > 300;
+UPDATE docs SET author = 1 WHERE id > 400;
 DELETE FROM authors WHERE id = 1;
 SELECT * FROM minlsh_check();
+CREATE TABLE texts (body text PRIMARY KEY, id bigint UNIQUE);
+INSERT INTO texts VALUES ('a text of texts', 900), ('another text of texts', 901);
+CREATE TABLE copies (id bigint PRIMARY KEY REFERENCES texts (id) ON UPDATE CASCADE ON DELETE CASCADE,
+	body text REFERENCES texts (body) ON UPDATE CASCADE ON DELETE SET NULL);
+SELECT minlsh_create_index('copies', 'body');
+INSERT INTO copies VALUES (900, 'a text of texts'), (901, 'a text of texts');
+UPDATE texts SET id = id + 10;
+UPDATE texts SET body = 'a changed text of texts' WHERE body = 'a text of texts';
+SELECT doc_id FROM copies_minlsh ORDER BY doc_id;
+SELECT * FROM minlsh_check('copies');
+DELETE FROM texts WHERE id = 910;
+SELECT * FROM copies;
+SELECT * FROM minlsh_check('copies');
+TRUNCATE texts CASCADE;
+SELECT count(*) FROM copies_minlsh;
+DROP TABLE copies, texts;
 
--- TRUNCATE, which can be rolled back.
+-- TRUNCATE, which can be rolled back, and after which documents may come again.
 BEGIN;
 TRUNCATE docs;
 SELECT count(*) FROM docs_minlsh;
+INSERT INTO docs VALUES (1, 'a new beginning');
+SELECT * FROM minlsh_check();
 ROLLBACK;
 SELECT * FROM minlsh_check();
+
+-- A document is found by the statement after the one that wrote it, also within a transaction or a function.
+BEGIN;
+INSERT INTO docs VALUES (800, 'the needle in the haystack of this test'), (801, 'the needle in the haystack of this test');
+SELECT doc_id FROM near_duplicates(800);
+DELETE FROM docs WHERE id = 801;
+SELECT doc_id FROM near_duplicates(800);
+ROLLBACK;
+
+-- Copies can be refused by a trigger, or deleted by a statement.
+CREATE TABLE notes (id integer PRIMARY KEY, body text);
+SELECT minlsh_create_index('notes', 'body');
+CREATE FUNCTION notes_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM near_duplicates_of(NEW.body, 0.9, 'notes')) THEN
+		RAISE unique_violation USING MESSAGE = format('document %s is a near-duplicate', NEW.id);
+	END IF;
+	RETURN NEW;
+END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION notes_refuse();
+INSERT INTO notes VALUES (1, 'the first note of all');
+INSERT INTO notes VALUES (2, 'the first note of all');
+ALTER TABLE notes DISABLE TRIGGER refuse;
+INSERT INTO notes SELECT i, 'the first note of all' FROM generate_series(2, 5) AS i;
+INSERT INTO notes VALUES (6, 'something else');
+DELETE FROM notes AS d WHERE EXISTS (SELECT FROM near_duplicates(d.id, 0.9, 'notes') AS n WHERE n.doc_id < d.id);
+SELECT id FROM notes ORDER BY id;
+SELECT * FROM minlsh_check('notes');
+DROP TABLE notes;
+DROP FUNCTION notes_refuse();
 
 -- What minlsh_check() finds: a writer who went around the triggers.
 ALTER TABLE docs DISABLE TRIGGER docs_minlsh_insert;

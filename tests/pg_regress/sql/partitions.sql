@@ -40,6 +40,84 @@ SELECT * FROM minlsh_check();
 DROP TABLE docs;
 SELECT index FROM minlsh_indexes;
 
+-- Hash and list partitions, one of them partitioned again, a default one; every way to write.
+CREATE TABLE docs (id integer, region text, body text, PRIMARY KEY (id)) PARTITION BY HASH (id);
+CREATE TABLE docs_0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY RANGE (id);
+CREATE TABLE docs_1_low PARTITION OF docs_1 FOR VALUES FROM (0) TO (100);
+CREATE TABLE docs_1_rest PARTITION OF docs_1 DEFAULT;
+SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
+INSERT INTO docs SELECT i, 'eu', 'a document that differs from the others in its number, ' || i FROM generate_series(1, 20) AS i;
+COPY docs (id, body) FROM STDIN;
+201	a document that differs from the others in its number, 201
+202	a document that differs from the others in its number, 202
+\.
+INSERT INTO docs VALUES (1, 'eu', 'written over'), (30, 'eu', 'a document that differs from the others in its number, 30')
+	ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+INSERT INTO docs VALUES (1, 'eu', 'left out'), (31, 'eu', 'let in') ON CONFLICT DO NOTHING;
+MERGE INTO docs USING (VALUES (2, 'merged'), (3, NULL), (40, 'merged, too')) AS v (id, body) ON docs.id = v.id
+WHEN MATCHED AND v.body IS NULL THEN DELETE
+WHEN MATCHED THEN UPDATE SET body = v.body
+WHEN NOT MATCHED THEN INSERT (id, body) VALUES (v.id, v.body);
+UPDATE docs SET id = id + 1000 WHERE id < 20;
+UPDATE docs SET region = 'us' WHERE id > 1010;
+UPDATE docs_0 SET body = NULL WHERE id = 20;
+DELETE FROM docs_1 WHERE id = 1005;
+BEGIN;
+DELETE FROM docs;
+SELECT count(*) FROM docs_minlsh;
+ROLLBACK;
+SELECT * FROM minlsh_check();
+SELECT count(*), count(DISTINCT tableoid) AS partitions FROM docs, near_duplicates(docs.id, verify => 'exact');
+
+-- Untouched documents are not rewritten.
+BEGIN;
+UPDATE docs SET region = 'all', body = body;
+SELECT count(*) AS rewritten FROM docs_minlsh WHERE pg_current_xact_id_if_assigned()::xid = xmin;
+UPDATE docs SET body = body || '!' WHERE id IN (201, 202);
+SELECT count(*) AS rewritten FROM docs_minlsh WHERE pg_current_xact_id_if_assigned()::xid = xmin;
+ROLLBACK;
+
+-- A new partition has the triggers; one that is detached, or dropped, has none and is not found.
+ALTER TABLE docs_1 DETACH PARTITION docs_1_rest;
+CREATE TABLE docs_1_high PARTITION OF docs_1 FOR VALUES FROM (2000) TO (3000);
+INSERT INTO docs VALUES (2001, 'eu', 'a document that differs from the others in its number, 2001');
+INSERT INTO docs_1_rest VALUES (3001, 'eu', 'no longer a partition');
+SELECT count(*) > 0 AS found, count(*) FILTER (WHERE id::integer NOT IN (SELECT id FROM docs)) AS of_the_detached
+FROM (SELECT doc_id AS id FROM near_duplicates_of('a document that differs from the others in its number, 2001') UNION ALL
+	SELECT doc_id FROM near_duplicate_clusters() UNION ALL SELECT doc_b FROM near_duplicate_pairs()) AS found;
+SELECT d.id, n.* FROM docs_1_rest AS d, near_duplicates(d.id) AS n;
+SELECT DISTINCT problem FROM minlsh_check();
+DROP TABLE docs_1_rest;
+TRUNCATE docs_0;
+SELECT count(*) FROM near_duplicates(2001);
+SELECT minlsh_reindex('docs');
+SELECT * FROM minlsh_check();
+SELECT count(*) FROM docs_minlsh;
+
+-- The table and a partition may each have an index.
+SELECT minlsh_create_index('docs_0', 'body');
+INSERT INTO docs SELECT i, 'eu', 'one text for two' FROM generate_series(50, 60) AS i;
+INSERT INTO docs_0 SELECT i, 'eu', 'one text for two' FROM generate_series(61, 80) AS i WHERE satisfies_hash_partition('docs'::regclass, 2, 0, i);
+UPDATE docs SET body = body || '!' WHERE id > 55;
+SELECT c.* FROM minlsh_indexes AS i, minlsh_check(i.index) AS c;
+SELECT (SELECT count(*) FROM docs_minlsh) - (SELECT count(*) FROM docs) AS of_all, (SELECT count(*) FROM docs_0_minlsh) - (SELECT count(*) FROM docs_0) AS of_one;
+DROP TABLE docs_0;
+SELECT index FROM minlsh_indexes;
+DROP TABLE docs;
+
+-- A key must be unique over all partitions.
+CREATE TABLE docs (id integer NOT NULL, part integer NOT NULL, body text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1);
+CREATE UNIQUE INDEX ON docs_1 (id);
+SELECT minlsh_create_index('docs', 'body');
+SELECT minlsh_create_index('docs', 'body', key => 'id');
+SELECT minlsh_create_index('docs_1', 'body', key => 'id');
+INSERT INTO docs VALUES (1, 1, 'the same text'), (2, 1, 'the same text');
+SELECT doc_id FROM near_duplicates(1);
+SELECT * FROM minlsh_check('docs_1');
+DROP TABLE docs;
+
 -- A child of classic inheritance can be indexed by itself.
 CREATE TABLE parent (id integer, body text);
 CREATE TABLE child (PRIMARY KEY (id)) INHERITS (parent);
@@ -47,4 +125,9 @@ SELECT minlsh_create_index('child', 'body');
 INSERT INTO child VALUES (1, 'the same text'), (2, 'the same text');
 UPDATE parent SET body = body || '.' WHERE id = 2;
 SELECT * FROM minlsh_check('child');
+DELETE FROM parent WHERE id = 1;
+SELECT * FROM minlsh_check('child');
+SELECT doc_id FROM child_minlsh;
+SELECT minlsh_create_index('parent', 'body');
 DROP TABLE parent CASCADE;
+SELECT index FROM minlsh_indexes;

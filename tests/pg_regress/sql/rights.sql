@@ -57,6 +57,59 @@ GRANT USAGE ON SCHEMA shop TO regress_minlsh_stranger;
 SET ROLE regress_minlsh_stranger;
 SELECT near_duplicates(2);
 SELECT count(*) FROM shop.docs_minlsh;
+RESET ROLE;
+
+-- An owner may let others ask through a function of theirs; a view does not: its functions run as the caller.
+CREATE FUNCTION shop.copies(key integer) RETURNS SETOF bigint LANGUAGE SQL STABLE SECURITY DEFINER SET search_path = shop, public, pg_temp
+	AS $$ SELECT doc_id FROM near_duplicates(key, 0.9, 'shop.docs', 'exact') ORDER BY doc_id $$;
+CREATE VIEW shop.copies AS SELECT d.id, n.doc_id FROM shop.docs AS d, near_duplicates(d.id, 0.9, 'shop.docs') AS n;
+GRANT SELECT ON shop.copies TO regress_minlsh_stranger;
+SET ROLE regress_minlsh_stranger;
+SELECT count(*) FROM shop.copies(2);
+SELECT count(*) FROM shop.copies;
+RESET ROLE;
+DROP VIEW shop.copies;
+DROP FUNCTION shop.copies;
+
+-- Column privileges on other columns than key and text are of no use.
+REVOKE ALL ON shop.docs FROM regress_minlsh_column_reader;
+GRANT SELECT (id, owner) ON shop.docs TO regress_minlsh_column_reader;
+SET ROLE regress_minlsh_column_reader;
+SELECT near_duplicates(2);
+SELECT near_duplicate_pairs('shop.docs');
+SELECT documents FROM minlsh_indexes;
+RESET ROLE;
+
+-- A member of the owner's role may do what the owner may.
+CREATE ROLE regress_minlsh_group;
+CREATE ROLE regress_minlsh_member IN ROLE regress_minlsh_group;
+CREATE SCHEMA club AUTHORIZATION regress_minlsh_group;
+SET ROLE regress_minlsh_group;
+CREATE TABLE club.docs (id integer PRIMARY KEY, body text);
+SET ROLE regress_minlsh_member;
+SELECT minlsh_create_index('club.docs', 'body');
+INSERT INTO club.docs VALUES (1, 'one text'), (2, 'one text');
+SELECT * FROM near_duplicates(1, index => 'club.docs');
+SELECT * FROM minlsh_check('club.docs');
+SELECT minlsh_reindex('club.docs');
+SELECT pg_get_userbyid(relowner) AS owner FROM pg_class WHERE oid = 'club.docs_minlsh'::regclass;
+SELECT minlsh_drop_index('club.docs');
+RESET ROLE;
+DROP SCHEMA club CASCADE;
+DROP ROLE regress_minlsh_member, regress_minlsh_group;
+
+-- An owner who may not create tables in the schema cannot have a side table there.
+CREATE ROLE regress_minlsh_tenant;
+CREATE TABLE shop.rented (id integer PRIMARY KEY, body text);
+ALTER TABLE shop.rented OWNER TO regress_minlsh_tenant;
+GRANT USAGE ON SCHEMA shop TO regress_minlsh_tenant;
+SET ROLE regress_minlsh_tenant;
+SELECT minlsh_create_index('shop.rented', 'body');
+RESET ROLE;
+DROP TABLE shop.rented;
+REVOKE ALL ON SCHEMA shop FROM regress_minlsh_tenant;
+DROP ROLE regress_minlsh_tenant;
+SET ROLE regress_minlsh_stranger;
 
 -- Nobody registers, changes or removes an index of somebody else's table.
 INSERT INTO minlsh_registry SELECT relation, 'mine', 'pg_class', scheme, num_perm, unit, shingle_size, seed, version, threshold, recall, bands, rows FROM minlsh_registry;
@@ -81,7 +134,26 @@ SELECT doc_id, cluster_id, size FROM near_duplicate_clusters('shop.docs', verify
 SET row_security = off;
 SELECT near_duplicates(2);
 RESET row_security;
+
+-- Policies hold in prepared statements, too, whoever runs them; and for a text that is hidden.
+PREPARE ask AS SELECT doc_id FROM near_duplicates(2, index => 'shop.docs') ORDER BY doc_id;
+EXECUTE ask;
 RESET ROLE;
+EXECUTE ask;
+GRANT SELECT ON shop.docs TO regress_minlsh_writer;
+SET ROLE regress_minlsh_writer;
+EXECUTE ask;
+SELECT doc_id FROM near_duplicates(5) ORDER BY doc_id;
+INSERT INTO shop.docs VALUES (12, 'one text for everybody', 'regress_minlsh_reader');
+INSERT INTO shop.docs VALUES (13, 'one text for everybody', 'regress_minlsh_writer');
+UPDATE shop.docs SET body = 'one text for nobody';
+SET ROLE regress_minlsh_reader;
+EXECUTE ask;
+DEALLOCATE ask;
+RESET ROLE;
+SELECT * FROM minlsh_check('shop.docs');
+UPDATE shop.docs SET body = 'one text for everybody' WHERE id > 1;
+DELETE FROM shop.docs WHERE id = 13;
 SELECT count(*) FROM near_duplicates(2);
 
 -- An owner who is held to the policies as well still has a complete index.

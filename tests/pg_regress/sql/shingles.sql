@@ -5,25 +5,56 @@ SELECT shingles('abcdabd', 2);
 SELECT shingles('abcab', 2);
 SELECT shingles('it is trivial to show', 3, 'word');
 
--- By default: five characters.
+-- By default: five characters. Options by name or by place.
 SELECT shingles('shingle');
+SELECT shingles('a rose is a rose', shingle_size => 2, unit => 'word');
+
+-- Every character counts: case, white space, punctuation. Text is taken as it is.
+SELECT shingles('Ab ab', 2), shingles('a  b.', 2), shingles(E'a\tb', 2) = shingles('a b', 2) AS tab_is_space;
 
 -- A character is a Unicode scalar value, a word what Unicode's annex 29 says.
 SELECT shingles('naïve 😀', 4);
 SELECT shingles($$The fox can't jump 3.5 feet, he said.$$, 1, 'word');
+SELECT shingles('ein Ölkännchen – für 2,50 €', 2, 'word'), shingles('漢字かな', 2), shingles('Привет, мир!', 1, 'word');
+
+-- A letter with a combining accent is two characters, so it is not the composed letter.
+SELECT shingles(U&'e\0301', 1) AS decomposed, shingles(U&'\00e9', 1) AS composed;
+
+-- Words are joined by one space, however many characters stood between them.
+SELECT shingles(E'one,\n  two -- three', 2, 'word');
+
+-- The repeats of a text add nothing.
+SELECT shingles(repeat('a', 1000)), shingles(repeat('la ', 1000), 3, 'word');
 
 -- A text shorter than a window is its only shingle; one without tokens has none.
-SELECT shingles('abc') AS short, shingles('two words', 5, 'word') AS few,
+SELECT shingles('abc') AS short, shingles('abcde') AS one_window, shingles('two words', 5, 'word') AS few,
        shingles('') AS empty, shingles(' .,;', 1, 'word') AS separators, shingles(NULL) AS "null";
+SELECT shingles(E' \t\n\u00a0\u3000') AS white_space, shingles('.,;') AS punctuation, shingles(' a ') AS padded;
 
--- Hashes come in the order of the shingles.
+-- Sizes from 1 to 64.
+SELECT shingles('abca', 1) AS least, cardinality(shingles(repeat('0123456789', 7), 64)) AS greatest;
+
+-- Hashes come in the order of the shingles, and do not depend on where a shingle stands.
 SELECT shingle_hashes('abcdabd', 2);
-SELECT cardinality(shingle_hashes(t, 3)) = cardinality(shingles(t, 3)) AS same
-FROM unnest(ARRAY['', 'a', 'abcabcabc', repeat('xyz', 5000)]) AS t;
+SELECT shingle_hashes('bd', 2) AS bd, (shingle_hashes('abcdabd', 2))[5] AS within;
+SELECT shingle_hashes('') AS empty, shingle_hashes(NULL) AS "null";
+SELECT cardinality(shingle_hashes(t, 3)) = cardinality(shingles(t, 3)) AS characters,
+       cardinality(shingle_hashes(t, 3, 'word')) = cardinality(shingles(t, 3, 'word')) AS words
+FROM unnest(ARRAY['', 'a', 'abcabcabc', 'the cat and the cat and the cat', repeat('xyz', 5000)]) AS t;
+
+-- NULL for any argument is NULL for an answer.
+SELECT shingles('text', NULL) AS size, shingles('text', 5, NULL) AS unit, shingle_hashes('text', NULL) AS hashes;
 
 -- Options outside their range are refused.
 SELECT shingles('text', 0);
 SELECT shingles('text', 65);
+SELECT shingles('text', -2147483648);
 SELECT shingles('text', 5, 'line');
+SELECT shingles('text', 5, 'WORD');
+SELECT shingles('text', 5, '');
+SELECT shingle_hashes('text', 65);
+SELECT shingle_hashes('text', 5, 'byte');
 \set VERBOSITY sqlstate
 SELECT shingles('text', 0);
+SELECT shingles('text', 5, 'line');
+SELECT shingle_hashes('text', 65);
