@@ -127,15 +127,13 @@ CREATE TRIGGER shout BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTI
 UPDATE docs SET note = 'shouted' WHERE id = 401;
 INSERT INTO docs VALUES (402, 'loud');
 SELECT * FROM minlsh_check();
-DROP TRIGGER shout ON docs;
-DROP FUNCTION docs_shout();
+DROP FUNCTION docs_shout CASCADE;
 CREATE FUNCTION docs_keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN NEW.body LIKE '%keep out%' THEN NULL ELSE NEW END; END $$;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_keep();
 INSERT INTO docs VALUES (403, 'keep out'), (404, 'let in');
 UPDATE docs SET body = 'keep out of ' || id WHERE id IN (402, 404);
 SELECT * FROM minlsh_check();
-DROP TRIGGER keep ON docs;
-DROP FUNCTION docs_keep();
+DROP FUNCTION docs_keep CASCADE;
 
 -- Changes that come through foreign keys: to documents, to their keys, and the loss of their text.
 CREATE TABLE authors (id integer PRIMARY KEY);
@@ -209,7 +207,6 @@ UPDATE docs_minlsh SET bands = '{}' WHERE doc_id = 107;
 INSERT INTO docs_minlsh VALUES (600, '{}', '{}');
 SELECT * FROM minlsh_check();
 ALTER TABLE docs ENABLE TRIGGER docs_minlsh_insert;
-SET client_min_messages = warning;
 SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
 
@@ -219,6 +216,33 @@ SELECT minlsh_create_index('pages', 'full_text');
 INSERT INTO pages VALUES (1, 'head', 'and body'), (2, 'head', 'and body');
 UPDATE pages SET head = 'another' WHERE id = 2;
 SELECT * FROM minlsh_check('pages');
+
+-- Several indexes, other readers of the same transition tables, and more rows than work_mem holds.
+CREATE TABLE many (id integer PRIMARY KEY, title text, body text);
+SELECT minlsh_create_index('many', 'body'), minlsh_create_index('many', 'title', num_perm => 32);
+CREATE FUNCTION many_count() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '% %: %', TG_NAME, TG_OP, (SELECT count(*) FROM written); RETURN NULL; END $$;
+CREATE TRIGGER aaa AFTER INSERT ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION many_count();
+CREATE TRIGGER zzz AFTER UPDATE ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION many_count();
+SET work_mem = '64kB';
+INSERT INTO many SELECT i, 'title ' || i, repeat('text ' || i || ' ', 20) FROM generate_series(1, 3000) AS i;
+UPDATE many SET id = id + 10000, body = body || '!' WHERE id % 2 = 0;
+UPDATE many SET title = NULL WHERE id % 3 = 0;
+DELETE FROM many WHERE id % 5 = 0;
+SELECT c.* FROM minlsh_indexes AS i, minlsh_check(i.index) AS c WHERE i.relation = 'many'::regclass;
+RESET work_mem;
+DROP TABLE many;
+DROP FUNCTION many_count;
+
+-- A text that old rows have by the column's default alone.
+CREATE TABLE late (id integer PRIMARY KEY);
+INSERT INTO late VALUES (1), (2), (3);
+ALTER TABLE late ADD body text DEFAULT 'a text by default';
+SELECT minlsh_create_index('late', 'body');
+ALTER TABLE late ADD more text DEFAULT 'more';
+UPDATE late SET id = id + 10 WHERE id > 1;
+SELECT doc_id FROM near_duplicates(1, index => 'late') ORDER BY doc_id;
+SELECT * FROM minlsh_check('late');
+DROP TABLE late;
 
 -- The trigger function is of no use by itself.
 SELECT minlsh_sync();
