@@ -13,10 +13,10 @@ SELECT c.oid::regclass AS uncommented
 FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'minlsh' JOIN pg_class AS c ON c.oid = d.objid
 WHERE d.classid = 'pg_class'::regclass AND d.deptype = 'e' AND obj_description(c.oid, 'pg_class') IS NULL;
 
--- What else belongs to it: no type, operator, cast or setting of its own.
+-- What else belongs to it: no operator, cast or setting of its own, no type but those of its relations.
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid) AS member
 FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'minlsh'
-WHERE d.deptype = 'e' AND d.classid <> 'pg_proc'::regclass ORDER BY pg_describe_object(d.classid, d.objid, d.objsubid) COLLATE "C";
+WHERE d.deptype = 'e' AND d.classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass) ORDER BY pg_describe_object(d.classid, d.objid, d.objsubid) COLLATE "C";
 SELECT name FROM pg_settings WHERE name LIKE 'minlsh%';
 
 -- Pure functions can be used in indexes and by parallel workers; queries see the statement's snapshot,
