@@ -75,12 +75,8 @@ fn text_argument(call: &Call, index: usize) -> Result<String> {
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
 pub fn open_table(table: Oid) -> Result<Relation> {
-    let relation = Relation::open(table, Lock::HoldWriters).ok_or_else(|| {
-        error(
-            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-            format!("relation with OID {} does not exist", table.to_u32()),
-        )
-    })?;
+    let relation =
+        Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
     let name = &relation.name;
     match relation.kind {
         b'r' | b'p' => {}
@@ -103,8 +99,18 @@ pub fn open_table(table: Oid) -> Result<Relation> {
     Ok(relation)
 }
 
+fn no_such_relation(oid: Oid) -> pgrx::pg_sys::panic::ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        format!("relation with OID {} does not exist", oid.to_u32()),
+    )
+}
+
 /// Only the owner of a table (or a member of that role, or a superuser) may change its indexes.
 pub fn check_owner(table: Oid) -> Result<()> {
+    if relation::owner_of(table) == Oid::INVALID {
+        return Err(no_such_relation(table));
+    }
     if relation::is_owned_by(table, role::current()) {
         return Ok(());
     }
@@ -154,7 +160,7 @@ fn primary_key(relation: &Relation) -> Result<Column> {
         "SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_index i, pg_catalog.pg_attribute a \
          WHERE i.indrelid OPERATOR(pg_catalog.=) $1 AND i.indisprimary \
          AND a.attrelid OPERATOR(pg_catalog.=) i.indrelid \
-         AND a.attnum OPERATOR(pg_catalog.=) ANY (i.indkey)",
+         AND a.attnum OPERATOR(pg_catalog.=) ANY (i.indkey[0:i.indnkeyatts - 1])",
         &[Parameter::oid(relation.oid)],
         Access::Write,
     )?;
