@@ -44,7 +44,6 @@ SELECT oid::regprocedure AS not_for_everybody FROM members WHERE NOT has_functio
 
 -- A dump carries the registry, but not the rows of temporary tables.
 SELECT extconfig::regclass[] AS dumped, cardinality(extcondition) AS conditions FROM pg_extension WHERE extname = 'minlsh';
-SELECT name, superuser, trusted, relocatable, requires FROM pg_available_extension_versions WHERE name = 'minlsh' AND installed;
 
 -- The library that is loaded belongs to the scripts that were run.
 SELECT minlsh_version() = extversion AS same_version, extrelocatable FROM pg_extension WHERE extname = 'minlsh';
