@@ -187,8 +187,8 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
                 relation.name
             ))
             .set_hint(format!(
-                "Drop it with SELECT minlsh_drop_index({}); and create it again.",
-                literal(&relation_name(storage))
+                "Drop it with DROP TABLE {}; and create it again.",
+                visible_name(storage)
             )));
         }
     };

@@ -1,8 +1,9 @@
 //! `minlsh_sync()`, the trigger function: carries a change of the user's table into the side
 //! table, in the writer's transaction and with the rights of the side table's owner.
 //!
-//! A statement trigger reads its transition tables once: first the keys that went, then the
-//! documents that came, so that a statement may pass a key from one row to another.
+//! The rows that a trigger is told of only say which keys to look at. What is stored for a key is
+//! always derived from the table as it is now: other triggers may have changed the same rows
+//! since, a statement may pass a key from one row to another, and the order does not matter.
 
 use std::rc::Rc;
 
@@ -15,13 +16,15 @@ use crate::functions::{checkpoint, with_sketcher};
 use crate::index::definition::Index;
 use crate::index::home::{Borrowed, Home, borrow_rights};
 use crate::index::{registry, triggers};
-use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency::{Object, drop_on_cascade, drop_together};
 use crate::pg::names::relation_name;
-use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::relation::{Column, Lock, Relation, owner_of};
+use crate::pg::role::act_as;
 use crate::pg::spi::{Access, Plan, Session};
 use crate::pg::trigger::{Document, Event, Fired, same_datum};
+use crate::pg::{array, text};
+use crate::query::plans;
 
 sql_function!(minlsh_sync, sync);
 
@@ -56,7 +59,9 @@ fn apply(index: &Rc<Index>, fired: &Fired, event: Event) -> Result<()> {
         let columns = (index.key.name.as_str(), index.body.name.as_str());
         link(&index.home, index.relation, index.storage, &index.name, columns)?;
     }
-    let _rights = borrow_rights(index.owner);
+    let rights = borrow_rights(index.owner);
+    // Plans are kept for the session: one made while the table was small must not scan it later.
+    rights.settings.set("enable_seqscan", "off");
     let session = Session::open();
     if event == Event::Truncate {
         return session.run(&format!("TRUNCATE {}", index.storage_name()));
@@ -65,20 +70,21 @@ fn apply(index: &Rc<Index>, fired: &Fired, event: Event) -> Result<()> {
     let documents = fired.documents(&key, &body);
     let mut writer = Writer::new(index, &session)?;
     match event {
-        Event::Insert => documents.each_new(|new| writer.put(&new)),
-        Event::Delete => documents.each_old(|old| writer.remove(old.key)),
-        Event::Update if documents.are_paired() => {
-            documents.each_pair(|old, new| {
-                if same_datum(&key, old.key, new.key) { Ok(()) } else { writer.remove(old.key) }
-            })?;
-            documents.each_pair(|old, new| {
-                let same_key = same_datum(&key, old.key, new.key);
-                if same_key && same_body(&body, &old, &new) { Ok(()) } else { writer.put(&new) }
-            })
-        }
+        Event::Insert => documents.each_new(|new| writer.refresh(new.key)),
+        Event::Delete => documents.each_old(|old| writer.refresh(old.key)),
+        Event::Update if documents.are_paired() => documents.each_pair(|old, new| {
+            let same_key = same_datum(&key, old.key, new.key);
+            if same_key && same_body(&body, &old, &new) {
+                return Ok(());
+            }
+            if !same_key {
+                writer.refresh(old.key)?;
+            }
+            writer.refresh(new.key)
+        }),
         Event::Update => {
-            documents.each_old(|old| writer.remove(old.key))?;
-            documents.each_new(|new| writer.put(&new))
+            documents.each_old(|old| writer.refresh(old.key))?;
+            documents.each_new(|new| writer.refresh(new.key))
         }
         Event::Truncate => Ok(()),
     }
@@ -114,6 +120,9 @@ fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
 struct Writer<'a> {
     index: &'a Index,
     session: &'a Session,
+    /// Reads the user's table, with its owner's rights.
+    current: Rc<Plan>,
+    table_owner: Oid,
     upsert: Rc<Plan>,
     delete: Rc<Plan>,
     /// What one document needs; emptied after each.
@@ -129,56 +138,52 @@ impl<'a> Writer<'a> {
             format!(
                 "INSERT INTO {} (doc_id, signature, bands) VALUES ($1, $2, $3) \
                  ON CONFLICT (doc_id) DO UPDATE \
-                 SET signature = excluded.signature, bands = excluded.bands",
+                 SET doc_id = excluded.doc_id, signature = excluded.signature, \
+                 bands = excluded.bands",
                 index.storage_name()
             )
         })?;
         let delete = index.plan(session, ("delete", Oid::INVALID), &[key], || {
             format!("DELETE FROM {} WHERE doc_id {} $1", index.storage_name(), index.key_equals)
         })?;
+        let current = plans::body(index, session)?;
         Ok(Self {
             index,
             session,
+            current,
+            table_owner: owner_of(index.relation),
             upsert,
             delete,
             memory: PgMemoryContexts::new("minlsh document"),
         })
     }
 
-    /// Stores a document; one without a shingle has no row.
-    fn put(&mut self, document: &Document) -> Result<()> {
+    /// Makes the row of a key what the table says now; a document that is gone, or has no
+    /// shingle, has none.
+    fn refresh(&mut self, key: Datum) -> Result<()> {
         checkpoint();
-        let (index, session) = (self.index, self.session);
-        let (upsert, delete) = (self.upsert.clone(), self.delete.clone());
+        let (index, session, table_owner) = (self.index, self.session, self.table_owner);
+        let (current, upsert, delete) =
+            (self.current.clone(), self.upsert.clone(), self.delete.clone());
         self.in_document_memory(|| {
-            let text = document.text()?;
-            let settings = &index.settings;
-            let row = text.as_deref().and_then(|text| {
-                with_sketcher(&settings.config, |sketcher| {
-                    sketcher.sketch(text, &mut checkpoint).map(|signature| {
-                        let mut bands = Vec::with_capacity(settings.banding.bands());
-                        settings
-                            .banding
-                            .hashes(signature, &mut bands)
-                            .map(|()| (array::write_int4(signature), array::write_int8(&bands)))
-                    })
-                })
-            });
-            match row.transpose().map_err(crate::error::engine)? {
+            let rows = {
+                let _rights = act_as(table_owner);
+                session.execute(&current, &[Some(key)], Access::Write)?
+            };
+            let body = if rows.is_empty() { None } else { rows.datum(0, 1) };
+            // SAFETY: the plan casts the column to text.
+            let text = body.map(|body| unsafe { text::read(body) }).transpose()?;
+            let row = text.as_deref().and_then(|text| signed(index, text));
+            let result = match row.transpose().map_err(crate::error::engine)? {
                 Some((signature, bands)) => {
-                    let values = [Some(document.key), Some(signature), Some(bands)];
+                    let values = [Some(key), Some(signature), Some(bands)];
                     session.execute(&upsert, &values, Access::Write).map(drop)
                 }
-                None => session.execute(&delete, &[Some(document.key)], Access::Write).map(drop),
-            }
+                None => session.execute(&delete, &[Some(key)], Access::Write).map(drop),
+            };
+            rows.free();
+            result
         })
-    }
-
-    /// Forgets a document.
-    fn remove(&mut self, key: Datum) -> Result<()> {
-        checkpoint();
-        let (session, delete) = (self.session, self.delete.clone());
-        self.in_document_memory(|| session.execute(&delete, &[Some(key)], Access::Write).map(drop))
     }
 
     fn in_document_memory<T>(&mut self, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -190,6 +195,20 @@ impl<'a> Writer<'a> {
             result
         }
     }
+}
+
+/// Signature and bands of a text as datums, `None` if it has no shingle.
+fn signed(index: &Index, text: &str) -> Option<std::result::Result<(Datum, Datum), sketch::Error>> {
+    let settings = &index.settings;
+    with_sketcher(&settings.config, |sketcher| {
+        sketcher.sketch(text, &mut checkpoint).map(|signature| {
+            let mut bands = Vec::with_capacity(settings.banding.bands());
+            settings
+                .banding
+                .hashes(signature, &mut bands)
+                .map(|()| (array::write_int4(signature), array::write_int8(&bands)))
+        })
+    })
 }
 
 /// Records in the catalog what belongs together: DROP TABLE of the user's table drops the side

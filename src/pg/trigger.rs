@@ -1,6 +1,5 @@
 //! A trigger that has fired: what happened, and the rows concerned.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -127,14 +126,6 @@ pub struct Document {
     pub key: Datum,
     /// `None` for NULL.
     pub body: Option<Datum>,
-}
-
-impl Document {
-    /// The text as UTF-8.
-    pub fn text(&self) -> Result<Option<Cow<'_, str>>> {
-        // SAFETY: the body column is binary-coercible to text; the row is current.
-        self.body.map(|body| unsafe { text::read(body) }).transpose()
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -5,5 +5,5 @@ mod corpus;
 mod key;
 mod near_duplicates;
 mod options;
-mod plans;
+pub mod plans;
 mod question;
