@@ -3,13 +3,13 @@
 //! `pg_restore` brings its rows back with an ordinary COPY, also when a database is restored
 //! by somebody who is no superuser. So everybody may write it, but only about their own tables.
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
 use crate::index::create::check_owner;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::relation::owner_of;
+use crate::pg::relation::{Lock, Relation, owner_of};
 use crate::pg::trigger::{Event, Fired};
 
 sql_function!(minlsh_registry_guard, guard);
@@ -29,9 +29,21 @@ fn guard(call: &Call) -> Result<Option<Datum>> {
     for table in fired.oids(&[RELATION, STORAGE]) {
         // A row of tables that are gone concerns nobody any more; but none may wait for tables
         // that are yet to come.
-        if !(removed && owner_of(table) == pgrx::pg_sys::Oid::INVALID) {
+        if !(removed && owner_of(table) == Oid::INVALID) {
             check_owner(table)?;
+            check_kind(table)?;
         }
     }
     Ok(Some(fired.row()))
+}
+
+/// A view in the place of a table would run its owner's code with the rights of whoever asks.
+fn check_kind(table: Oid) -> Result<()> {
+    match Relation::open(table, Lock::Read) {
+        Some(relation) if !matches!(relation.kind, b'r' | b'p') => Err(error(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("\"{}\" is not a table", relation.name),
+        )),
+        _ => Ok(()),
+    }
 }

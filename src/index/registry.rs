@@ -17,7 +17,7 @@ use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
 use crate::index::definition::{Index, Plans, Settings};
 use crate::index::home::{Home, borrow_rights};
 use crate::pg::names::{literal, relation_name};
-use crate::pg::relation::{self, Lock, Relation, owner_of};
+use crate::pg::relation::{self, Column, Lock, Relation, owner_of};
 use crate::pg::spi::{Access, Parameter, Rows, Session};
 
 /// How an index is asked for.
@@ -192,6 +192,7 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
             )));
         }
     };
+    check_storage(storage, key)?;
     let config = Config::new(
         &rows.text(row, 4)?,
         rows.int4(row, 5).into(),
@@ -223,6 +224,29 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
         linked: rows.bool(row, 16),
         plans: Plans::default(),
     }))
+}
+
+/// What reads a side table trusts the types of its columns: they are those that were made.
+fn check_storage(storage: Oid, key: &Column) -> Result<()> {
+    let expected = [
+        ("doc_id", key.type_oid),
+        ("signature", pg_sys::INT4ARRAYOID),
+        ("bands", pg_sys::INT8ARRAYOID),
+    ];
+    let sound = Relation::open(storage, Lock::Read).is_some_and(|table| {
+        table.kind == b'r'
+            && expected.iter().all(|(name, type_oid)| {
+                table.column_named(name).is_some_and(|column| column.type_oid == *type_oid)
+            })
+    });
+    if sound {
+        return Ok(());
+    }
+    Err(wrong_state(format!(
+        "the side table of minlsh index \"{}\" has been altered",
+        relation_name(storage)
+    ))
+    .set_hint(format!("Drop it with DROP TABLE {}; and create it again.", visible_name(storage))))
 }
 
 /// The equality of a type's default btree operator class, qualified: nothing on anybody's

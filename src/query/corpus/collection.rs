@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::functions::checkpoint;
 use crate::index::definition::Index;
 use crate::pg::array;
+use crate::pg::guc::LocalSettings;
 use crate::pg::keys::Keys;
 use crate::pg::names::quoted;
 use crate::pg::role::act_as;
@@ -34,6 +35,9 @@ impl Collection {
     pub fn read(question: &Question, session: &Session) -> Result<Self> {
         let index = &question.index;
         let mut keys = Keys::new(&index.key)?;
+        // Keys are matched by their text: two floats must not print alike.
+        let settings = LocalSettings::open();
+        settings.set("extra_float_digits", "1");
         let visible = match question.visibility {
             Visibility::All => None,
             Visibility::Joined => Some(visible_keys(index, session, &mut keys)?),
