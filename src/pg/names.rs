@@ -52,7 +52,7 @@ pub fn type_label(type_oid: Oid) -> String {
     unsafe { text::from_cstring(pg_sys::format_type_be(type_oid)) }
 }
 
-/// An object name `<first>[_<second>]_<label>`, shortened where it would be too long.
+/// An object name `<first>_<label>`, shortened where it would be too long.
 pub fn object_name(first: &str, label: &str) -> String {
     let (first, label) = (cstring(first), cstring(label));
     // SAFETY: valid NUL-terminated strings; the result is palloc'd.
