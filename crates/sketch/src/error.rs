@@ -21,6 +21,15 @@ pub enum Error {
     NumPerm(i64),
     /// `shingle_size` outside `1..=MAX_SHINGLE_SIZE`.
     ShingleSize(i64),
+    /// `slot_bits` other than 8, 16 and 32.
+    SlotBits(i64),
+    /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
+    SlotsDoNotFill {
+        /// The slots of a signature.
+        num_perm: usize,
+        /// The bits kept of each.
+        slot_bits: u32,
+    },
     /// Two signatures of different lengths were to be compared or united.
     LengthMismatch {
         /// Slots of the first signature.
@@ -80,6 +89,12 @@ impl fmt::Display for Error {
             Self::ShingleSize(n) => {
                 write!(f, "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}")
             }
+            Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
+            Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
+                f,
+                "num_perm must be a multiple of {} for slot_bits {slot_bits}, not {num_perm}",
+                u32::BITS / slot_bits
+            ),
             Self::LengthMismatch { left, right } => write!(
                 f,
                 "signatures of different lengths cannot be compared: {left} and {right} slots"
@@ -134,6 +149,10 @@ impl Error {
                     .to_owned()
             }
             Self::ShingleSize(_) => "5 suits characters; 2 or 3 suit words.".to_owned(),
+            Self::SlotBits(_) => {
+                "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
+            }
+            Self::SlotsDoNotFill { .. } => "128 suits every slot_bits.".to_owned(),
             Self::LengthMismatch { .. } => {
                 "Compute both signatures with the same num_perm.".to_owned()
             }

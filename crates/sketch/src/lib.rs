@@ -52,6 +52,7 @@ mod set;
 mod shingle;
 mod signature;
 mod simd;
+mod slot_bits;
 mod sketcher;
 mod words;
 mod xxh3;
@@ -69,3 +70,4 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 #[doc(hidden)]
 pub use simd::Level;
 pub use sketcher::Sketcher;
+pub use slot_bits::SlotBits;

@@ -76,7 +76,7 @@ pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
     Ok(a.iter().zip(b).map(|(&x, &y)| smaller(x, y)).collect())
 }
 
-fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
+pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
     if a.len() != b.len() {
         return Err(Error::LengthMismatch { left: a.len(), right: b.len() });
     }

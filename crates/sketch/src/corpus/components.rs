@@ -10,6 +10,7 @@ pub struct Components {
 
 impl Components {
     /// `documents` components of one document each.
+    #[must_use]
     pub fn new(documents: u32) -> Self {
         Self { parents: (0..documents).collect() }
     }
@@ -29,6 +30,15 @@ impl Components {
     pub fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b) as usize] = a.min(b);
+    }
+
+    /// Joins what `other`, a partition of the same documents, has joined.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        for (document, &parent) in (0..).zip(&other.parents) {
+            if document != parent {
+                self.union(document, parent);
+            }
+        }
     }
 }
 

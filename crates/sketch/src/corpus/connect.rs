@@ -1,0 +1,133 @@
+//! Clusters: the connected components of similar documents.
+
+use super::buckets::Buckets;
+use super::{Components, Corpus, Identical, LeftOut, Pair};
+
+/// Connected components, and the links that connect them.
+pub struct Connected {
+    /// The components. Copies are in that of their leader only if they are asked for by it.
+    pub components: Components,
+    /// Verified pairs that hold the components together: each joined two of them.
+    pub links: Vec<Pair>,
+    /// What the limit has left undone.
+    pub left_out: LeftOut,
+}
+
+impl Connected {
+    pub(super) fn nothing(documents: u32) -> Self {
+        let components = Components::new(documents);
+        Self { components, links: Vec::new(), left_out: LeftOut::default() }
+    }
+}
+
+/// Joins the leaders that share a band and are similar.
+///
+/// Asks only where the answer matters: never about two documents of one component, nor
+/// about the same pair twice. A bucket of `n` documents of one template costs `n`
+/// questions, not `n²`.
+///
+/// # Errors
+/// Those of the corpus.
+pub fn connect<C: Corpus>(
+    corpus: &mut C,
+    identical: &Identical,
+    limit: usize,
+) -> Result<Connected, C::Error> {
+    let mut connected = Connected::nothing(corpus.documents());
+    let mut buckets = Buckets::default();
+    for band in 0..corpus.probes() {
+        of_band(corpus, band, &mut buckets, identical, limit, &mut connected)?;
+    }
+    Ok(connected)
+}
+
+/// Joins the leaders that meet in `band`.
+pub(super) fn of_band<C: Corpus>(
+    corpus: &mut C,
+    band: usize,
+    buckets: &mut Buckets,
+    identical: &Identical,
+    limit: usize,
+    connected: &mut Connected,
+) -> Result<(), C::Error> {
+    let wanted = |document| identical.is_leader(document);
+    buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+        let parts = parts(bucket, &mut connected.components);
+        if parts.len() > 1 { Bucket { corpus, band, limit, connected }.join(parts) } else { Ok(()) }
+    })
+}
+
+/// A bucket by component, in order of first occurrence.
+fn parts(bucket: &[u32], components: &mut Components) -> Vec<Vec<u32>> {
+    let mut by_root: Vec<(u32, u32)> =
+        bucket.iter().map(|&document| (components.find(document), document)).collect();
+    by_root.sort_unstable();
+    by_root
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|part| part.iter().map(|(_, document)| *document).collect())
+        .collect()
+}
+
+/// A bucket whose parts are being joined.
+struct Bucket<'a, C> {
+    corpus: &'a mut C,
+    band: usize,
+    limit: usize,
+    connected: &'a mut Connected,
+}
+
+impl<C: Corpus> Bucket<'_, C> {
+    fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<(), C::Error> {
+        let mut joined: Vec<Vec<u32>> = Vec::new();
+        for part in parts {
+            let mut in_vain = vec![0; part.len()];
+            let mut merged: Vec<u32> = Vec::new();
+            let mut i = 0;
+            while i < joined.len() {
+                match self.first_similar(&part, &mut in_vain, &joined[i])? {
+                    Some(link) => {
+                        self.connected.components.union(link.a, link.b);
+                        self.connected.links.push(link);
+                        let mut other = joined.swap_remove(i);
+                        if other.len() > merged.len() {
+                            std::mem::swap(&mut other, &mut merged);
+                        }
+                        merged.extend(other);
+                    }
+                    None => i += 1,
+                }
+            }
+            merged.extend(part);
+            joined.push(merged);
+        }
+        Ok(())
+    }
+
+    /// The first similar pair of `part` and `others`. `in_vain` counts for each document of the
+    /// part the comparisons in this bucket that found nothing.
+    fn first_similar(
+        &mut self,
+        part: &[u32],
+        in_vain: &mut [usize],
+        others: &[u32],
+    ) -> Result<Option<Pair>, C::Error> {
+        for (&document, in_vain) in part.iter().zip(in_vain) {
+            self.corpus.checkpoint()?;
+            for (position, &other) in others.iter().enumerate() {
+                if *in_vain == self.limit {
+                    self.connected.left_out.add(others.len() - position);
+                    break;
+                }
+                let (a, b) = (document.min(other), document.max(other));
+                if self.corpus.share_band(self.band, a, b)? {
+                    continue;
+                }
+                if let Some(similarity) = self.corpus.similarity(a, b)? {
+                    return Ok(Some(Pair { a, b, similarity }));
+                }
+                *in_vain += 1;
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,95 @@
+//! Leader clustering: every member is similar to the document that stands for it.
+
+use std::collections::HashMap;
+
+use super::{Corpus, LeftOut, Pair};
+
+/// Takes `documents` in their order: one that is similar to an earlier leader belongs to the
+/// first such leader, any other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975,
+/// chapter 3). Calls `assign` with (leader, member, similarity) for each member that is not its
+/// own leader.
+///
+/// So no two leaders that share a band are similar, and no chain of links leads from a leader to
+/// what has nothing in common with it. Memory grows with the number of leaders.
+///
+/// # Errors
+/// Those of the corpus.
+pub fn leaders<C: Corpus>(
+    corpus: &mut C,
+    documents: &[u32],
+    limit: usize,
+    assign: &mut dyn FnMut(u32, u32, f64),
+) -> Result<LeftOut, C::Error> {
+    let mut left_out = LeftOut::default();
+    let mut known = Leaders::default();
+    for &document in documents {
+        corpus.checkpoint()?;
+        let bands = corpus.bands(document)?;
+        let candidates = known.sharing(&bands);
+        let within = &candidates[..candidates.len().min(limit)];
+        match first_similar(corpus, document, &known, within)? {
+            Some(Pair { a, b, similarity }) => assign(a, b, similarity),
+            None => {
+                left_out.add(candidates.len() - within.len());
+                known.add(document, &bands);
+            }
+        }
+    }
+    Ok(left_out)
+}
+
+fn first_similar<C: Corpus>(
+    corpus: &mut C,
+    document: u32,
+    known: &Leaders,
+    candidates: &[u32],
+) -> Result<Option<Pair>, C::Error> {
+    for &candidate in candidates {
+        let leader = known.documents[candidate as usize];
+        if let Some(similarity) = corpus.similarity(leader, document)? {
+            return Ok(Some(Pair { a: leader, b: document, similarity }));
+        }
+    }
+    Ok(None)
+}
+
+/// The leaders so far, numbered in their order, by band hash.
+#[derive(Default)]
+struct Leaders {
+    documents: Vec<u32>,
+    /// The entry added last for a band and its hash.
+    last: HashMap<(usize, u64), u32>,
+    /// A leader's number, and the entry before it for the same hash (its own index: none).
+    entries: Vec<(u32, u32)>,
+}
+
+impl Leaders {
+    fn add(&mut self, document: u32, bands: &[u64]) {
+        let number = self.documents.len() as u32;
+        self.documents.push(document);
+        for band in bands.iter().copied().enumerate() {
+            let entry = self.entries.len() as u32;
+            let before = self.last.insert(band, entry);
+            self.entries.push((number, before.unwrap_or(entry)));
+        }
+    }
+
+    /// The numbers of the leaders that share one of `bands`, ascending.
+    fn sharing(&self, bands: &[u64]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let bands = bands.iter().copied().enumerate();
+        for mut entry in bands.filter_map(|band| self.last.get(&band).copied()) {
+            loop {
+                let (number, before) = self.entries[entry as usize];
+                found.push(number);
+                if before == entry {
+                    break;
+                }
+                entry = before;
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}

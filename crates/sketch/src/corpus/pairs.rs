@@ -1,0 +1,133 @@
+//! Every pair of similar documents, once.
+
+use super::buckets::Buckets;
+use super::{Corpus, Identical, LeftOut};
+
+/// Two documents and their similarity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// The lesser number.
+    pub a: u32,
+    /// The greater number.
+    pub b: u32,
+    /// At least the threshold.
+    pub similarity: f64,
+}
+
+/// Where a document belongs when two collections are compared: pairs are made across.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Side {
+    /// The first collection.
+    Left,
+    /// The second collection.
+    Right,
+    /// Both: it makes pairs with everything.
+    Both,
+}
+
+/// Calls `visit` with each pair of similar leaders that share a band, once. `side` tells which
+/// pairs are wanted; within one collection, [`Side::Both`] for every document.
+///
+/// # Errors
+/// Those of the corpus and of `visit`.
+pub fn pairs<C: Corpus>(
+    corpus: &mut C,
+    identical: &Identical,
+    side: &dyn Fn(u32) -> Side,
+    limit: usize,
+    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+) -> Result<LeftOut, C::Error> {
+    let mut left_out = LeftOut::default();
+    let mut buckets = Buckets::default();
+    for band in 0..corpus.probes() {
+        left_out += of_band(corpus, band, &mut buckets, identical, side, limit, visit)?;
+    }
+    Ok(left_out)
+}
+
+/// The pairs that meet in `band` for the first time.
+pub(super) fn of_band<C: Corpus>(
+    corpus: &mut C,
+    band: usize,
+    buckets: &mut Buckets,
+    identical: &Identical,
+    side: &dyn Fn(u32) -> Side,
+    limit: usize,
+    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+) -> Result<LeftOut, C::Error> {
+    let mut left_out = LeftOut::default();
+    let wanted = |document| identical.is_leader(document);
+    let mut sides = Sides::default();
+    buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
+        sides.split(bucket, side);
+        for &a in bucket {
+            let partners = sides.partners(a, side(a), bucket);
+            left_out.add(of_document(corpus, band, a, partners, limit, visit)?);
+        }
+        Ok(())
+    })?;
+    Ok(left_out)
+}
+
+/// The pairs of `a` with `partners`; returns how many of them were left out.
+fn of_document<C: Corpus>(
+    corpus: &mut C,
+    band: usize,
+    a: u32,
+    partners: &[u32],
+    limit: usize,
+    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+) -> Result<usize, C::Error> {
+    corpus.checkpoint()?;
+    let mut in_vain = 0;
+    for (position, &b) in partners.iter().enumerate() {
+        if in_vain == limit {
+            return Ok(partners.len() - position);
+        }
+        if corpus.share_band(band, a, b)? {
+            continue;
+        }
+        match corpus.similarity(a, b)? {
+            Some(similarity) => visit(corpus, Pair { a, b, similarity })?,
+            None => in_vain += 1,
+        }
+        if position % 1024 == 1023 {
+            corpus.checkpoint()?;
+        }
+    }
+    Ok(0)
+}
+
+/// The documents of a bucket that pairs can be made with, by side.
+#[derive(Default)]
+struct Sides {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+impl Sides {
+    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> Side) {
+        self.left.clear();
+        self.right.clear();
+        for &document in bucket {
+            match side(document) {
+                Side::Left => self.left.push(document),
+                Side::Right => self.right.push(document),
+                Side::Both => {
+                    self.left.push(document);
+                    self.right.push(document);
+                }
+            }
+        }
+    }
+
+    /// The partners of `a` that come after it: each pair is made by its first document.
+    fn partners<'a>(&'a self, a: u32, side: Side, bucket: &'a [u32]) -> &'a [u32] {
+        let all = match side {
+            Side::Left => &self.right,
+            Side::Right => &self.left,
+            Side::Both => bucket,
+        };
+        &all[all.partition_point(|document| *document <= a)..]
+    }
+}

@@ -1,0 +1,202 @@
+//! The same jobs on several cores, for a corpus that is in memory.
+//!
+//! Bands are independent of each other: a thread takes the next one that nobody has taken. Only
+//! the calling thread ever calls back, so that the threads need to know nothing of the caller's
+//! world.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::buckets::Buckets;
+use super::{Connected, Corpus, Identical, LeftOut, Pair, Records, Side, connect, pairs};
+use crate::SlotBits;
+
+/// How long the calling thread waits before it looks whether it shall stop.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Pairs that a thread hands over at a time, and how many such loads may wait.
+const LOAD: usize = 4096;
+const LOADS: usize = 16;
+
+/// A corpus in memory whose pairs are verified by signature.
+#[derive(Clone, Copy)]
+pub struct InMemory<'a> {
+    /// The documents.
+    pub records: &'a Records,
+    /// How their signatures are stored.
+    pub slot_bits: SlotBits,
+    /// The least estimated similarity that is wanted.
+    pub threshold: f64,
+    /// Bytes that one thread may use for sorting.
+    pub sort_memory: usize,
+    /// Set when the work has ended, or shall end early.
+    stop: &'a AtomicBool,
+}
+
+impl<'a> InMemory<'a> {
+    /// Work on `records` that ends early once `stop` is set; it is set at the end in any case.
+    #[must_use]
+    pub const fn new(
+        records: &'a Records,
+        slot_bits: SlotBits,
+        threshold: f64,
+        sort_memory: usize,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self { records, slot_bits, threshold, sort_memory, stop }
+    }
+}
+
+/// The work was told to stop.
+#[derive(Debug)]
+pub struct Stopped;
+
+impl Corpus for InMemory<'_> {
+    type Error = Stopped;
+
+    fn documents(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    fn probes(&self) -> usize {
+        self.records.layout().probes()
+    }
+
+    fn sort_memory(&self) -> usize {
+        self.sort_memory
+    }
+
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Stopped> {
+        self.records.hashes(column, visit);
+        Ok(())
+    }
+
+    fn bands(&mut self, document: u32) -> Result<Vec<u64>, Stopped> {
+        let record = self.records.get(document);
+        Ok((0..self.probes()).map(|band| record.hash(band)).collect())
+    }
+
+    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Stopped> {
+        Ok(self.records.get(a).shares_band(bands, &self.records.get(b)))
+    }
+
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Stopped> {
+        let (a, b) = (self.records.get(a).signature, self.records.get(b).signature);
+        let estimate = self.slot_bits.estimate_jaccard(a, b).ok();
+        Ok(estimate.filter(|estimate| *estimate >= self.threshold))
+    }
+
+    fn checkpoint(&mut self) -> Result<(), Stopped> {
+        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+/// [`pairs()`] on `threads` threads. `visit` gets the pairs in loads; `checkpoint` is called
+/// regularly. When either of them unwinds the threads are stopped and waited for.
+pub fn pairs_in_threads(
+    corpus: InMemory,
+    identical: &Identical,
+    side: &(dyn Fn(u32) -> Side + Sync),
+    limit: usize,
+    threads: usize,
+    checkpoint: &mut dyn FnMut(),
+    visit: &mut dyn FnMut(&[Pair]),
+) -> LeftOut {
+    let next = AtomicUsize::new(0);
+    let work = |sender: &SyncSender<Vec<Pair>>| {
+        let (mut corpus, mut buckets) = (corpus, Buckets::default());
+        let (mut left_out, mut load) = (LeftOut::default(), Vec::with_capacity(LOAD));
+        while let Some(band) = take(&next, corpus.probes()) {
+            let mut collect = |_: &mut InMemory, pair| {
+                load.push(pair);
+                if load.len() < LOAD {
+                    return Ok(());
+                }
+                let full = std::mem::replace(&mut load, Vec::with_capacity(LOAD));
+                sender.send(full).map_err(|_| Stopped)
+            };
+            left_out += pairs::of_band(
+                &mut corpus, band, &mut buckets, identical, side, limit, &mut collect,
+            )?;
+        }
+        sender.send(load).map_err(|_| Stopped)?;
+        Ok(left_out)
+    };
+    let mut left_out = LeftOut::default();
+    for result in run(threads, corpus.stop, &work, checkpoint, &mut |load: Vec<Pair>| visit(&load))
+    {
+        left_out += result;
+    }
+    left_out
+}
+
+/// [`connect()`] on `threads` threads, each with components of its own, joined at the end.
+pub fn connect_in_threads(
+    corpus: InMemory,
+    identical: &Identical,
+    limit: usize,
+    threads: usize,
+    checkpoint: &mut dyn FnMut(),
+) -> Connected {
+    let next = AtomicUsize::new(0);
+    let work = |_: &SyncSender<()>| {
+        let (mut corpus, mut buckets) = (corpus, Buckets::default());
+        let mut connected = Connected::nothing(corpus.documents());
+        while let Some(band) = take(&next, corpus.probes()) {
+            connect::of_band(&mut corpus, band, &mut buckets, identical, limit, &mut connected)?;
+        }
+        Ok(connected)
+    };
+    let mut all = Connected::nothing(corpus.documents());
+    for part in run(threads, corpus.stop, &work, checkpoint, &mut |()| ()) {
+        all.components.absorb(&part.components);
+        all.links.extend(part.links);
+        all.left_out += part.left_out;
+    }
+    all
+}
+
+fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
+    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < count)
+}
+
+/// Sets the flag when it goes out of scope, also by unwinding: before the scope of the threads
+/// waits for them.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs `work` on `threads` threads while this thread passes on what they send, and returns
+/// what they return.
+fn run<M: Send, R: Send>(
+    threads: usize,
+    stop: &AtomicBool,
+    work: &(dyn Fn(&SyncSender<M>) -> Result<R, Stopped> + Sync),
+    checkpoint: &mut dyn FnMut(),
+    receive: &mut dyn FnMut(M),
+) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(LOADS);
+        let handles: Vec<_> = (0..threads)
+            .map(|_| {
+                let sender = sender.clone();
+                scope.spawn(move || work(&sender))
+            })
+            .collect();
+        drop(sender);
+        let _end = StopAtEnd(stop);
+        loop {
+            checkpoint();
+            match receiver.recv_timeout(PATIENCE) {
+                Ok(message) => receive(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        handles.into_iter().filter_map(|handle| handle.join().ok()?.ok()).collect()
+    })
+}
