@@ -54,6 +54,16 @@ CREATE FUNCTION minhash_jaccard(a integer[], b integer[]) RETURNS double precisi
 COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
 	'Jaccard similarity estimated from two signatures of the same configuration: the share of equal slots';
 
+CREATE FUNCTION minhash_pack(signature integer[], slot_bits integer) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
+	'16 or 8 bits of each slot of a signature: what an index with slot_bits stores';
+
+CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_jaccard(integer[], integer[], integer) IS
+	'Jaccard similarity estimated from two packed signatures, corrected for slots that are equal by chance';
+
 CREATE FUNCTION minhash_error(num_perm integer, jaccard double precision) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_error_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minhash_error(integer, double precision) IS
@@ -102,6 +112,7 @@ CREATE TABLE minlsh_registry (
 	recall double precision NOT NULL,
 	bands integer NOT NULL,
 	rows integer NOT NULL,
+	slot_bits integer NOT NULL DEFAULT 32,
 	PRIMARY KEY (relation, name)
 );
 COMMENT ON TABLE minlsh_registry IS 'all minlsh indexes of the database; read it through the view minlsh_indexes';
@@ -150,9 +161,9 @@ COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers
 CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
 		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto') RETURNS regclass
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text) IS
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer) IS
 	'builds a near-duplicate index on a text column and keeps it up to date; returns its side table';
 
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
@@ -178,7 +189,7 @@ COMMENT ON FUNCTION minlsh_documents(regclass) IS
 CREATE VIEW minlsh_indexes AS
 	SELECT r.storage AS index, r.relation, k.attname AS key, b.attname AS body,
 		r.threshold, r.recall, r.bands, r.rows, lsh_probability(r.threshold, r.bands, r.rows) AS recall_at_threshold,
-		r.scheme, r.num_perm, r.unit, r.shingle_size, r.seed, r.version,
+		r.scheme, r.num_perm, r.slot_bits, r.unit, r.shingle_size, r.seed, r.version,
 		minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
 	FROM minlsh_registry AS r
 		JOIN pg_catalog.pg_class AS c ON c.oid = r.relation
@@ -231,6 +242,36 @@ CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
 
+CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
 CREATE FUNCTION near_duplicate_pairs(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
@@ -238,7 +279,20 @@ COMMENT ON FUNCTION near_duplicate_pairs(regclass, double precision, text) IS
 	'all pairs of stored documents at least as similar as the threshold, each once, the lesser key first; keys as text';
 
 CREATE FUNCTION near_duplicate_clusters(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint) RETURNS SETOF record
+		linkage text DEFAULT 'single',
+		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint, OUT weakest_link double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision, text) IS
-	'clusters of near-duplicates: connected components of verified pairs, named by their least key, with each member''s similarity to it';
+COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision, text, text) IS
+	'clusters of near-duplicates: verified pairs put together, named by their least key, with each member''s similarity to it';
+
+CREATE FUNCTION near_duplicate_plan(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, keep text DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision, text, text) IS
+	'documents to remove so that no near-duplicates remain, and which is kept instead: the first in the order of keep, an ORDER BY list; removes nothing';
+
+CREATE FUNCTION near_duplicates_between(index_a regclass, index_b regclass, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(regclass, regclass, double precision, text) IS
+	'all pairs of a document of one index and a document of another that are at least as similar as the threshold; keys as text';

@@ -37,6 +37,12 @@ pub fn not_allowed(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
 }
 
+/// SQLSTATE 01000: not an error; to be reported as a WARNING.
+#[track_caller]
+pub fn warning(message: impl Into<String>) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_WARNING, message)
+}
+
 /// The engine makes no PostgreSQL errors: all of its errors are invalid parameters.
 #[track_caller]
 pub fn engine(cause: sketch::Error) -> ErrorReport {

@@ -9,11 +9,17 @@ mod functions;
 mod index;
 mod pg;
 mod query;
+mod settings;
 
 use pgrx::prelude::*;
 
 pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
+
+#[pg_guard]
+extern "C-unwind" fn _PG_init() {
+    settings::define();
+}
 
 /// The version of the library that is loaded.
 #[pg_extern(sql = false)]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::{Config, Sketcher};
+use sketch::{Config, Sketcher, SlotBits};
 
 use super::checkpoint;
 use crate::error::{Result, engine};
@@ -12,6 +12,7 @@ use crate::pg::{array, text};
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
+sql_function!(minlsh_minhash_pack, minhash_pack);
 
 /// How many configurations keep their sketcher ready in a session: a query or a trigger works
 /// with one, rarely two or three (tables with several indexes).
@@ -78,4 +79,18 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     Ok(with_sketcher(&config, |sketcher| {
         sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)
     }))
+}
+
+/// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
+fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(slot_bits)) = (call.datum(0), call.int4(1)) else {
+        return Ok(None);
+    };
+    // SAFETY: declared integer[].
+    let signature = unsafe { array::read_int4(signature)? };
+    let mut packed = Vec::new();
+    SlotBits::new(slot_bits.into(), signature.len() as i64)
+        .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))
+        .map_err(engine)?;
+    Ok(Some(array::write_int4(&packed)))
 }

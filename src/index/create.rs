@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{Banding, Config};
+use sketch::{Banding, Config, SlotBits};
 
 use crate::error::{Result, engine, error, invalid_parameter, not_allowed, not_supported};
 use crate::index::build::{Blueprint, build};
@@ -41,7 +41,8 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     build(&home, &relation, &blueprint).map(|storage| Some(Datum::from(storage)))
 }
 
-/// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9).
+/// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9), and
+/// slot_bits (12).
 fn settings(call: &Call) -> Result<Settings> {
     let null = |name: &str| {
         error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
@@ -64,7 +65,9 @@ fn settings(call: &Call) -> Result<Settings> {
     let banding = Banding::for_recall(threshold, num_perm.into(), recall)
         .map_err(engine)?
         .trimmed(threshold, recall);
-    Ok(Settings { config, banding, threshold, recall })
+    let slot_bits = call.int4(12).ok_or_else(|| null("slot_bits"))?;
+    let slot_bits = SlotBits::new(slot_bits.into(), num_perm.into()).map_err(engine)?;
+    Ok(Settings { config, banding, threshold, recall, slot_bits })
 }
 
 fn text_argument(call: &Call, index: usize) -> Result<String> {

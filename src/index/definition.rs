@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use pgrx::pg_sys::Oid;
-use sketch::{Banding, Config};
+use sketch::{Banding, Config, SlotBits};
 
 use crate::error::{Result, wrong_state};
 use crate::index::home::Home;
@@ -24,6 +24,8 @@ pub struct Settings {
     pub threshold: f64,
     /// The share of pairs at a threshold that a query finds, at least.
     pub recall: f64,
+    /// How much of each slot of a signature is stored.
+    pub slot_bits: SlotBits,
 }
 
 /// A query of an index, and the type in which it gives keys back where it does.
@@ -135,9 +137,10 @@ pub fn documents_query(
     // An inheritance child has triggers of its own; a partition is covered by its parent's.
     let only = if partitioned { "" } else { "ONLY " };
     let table = qualified(relation);
+    let stored = stored_signature(home, "signature", settings);
     // OFFSET 0 keeps the signature from being computed a second time for the bands.
     format!(
-        "SELECT doc_id, signature, {schema}.band_hashes(signature, {bands}, {rows}) AS bands \
+        "SELECT doc_id, {stored} AS signature, {schema}.band_hashes(signature, {bands}, {rows}) AS bands \
          FROM (SELECT {key} AS doc_id, {schema}.minhash({body}::pg_catalog.text, {num_perm}, \
          {shingle_size}, {unit}, {scheme}, {seed}) AS signature FROM {only}{table} OFFSET 0) AS d \
          WHERE signature IS NOT NULL",
@@ -149,6 +152,14 @@ pub fn documents_query(
         scheme = literal(config.scheme().as_str()),
         seed = bigint_literal(config.seed()),
     )
+}
+
+/// What is stored of the signature that `expression` gives.
+pub fn stored_signature(home: &Home, expression: &str, settings: &Settings) -> String {
+    match settings.slot_bits {
+        SlotBits::All => expression.to_owned(),
+        packed => format!("{}.minhash_pack({expression}, {})", home.schema, packed.bits()),
+    }
 }
 
 /// A `bigint` constant that parses for every value, also the least one.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{Banding, Config};
+use sketch::{Banding, Config, SlotBits};
 
 use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
 use crate::index::definition::{Index, Plans, Settings};
@@ -94,8 +94,8 @@ pub fn insert(
     session.query(
         &format!(
             "INSERT INTO {registry} (relation, name, storage, scheme, num_perm, unit, \
-             shingle_size, seed, version, threshold, recall, bands, rows) \
-             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits) \
+             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
         ),
         &[
             Parameter::oid(relation),
@@ -111,6 +111,7 @@ pub fn insert(
             Parameter::float8(settings.recall),
             Parameter::int4(banding.bands() as i32),
             Parameter::int4(banding.rows() as i32),
+            Parameter::int4(settings.slot_bits.bits() as i32),
         ],
         Access::Write,
     )?;
@@ -155,7 +156,8 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
          r.shingle_size, r.seed, r.version, r.threshold, r.recall, r.bands, r.rows, \
          t.columns[1]::int4, t.columns[2]::int4, EXISTS (SELECT FROM pg_depend d \
          WHERE d.classid = 'pg_class'::regclass AND d.objid = r.storage \
-         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a') \
+         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a'), \
+         r.slot_bits \
          FROM {registry} r JOIN pg_class c ON c.oid = r.relation JOIN pg_class s ON s.oid = r.storage \
          LEFT JOIN LATERAL {schema}.minlsh_covered_columns(r.relation, r.name) AS t(columns) ON true \
          WHERE {filter} ORDER BY r.relation::oid, r.name",
@@ -207,6 +209,8 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
             .map_err(engine)?,
         threshold: rows.float8(row, 10),
         recall: rows.float8(row, 11),
+        slot_bits: SlotBits::new(rows.int4(row, 17).into(), rows.int4(row, 5).into())
+            .map_err(engine)?,
     };
     let equals = equality_operator(session, key.type_oid)?;
     Ok(Some(Index {

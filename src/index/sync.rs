@@ -203,10 +203,12 @@ fn signed(index: &Index, text: &str) -> Option<std::result::Result<(Datum, Datum
     with_sketcher(&settings.config, |sketcher| {
         sketcher.sketch(text, &mut checkpoint).map(|signature| {
             let mut bands = Vec::with_capacity(settings.banding.bands());
+            let mut stored = Vec::with_capacity(signature.len());
             settings
                 .banding
                 .hashes(signature, &mut bands)
-                .map(|()| (array::write_int4(signature), array::write_int8(&bands)))
+                .and_then(|()| settings.slot_bits.pack(signature, &mut stored))
+                .map(|()| (array::write_int4(&stored), array::write_int8(&bands)))
         })
     })
 }

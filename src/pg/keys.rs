@@ -1,5 +1,6 @@
 //! The keys of many documents, kept as datums of one type.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
@@ -8,7 +9,6 @@ use pgrx::pg_sys::{self, Datum};
 use crate::error::Result;
 use crate::pg::order::Order;
 use crate::pg::relation::Column;
-use crate::pg::text;
 
 /// Keys by document number.
 pub struct Keys {
@@ -18,6 +18,14 @@ pub struct Keys {
     by_value: bool,
     length: i16,
     order: Order,
+    texts: RefCell<Texts>,
+}
+
+/// The keys as text, made when they are asked for.
+struct Texts {
+    /// By document number; zero for one that has not been asked for.
+    datums: Vec<Datum>,
+    memory: PgMemoryContexts,
     output: pg_sys::FmgrInfo,
 }
 
@@ -38,7 +46,11 @@ impl Keys {
             by_value: column.by_value,
             length: column.length,
             order,
-            output,
+            texts: RefCell::new(Texts {
+                datums: Vec::new(),
+                memory: PgMemoryContexts::new("minlsh keys as text"),
+                output,
+            }),
         })
     }
 
@@ -79,32 +91,41 @@ impl Keys {
         self.order.compare(self.datum(a), self.datum(b))
     }
 
-    /// A value of the key's type as a `text` datum.
-    pub fn as_text(&mut self, key: Datum) -> Datum {
-        // SAFETY: a value of the type whose output function this is; the result is a palloc'd
-        // string in the database's encoding.
-        unsafe {
-            let string = pg_sys::OutputFunctionCall(&mut self.output, key);
-            let result = Datum::from(pg_sys::cstring_to_text(string));
-            pg_sys::pfree(string.cast());
-            result
+    /// The key of a document as a `text` datum, kept for the next time.
+    pub fn text(&self, document: u32) -> Datum {
+        let mut texts = self.texts.borrow_mut();
+        let Texts { datums, memory, output } = &mut *texts;
+        if datums.is_empty() {
+            *datums = vec![Datum::from(0); self.len()];
         }
+        let place = &mut datums[document as usize];
+        if place.value() == 0 {
+            let key = self.datum(document);
+            // SAFETY: the output function of the key's type gives a palloc'd string in the
+            // database's encoding; the text lives as long as the keys.
+            *place = unsafe {
+                memory.switch_to(|_| {
+                    let string = pg_sys::OutputFunctionCall(output, key);
+                    let text = Datum::from(pg_sys::cstring_to_text(string));
+                    pg_sys::pfree(string.cast());
+                    text
+                })
+            };
+        }
+        *place
     }
 
-    /// Frees what `as_text` made.
-    pub fn free(&self, text: Datum) {
-        // SAFETY: a palloc'd text that nobody else holds.
-        unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
+    /// All documents in the order of their keys.
+    pub fn sorted(&self) -> Vec<u32> {
+        let mut documents: Vec<u32> = (0..self.len() as u32).collect();
+        documents.sort_unstable_by(|a, b| self.compare(*a, *b));
+        documents
     }
 
-    /// A value of the key's type as a string.
-    pub fn as_string(&mut self, key: Datum) -> String {
-        // SAFETY: as above.
-        unsafe {
-            let string = pg_sys::OutputFunctionCall(&mut self.output, key);
-            let result = text::from_cstring(string);
-            pg_sys::pfree(string.cast());
-            result
-        }
+    /// The document of that key, given all of them in the order of their keys.
+    pub fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
+        let found = sorted
+            .binary_search_by(|&document| self.order.compare(self.datums[document as usize], key));
+        found.ok().map(|place| sorted[place])
     }
 }

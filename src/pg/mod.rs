@@ -11,6 +11,7 @@ pub mod order;
 pub mod relation;
 pub mod role;
 pub mod rows;
+pub mod signals;
 pub mod spi;
 pub mod temp_file;
 pub mod text;

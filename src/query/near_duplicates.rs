@@ -8,7 +8,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::error::{Result, engine};
+use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::{checkpoint, with_sketcher};
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -21,6 +21,7 @@ use crate::query::{key, plans};
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
+sql_function!(minlsh_nearest_documents, nearest_documents);
 
 /// What near-duplicates are looked for.
 struct Probe<'a> {
@@ -30,12 +31,38 @@ struct Probe<'a> {
     bands: &'a [i64],
     /// Read only where the exact similarity is asked for.
     text: Option<Datum>,
+    /// How many documents are wanted; `None`: all.
+    limit: Option<i32>,
 }
+
+/// How many documents nearest_documents() gives unless told otherwise.
+const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let question = Question::read(call, 2, 1, 3)?;
+    of_document(call, &Question::read(call, 2, 1, 3)?, None, &result)
+}
+
+/// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
+fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let question = Question::read_at_least(call, 2, 3)?;
+    let k = call.int4(1).unwrap_or(DEFAULT_K);
+    if k < 1 {
+        return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
+            .set_hint("It is the number of documents wanted."));
+    }
+    of_document(call, &question, Some(k), &result)
+}
+
+/// The near-duplicates of the document whose key is argument 0; the most similar `limit` of them.
+fn of_document(
+    call: &Call,
+    question: &Question,
+    limit: Option<i32>,
+    result: &ResultRows,
+) -> Result<Option<Datum>> {
     let index = &question.index;
     let Some(key) = key::argument(call, 0, index)? else {
         return Ok(None);
@@ -62,7 +89,8 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
         // SAFETY: the columns of a side table are integer[] and bigint[].
         let (signature, bands) =
             unsafe { (array::read_int4(signature)?, array::read_int8(bands)?) };
-        answer(&session, &question, &Probe { key: Some(key), signature, bands, text }, &result)?;
+        let probe = Probe { key: Some(key), signature, bands, text, limit };
+        answer(&session, question, &probe, result)?;
     }
     Ok(None)
 }
@@ -83,7 +111,10 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     };
     let mut bands = Vec::new();
     settings.banding.hashes(&signature, &mut bands).map_err(engine)?;
-    let probe = Probe { key: None, signature: &signature, bands: &bands, text: call.datum(0) };
+    let mut stored = Vec::new();
+    settings.slot_bits.pack(&signature, &mut stored).map_err(engine)?;
+    let text = call.datum(0);
+    let probe = Probe { key: None, signature: &stored, bands: &bands, text, limit: None };
     answer(&Session::open(), &question, &probe, &result)?;
     Ok(None)
 }
@@ -102,9 +133,11 @@ fn answer(
         Some(float8_datum(question.least_estimate())),
         probe.key,
     ];
+    let limit = probe.limit.map(|limit| Datum::from(i64::from(limit)));
     let key_type = result.column_type(0);
     if !question.reads_table() {
         let plan = plans::by_signature(index, session, key_type)?;
+        let parameters = [&parameters[..], &[limit]].concat();
         let _rights = act_as(index.owner);
         return session.execute_into(&plan, &parameters, Access::Read, result);
     }
@@ -119,13 +152,13 @@ fn answer(
     match question.verify {
         Verify::Signature => session.execute_into(
             &*plans::visible(index, session, key_type)?,
-            &[Some(keys), Some(similarities)],
+            &[Some(keys), Some(similarities), limit],
             Access::Read,
             result,
         ),
         Verify::Exact => session.execute_into(
             &*plans::exact(index, session, key_type)?,
-            &[Some(keys), probe.text, Some(float8_datum(question.threshold))],
+            &[Some(keys), probe.text, Some(float8_datum(question.threshold)), limit],
             Access::Read,
             result,
         ),

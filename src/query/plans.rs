@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Oid};
+use sketch::SlotBits;
 
 use crate::error::Result;
 use crate::index::definition::Index;
@@ -41,9 +42,13 @@ fn candidate_types(index: &Index) -> [Oid; 4] {
 }
 
 fn candidates(index: &Index) -> String {
+    let packed = match index.settings.slot_bits {
+        SlotBits::All => String::new(),
+        packed => format!(", {}", packed.bits()),
+    };
     format!(
         "SELECT c.doc_id, c.similarity FROM (SELECT s.doc_id, \
-         {schema}.minhash_jaccard(s.signature, $2) AS similarity FROM {storage} AS s \
+         {schema}.minhash_jaccard(s.signature, $2{packed}) AS similarity FROM {storage} AS s \
          WHERE s.bands OPERATOR(pg_catalog.&&) $1 AND (s.doc_id {equals} $4) IS NOT TRUE \
          OFFSET 0) AS c WHERE c.similarity OPERATOR(pg_catalog.>=) $3",
         schema = index.home.schema,
@@ -53,12 +58,13 @@ fn candidates(index: &Index) -> String {
 }
 
 /// The documents that share a probed band and are similar enough by signature, most similar
-/// first, their keys as `key_type`.
+/// first, their keys as `key_type`; the first $5 of them (NULL: all).
 pub fn by_signature(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    index.plan(session, ("by signature", key_type), &candidate_types(index), || {
+    let types = [&candidate_types(index)[..], &[pg_sys::INT8OID]].concat();
+    index.plan(session, ("by signature", key_type), &types, || {
         format!(
             "SELECT f.doc_id::{key_type}, f.similarity FROM ({candidates}) AS f \
-             ORDER BY f.similarity DESC, f.doc_id",
+             ORDER BY f.similarity DESC, f.doc_id LIMIT $5",
             key_type = type_name(key_type),
             candidates = candidates(index)
         )
@@ -76,15 +82,15 @@ pub fn as_arrays(index: &Index, session: &Session) -> Result<Rc<Plan>> {
     })
 }
 
-/// Of the keys $1 with similarities $2, those that the caller sees.
+/// Of the keys $1 with similarities $2, those that the caller sees; the first $3 of them.
 pub fn visible(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    let types = [array_of(index), pg_sys::FLOAT8ARRAYOID];
+    let types = [array_of(index), pg_sys::FLOAT8ARRAYOID, pg_sys::INT8OID];
     index.plan(session, ("visible", key_type), &types, || {
         format!(
             "SELECT d.{key}::{key_type}, f.similarity \
              FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS f(doc_id, similarity) \
              JOIN {table} AS d ON d.{key} {equals} f.doc_id \
-             ORDER BY f.similarity DESC, d.{key}",
+             ORDER BY f.similarity DESC, d.{key} LIMIT $3",
             key = quoted(&index.key.name),
             key_type = type_name(key_type),
             table = index.relation_name(),
@@ -94,9 +100,9 @@ pub fn visible(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Pla
 }
 
 /// Of the keys $1, those that the caller sees and whose text has at least the exact Jaccard
-/// similarity $3 with the text $2.
+/// similarity $3 with the text $2; the first $4 of them.
 pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    let types = [array_of(index), pg_sys::TEXTOID, pg_sys::FLOAT8OID];
+    let types = [array_of(index), pg_sys::TEXTOID, pg_sys::FLOAT8OID, pg_sys::INT8OID];
     index.plan(session, ("exact", key_type), &types, || {
         let config = &index.settings.config;
         format!(
@@ -104,7 +110,7 @@ pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>
              {schema}.jaccard(d.{body}::pg_catalog.text, $2, {shingle_size}, {unit}) AS similarity \
              FROM pg_catalog.unnest($1) AS f(doc_id) JOIN {table} AS d ON d.{key} {equals} f.doc_id \
              OFFSET 0) AS v WHERE v.similarity OPERATOR(pg_catalog.>=) $3 \
-             ORDER BY v.similarity DESC, v.doc_id",
+             ORDER BY v.similarity DESC, v.doc_id LIMIT $4",
             key = quoted(&index.key.name),
             body = quoted(&index.body.name),
             key_type = type_name(key_type),

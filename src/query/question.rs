@@ -25,10 +25,17 @@ impl Question {
     /// Finds the index and checks the caller's rights and arguments, given the places of the
     /// arguments `index`, `threshold` and `verify`.
     pub fn read(call: &Call, index: usize, threshold: usize, verify: usize) -> Result<Self> {
+        let mut question = Self::read_at_least(call, index, verify)?;
+        question.threshold = options::threshold(call, threshold, &question.index)?;
+        Ok(question)
+    }
+
+    /// The same without a threshold: what the index can find.
+    pub fn read_at_least(call: &Call, index: usize, verify: usize) -> Result<Self> {
         let index = registry::find(call.function(), call.oid(index))?;
         let visibility = access::check(&index)?;
         index.check_version()?;
-        let threshold = options::threshold(call, threshold, &index)?;
+        let threshold = index.settings.threshold;
         let verify = options::verify(call, verify)?;
         Ok(Self { index, threshold, verify, visibility })
     }

@@ -52,8 +52,8 @@ mod set;
 mod shingle;
 mod signature;
 mod simd;
-mod slot_bits;
 mod sketcher;
+mod slot_bits;
 mod words;
 mod xxh3;
 

@@ -23,17 +23,25 @@ pub enum SlotBits {
 }
 
 impl SlotBits {
+    /// Validates a number of bits.
+    ///
+    /// # Errors
+    /// [`Error::SlotBits`].
+    pub fn of(bits: i64) -> Result<Self, Error> {
+        match bits {
+            32 => Ok(Self::All),
+            16 => Ok(Self::Half),
+            8 => Ok(Self::Quarter),
+            _ => Err(Error::SlotBits(bits)),
+        }
+    }
+
     /// Validates a number of bits, and that slots of so many bits fill whole integers.
     ///
     /// # Errors
     /// [`Error::SlotBits`], [`Error::NumPerm`], [`Error::SlotsDoNotFill`].
     pub fn new(bits: i64, num_perm: i64) -> Result<Self, Error> {
-        let slot_bits = match bits {
-            32 => Self::All,
-            16 => Self::Half,
-            8 => Self::Quarter,
-            _ => return Err(Error::SlotBits(bits)),
-        };
+        let slot_bits = Self::of(bits)?;
         let slots = valid_num_perm(num_perm)?;
         if !slots.is_multiple_of(slot_bits.slots_per_word()) {
             return Err(Error::SlotsDoNotFill { num_perm: slots, slot_bits: slot_bits.bits() });

@@ -1,16 +1,15 @@
 //! `near_duplicate_pairs()`: every pair of near-duplicates, once.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::Identical;
+use sketch::corpus::{Identical, Side};
 
 use crate::error::Result;
 use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::keys::Keys;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::collection::Collection;
-use crate::query::corpus::verifier::Verifier;
+use crate::query::corpus::collection::Part;
+use crate::query::corpus::work::Work;
 use crate::query::question::Question;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
@@ -20,42 +19,25 @@ fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let question = Question::read(call, 0, 1, 2)?;
     let session = Session::open();
-    let Collection { mut keys, signatures, bands, hashes } = Collection::read(&question, &session)?;
-    let names: Vec<Datum> = (0..keys.len() as u32)
-        .map(|document| {
-            let key = keys.datum(document);
-            keys.as_text(key)
-        })
-        .collect();
-    let mut verifier = Verifier::new(&question, &session, &keys, signatures);
-    let identical = verifier.identical(&hashes)?;
-    let writer = Writer { keys: &keys, names: &names, result: &result };
-    copies(&identical, &writer);
-    let mut failure = None;
-    bands.pairs(&identical, &mut checkpoint, &mut |a, b| {
-        if failure.is_some() {
-            return;
-        }
-        match verifier.similarity(a, b) {
-            Ok(Some(similarity)) => {
-                for a in identical.members(a) {
-                    checkpoint();
-                    for b in identical.members(b) {
-                        writer.pair(a, b, similarity);
-                    }
-                }
+    let mut work = Work::start(&question, &session)?;
+    let parts = work.parts.clone();
+    let writer = Writer { part: &parts[0], result: &result };
+    copies(&work.identical, &writer);
+    work.pairs(&|_| Side::Both, &mut |identical, pair| {
+        for a in identical.members(pair.a) {
+            checkpoint();
+            for b in identical.members(pair.b) {
+                writer.pair(a, b, pair.similarity);
             }
-            Ok(None) => {}
-            Err(report) => failure = Some(report),
         }
-    });
-    failure.map_or(Ok(None), Err)
+    })?;
+    Ok(None)
 }
 
 /// The pairs among exact copies.
 fn copies(identical: &Identical, writer: &Writer) {
-    for leader in identical.leaders() {
-        let mut rest = identical.members(leader);
+    for (leader, copies) in identical.groups() {
+        let mut rest = std::iter::once(leader).chain(copies);
         while let Some(a) = rest.next() {
             checkpoint();
             for b in rest.clone() {
@@ -66,17 +48,15 @@ fn copies(identical: &Identical, writer: &Writer) {
 }
 
 struct Writer<'a> {
-    keys: &'a Keys,
-    /// The keys as text.
-    names: &'a [Datum],
+    part: &'a Part,
     result: &'a ResultRows,
 }
 
 impl Writer<'_> {
     /// Gives out a pair, the lesser key first.
     fn pair(&self, a: u32, b: u32, similarity: f64) {
-        let (a, b) = if self.keys.compare(a, b).is_lt() { (a, b) } else { (b, a) };
-        let name = |document: u32| Some(self.names[document as usize]);
+        let (a, b) = if self.part.keys.compare(a, b).is_lt() { (a, b) } else { (b, a) };
+        let name = |document: u32| Some(self.part.text(document));
         self.result.push(&[name(a), name(b), Some(float8_datum(similarity))]);
     }
 }

@@ -3,26 +3,28 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use sketch::ShingleSet;
-use sketch::corpus::Identical;
+use sketch::corpus::Corpus;
 
-use crate::error::Result;
+use crate::error::{Result, engine};
 use crate::functions::checkpoint;
 use crate::pg::guc::work_mem;
-use crate::pg::keys::Keys;
 use crate::pg::spi::{Access, Session};
 use crate::pg::text;
-use crate::query::corpus::signatures::Signatures;
+use crate::query::corpus::collection::{Collection, part_of};
 use crate::query::options::Verify;
 use crate::query::plans;
 use crate::query::question::Question;
 
 /// Verifies pairs of documents by signature, and by text where that is asked for.
 pub struct Verifier<'a> {
-    question: &'a Question,
+    /// The documents.
+    pub collection: Collection,
     session: &'a Session,
-    keys: &'a Keys,
-    signatures: Signatures,
+    verify: Verify,
+    threshold: f64,
+    least_estimate: f64,
     /// Shingle sets of texts read lately, up to work_mem.
     sets: HashMap<u32, Rc<ShingleSet>>,
     /// How many shingles they hold.
@@ -30,54 +32,38 @@ pub struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    /// A verifier for the documents of those keys and signatures.
-    pub fn new(
-        question: &'a Question,
-        session: &'a Session,
-        keys: &'a Keys,
-        signatures: Signatures,
-    ) -> Self {
-        Self { question, session, keys, signatures, sets: HashMap::new(), shingles: 0 }
-    }
-
-    /// Collapses exact copies: equal signatures, and equal shingle sets where the texts count.
-    pub fn identical(&mut self, hashes: &[u64]) -> Result<Identical> {
-        let mut failure = None;
-        let identical = Identical::group(hashes, &mut |a, b| {
-            checkpoint();
-            failure.is_none()
-                && self.similarity(a, b).unwrap_or_else(|report| {
-                    failure = Some(report);
-                    None
-                }) == Some(1.0)
-        });
-        failure.map_or(Ok(identical), Err)
-    }
-
-    /// The similarity of two documents, `None` if it is below the threshold.
-    pub fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>> {
-        let estimate = self.signatures.estimate(a, b)?;
-        if estimate < self.question.least_estimate() {
-            return Ok(None);
+    /// A verifier for the documents of a collection, asked as `question` says.
+    pub fn new(question: &Question, session: &'a Session, collection: Collection) -> Self {
+        Self {
+            collection,
+            session,
+            verify: question.verify,
+            threshold: question.threshold,
+            least_estimate: question.least_estimate(),
+            sets: HashMap::new(),
+            shingles: 0,
         }
-        let similarity = match self.question.verify {
-            Verify::Signature => Some(estimate),
-            Verify::Exact => self.exact(a, b)?,
-        };
-        Ok(similarity.filter(|similarity| *similarity >= self.question.threshold))
     }
 
     /// The similarity of two documents of a cluster, however low it is.
     pub fn measure(&mut self, a: u32, b: u32) -> Result<f64> {
-        match self.question.verify {
-            Verify::Signature => self.signatures.estimate(a, b),
-            Verify::Exact => Ok(self.exact(a, b)?.unwrap_or(0.0)),
+        match self.verify {
+            Verify::Signature => self.estimate(a, b),
+            Verify::Exact => self.exact(a, b),
         }
     }
 
-    fn exact(&mut self, a: u32, b: u32) -> Result<Option<f64>> {
+    fn estimate(&mut self, a: u32, b: u32) -> Result<f64> {
+        let slot_bits = self.collection.parts[0].index.settings.slot_bits;
+        self.collection
+            .storage
+            .pair(a, b, |a, b| slot_bits.estimate_jaccard(a.signature, b.signature))?
+            .map_err(engine)
+    }
+
+    fn exact(&mut self, a: u32, b: u32) -> Result<f64> {
         let (a, b) = (self.set(a)?, self.set(b)?);
-        Ok(a.jaccard(&b))
+        Ok(a.jaccard(&b).unwrap_or(0.0))
     }
 
     /// The shingles of a stored text, read with the caller's rights.
@@ -85,15 +71,15 @@ impl<'a> Verifier<'a> {
         if let Some(set) = self.sets.get(&document) {
             return Ok(set.clone());
         }
-        let index = &self.question.index;
-        let plan = plans::body(index, self.session)?;
-        let key = self.keys.datum(document);
-        let rows = self.session.execute(&plan, &[Some(key)], Access::Read)?;
+        let session = self.session;
+        let part = part_of(&self.collection.parts, document);
+        let plan = plans::body(&part.index, session)?;
+        let rows = session.execute(&plan, &[Some(part.key(document))], Access::Read)?;
         let body = if rows.is_empty() { None } else { rows.datum(0, 1) };
         let set = match body {
             // SAFETY: the plan casts the column to text.
             Some(body) => ShingleSet::from_text(
-                &index.settings.config,
+                &part.index.settings.config,
                 &unsafe { text::read(body)? },
                 &mut checkpoint,
             ),
@@ -108,5 +94,52 @@ impl<'a> Verifier<'a> {
         }
         self.sets.insert(document, set.clone());
         Ok(set)
+    }
+}
+
+impl Corpus for Verifier<'_> {
+    type Error = ErrorReport;
+
+    fn documents(&self) -> u32 {
+        self.collection.len() as u32
+    }
+
+    fn probes(&self) -> usize {
+        self.collection.storage.probes()
+    }
+
+    fn sort_memory(&self) -> usize {
+        self.collection.sort_memory
+    }
+
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
+        self.collection.storage.hashes(column, visit)
+    }
+
+    fn bands(&mut self, document: u32) -> Result<Vec<u64>> {
+        let bands = 0..self.probes();
+        let storage = &mut self.collection.storage;
+        storage.pair(document, document, |record, _| bands.map(|band| record.hash(band)).collect())
+    }
+
+    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool> {
+        self.collection.storage.share_band(bands, a, b)
+    }
+
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>> {
+        let estimate = self.estimate(a, b)?;
+        if estimate < self.least_estimate {
+            return Ok(None);
+        }
+        let similarity = match self.verify {
+            Verify::Signature => estimate,
+            Verify::Exact => self.exact(a, b)?,
+        };
+        Ok(Some(similarity).filter(|similarity| *similarity >= self.threshold))
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        checkpoint();
+        Ok(())
     }
 }

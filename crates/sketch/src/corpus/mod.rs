@@ -36,7 +36,7 @@ pub use identical::Identical;
 pub use leaders::leaders;
 pub use pairs::{Pair, Side, pairs};
 pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, connect_in_threads, pairs_in_threads};
+pub use threads::{InMemory, Launch, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
 /// The documents of a collection, and how two of them are compared.
@@ -58,11 +58,8 @@ pub trait Corpus {
     ///
     /// # Errors
     /// What the storage says.
-    fn hashes(
-        &mut self,
-        column: usize,
-        visit: &mut dyn FnMut(u32, u64),
-    ) -> Result<(), Self::Error>;
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
+    -> Result<(), Self::Error>;
 
     /// The hashes of a document's bands, [`Self::probes`] of them.
     ///

@@ -10,6 +10,7 @@ use crate::{Banding, SlotBits};
 
 const SLOTS: usize = 24;
 const BANDS: usize = 6;
+const LAUNCH: Launch = &|spawn| spawn();
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
 
@@ -119,7 +120,7 @@ proptest! {
         let expected = brute_force(&signatures, threshold);
         prop_assert_eq!(&expand(&identical, &found), &expected);
         found.clear();
-        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, 3, &mut || (), &mut |load| {
+        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, 3, LAUNCH, &mut || (), &mut |load| {
             found.extend_from_slice(load);
         });
         prop_assert_eq!(&expand(&identical, &found), &expected);
@@ -159,7 +160,7 @@ proptest! {
         let identical = Identical::group(&mut corpus).unwrap();
         let expected =
             brute_force_components(signatures.len(), &brute_force(&signatures, threshold));
-        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, 3, &mut || ());
+        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, 3, LAUNCH, &mut || ());
         stop.store(false, std::sync::atomic::Ordering::Relaxed);
         for mut connected in [connect(&mut corpus, &identical, NO_LIMIT).unwrap(), threaded] {
             let components: Vec<u32> = (0..signatures.len() as u32)
@@ -224,7 +225,9 @@ proptest! {
 /// `count` documents that share their first band, and nothing else.
 fn one_bucket(count: i32) -> Vec<Vec<i32>> {
     (0..count)
-        .map(|document| (0..SLOTS as i32).map(|s| if s < 4 { 7 } else { document * 100 + s }).collect())
+        .map(|document| {
+            (0..SLOTS as i32).map(|s| if s < 4 { 7 } else { document * 100 + s }).collect()
+        })
         .collect()
 }
 
@@ -271,9 +274,16 @@ fn threads_end_when_the_caller_unwinds() {
     let corpus = corpus(&records, 0.1, 1 << 20, &stop);
     let identical = Identical::group(&mut corpus.clone()).unwrap();
     let cancelled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, 2, &mut || (), &mut |_| {
-            std::panic::panic_any("cancelled")
-        })
+        pairs_in_threads(
+            corpus,
+            &identical,
+            &|_| Side::Both,
+            NO_LIMIT,
+            2,
+            LAUNCH,
+            &mut || (),
+            &mut |_| std::panic::panic_any("cancelled"),
+        )
     }));
     assert!(cancelled.is_err());
     assert!(stop.load(std::sync::atomic::Ordering::Relaxed));

@@ -4,6 +4,7 @@
 //! the calling thread ever calls back, so that the threads need to know nothing of the caller's
 //! world.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -91,6 +92,10 @@ impl Corpus for InMemory<'_> {
     }
 }
 
+/// How threads come to life: `launch(spawn)` calls `spawn` once, and may do something before and
+/// after it (such as blocking signals, which threads inherit).
+pub type Launch<'a> = &'a dyn Fn(&mut dyn FnMut());
+
 /// [`pairs()`] on `threads` threads. `visit` gets the pairs in loads; `checkpoint` is called
 /// regularly. When either of them unwinds the threads are stopped and waited for.
 pub fn pairs_in_threads(
@@ -99,6 +104,7 @@ pub fn pairs_in_threads(
     side: &(dyn Fn(u32) -> Side + Sync),
     limit: usize,
     threads: usize,
+    launch: Launch,
     checkpoint: &mut dyn FnMut(),
     visit: &mut dyn FnMut(&[Pair]),
 ) -> LeftOut {
@@ -116,14 +122,21 @@ pub fn pairs_in_threads(
                 sender.send(full).map_err(|_| Stopped)
             };
             left_out += pairs::of_band(
-                &mut corpus, band, &mut buckets, identical, side, limit, &mut collect,
+                &mut corpus,
+                band,
+                &mut buckets,
+                identical,
+                side,
+                limit,
+                &mut collect,
             )?;
         }
         sender.send(load).map_err(|_| Stopped)?;
         Ok(left_out)
     };
     let mut left_out = LeftOut::default();
-    for result in run(threads, corpus.stop, &work, checkpoint, &mut |load: Vec<Pair>| visit(&load))
+    for result in
+        run(threads, launch, corpus.stop, &work, checkpoint, &mut |load: Vec<Pair>| visit(&load))
     {
         left_out += result;
     }
@@ -136,6 +149,7 @@ pub fn connect_in_threads(
     identical: &Identical,
     limit: usize,
     threads: usize,
+    launch: Launch,
     checkpoint: &mut dyn FnMut(),
 ) -> Connected {
     let next = AtomicUsize::new(0);
@@ -148,7 +162,7 @@ pub fn connect_in_threads(
         Ok(connected)
     };
     let mut all = Connected::nothing(corpus.documents());
-    for part in run(threads, corpus.stop, &work, checkpoint, &mut |()| ()) {
+    for part in run(threads, launch, corpus.stop, &work, checkpoint, &mut |()| ()) {
         all.components.absorb(&part.components);
         all.links.extend(part.links);
         all.left_out += part.left_out;
@@ -174,6 +188,7 @@ impl Drop for StopAtEnd<'_> {
 /// what they return.
 fn run<M: Send, R: Send>(
     threads: usize,
+    launch: Launch,
     stop: &AtomicBool,
     work: &(dyn Fn(&SyncSender<M>) -> Result<R, Stopped> + Sync),
     checkpoint: &mut dyn FnMut(),
@@ -181,14 +196,15 @@ fn run<M: Send, R: Send>(
 ) -> Vec<R> {
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(LOADS);
-        let handles: Vec<_> = (0..threads)
-            .map(|_| {
+        let _end = StopAtEnd(stop);
+        let mut handles = Vec::new();
+        launch(&mut || {
+            handles.extend((0..threads).map(|_| {
                 let sender = sender.clone();
                 scope.spawn(move || work(&sender))
-            })
-            .collect();
+            }));
+        });
         drop(sender);
-        let _end = StopAtEnd(stop);
         loop {
             checkpoint();
             match receiver.recv_timeout(PATIENCE) {
@@ -197,6 +213,9 @@ fn run<M: Send, R: Send>(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        handles.into_iter().filter_map(|handle| handle.join().ok()?.ok()).collect()
+        let results = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
+        results
+            .filter_map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)).ok())
+            .collect()
     })
 }

@@ -1,0 +1,33 @@
+//! Settings: what a user may `SET`.
+
+use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
+use pgrx::pg_sys;
+
+/// A bucket of documents that share a band but are not similar would cost the square of its
+/// size. With 1000, the 743,779 documents of one template cost minutes instead of days, and a
+/// corpus without such templates never gets there.
+const DEFAULT_BUCKET_LIMIT: i32 = 1000;
+
+static BUCKET_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_BUCKET_LIMIT);
+
+/// Makes the settings known; called once, when the library is loaded.
+pub fn define() {
+    GucRegistry::define_int_guc(
+        c"minlsh.bucket_limit",
+        c"Documents of one bucket with which a document is compared in vain, at most.",
+        c"Whole-corpus queries compare documents that share a band. Where many do without being similar, \
+          the rest is left out, counted, and reported with a warning.",
+        &BUCKET_LIMIT,
+        1,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    // SAFETY: a NUL-terminated prefix; called while the library is loaded.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
+}
+
+/// `minlsh.bucket_limit`
+pub fn bucket_limit() -> usize {
+    usize::try_from(BUCKET_LIMIT.get()).unwrap_or(1)
+}
