@@ -7,7 +7,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
-use crate::index::definition::{Settings, documents_query};
+use crate::index::definition::{Settings, Source};
 use crate::index::home::{Home, borrow_rights};
 use crate::index::triggers::{self, Firing};
 use crate::index::{registry, sync};
@@ -38,23 +38,46 @@ pub struct Blueprint {
     pub firing: Firing,
 }
 
+/// When the documents come into the side table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Now, while nobody can write the table.
+    Now,
+    /// Later: the triggers come first, and the index is not valid.
+    Later,
+}
+
 /// Builds an index on an open table, with the rights of the table's owner.
 pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<Oid> {
+    let (storage, documents) = make(home, relation, blueprint, Fill::Now)?;
+    report(storage, &relation.name, documents, &blueprint.settings)?;
+    Ok(storage)
+}
+
+/// Makes all that an index consists of; returns its side table and number of documents.
+pub fn make(
+    home: &Home,
+    relation: &Relation,
+    blueprint: &Blueprint,
+    fill: Fill,
+) -> Result<(Oid, usize)> {
     let Blueprint { key, body, settings, firing, .. } = blueprint;
     let name = index_name(relation, blueprint);
     let (storage, documents) = {
         let rights = borrow_rights(relation.owner);
         let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
         rights.settings.set("maintenance_work_mem", &memory.to_string());
+        let workers = guc::max_parallel_maintenance_workers();
+        rights.settings.set("max_parallel_workers_per_gather", &workers.to_string());
         let session = Session::open();
-        let (storage, documents) = fill(&session, home, relation, &name, blueprint)?;
+        let (storage, documents) =
+            create_storage(&session, home, relation, &name, blueprint, fill)?;
         triggers::create(&session, home, relation, &name, (key, body), *firing)?;
         (storage, documents)
     };
-    registry::insert(home, relation.oid, storage, &name, settings)?;
+    registry::insert(home, relation.oid, storage, &name, settings, fill == Fill::Now)?;
     sync::link(home, relation.oid, storage, &name, (key, body))?;
-    report(relation, storage, documents, settings)?;
-    Ok(storage)
+    Ok((storage, documents))
 }
 
 fn index_name(relation: &Relation, blueprint: &Blueprint) -> String {
@@ -69,13 +92,14 @@ fn index_name(relation: &Relation, blueprint: &Blueprint) -> String {
     })
 }
 
-/// Creates and fills the side table; returns it and its number of documents.
-fn fill(
+/// Creates the side table; returns it and its number of documents.
+fn create_storage(
     session: &Session,
     home: &Home,
     relation: &Relation,
     name: &str,
     blueprint: &Blueprint,
+    fill: Fill,
 ) -> Result<(Oid, usize)> {
     let persistence = match relation.persistence {
         b'u' => "UNLOGGED ",
@@ -83,12 +107,20 @@ fn fill(
         _ => "",
     };
     let table = format!("{}.{}", schema_name(relation), quoted(name));
-    let partitioned = relation.is_partitioned();
     let Blueprint { key, body, settings, .. } = blueprint;
+    let source = Source {
+        home,
+        relation: relation.oid,
+        partitioned: relation.is_partitioned(),
+        key,
+        body,
+        settings,
+    };
+    let with_data = if fill == Fill::Now { "" } else { " WITH NO DATA" };
     let documents = session
         .run_with_latest_snapshot(&format!(
-            "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
-            documents_query(home, relation.oid, partitioned, key, body, settings)
+            "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}{with_data}",
+            source.documents_query()
         ))?
         .len();
     session.run(&format!(
@@ -143,15 +175,15 @@ fn revoke_default_privileges(session: &Session, storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settings) -> Result<()> {
+/// Says what has been built.
+pub fn report(storage: Oid, table: &str, documents: usize, settings: &Settings) -> Result<()> {
     let banding = &settings.banding;
     let size = "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size($1))";
     let parameters = [Parameter::new(pg_sys::REGCLASSOID, Some(storage.into()))];
     let size = Session::open().query(size, &parameters, Access::Write)?.text(0, 1)?;
     pgrx::notice!(
-        "minlsh index \"{}\" on table \"{}\": {documents} documents, {size}, {} bands of {} rows, recall {:.3} at threshold {}",
+        "minlsh index \"{}\" on table \"{table}\": {documents} documents, {size}, {} bands of {} rows, recall {:.3} at threshold {}",
         relation_name(storage),
-        relation.name,
         banding.bands(),
         banding.rows(),
         banding.probability(settings.threshold),

@@ -57,6 +57,12 @@ pub fn find(function: Oid, index: Option<Oid>) -> Result<Rc<Index>> {
 
 fn load_one(home: &Home, lookup: &Lookup) -> Result<Index> {
     let mut found = load(home, lookup)?;
+    // One that is still being built is in nobody's way.
+    if found.len() > 1 && found.iter().any(|index| index.valid) {
+        found.retain(|index| {
+            index.valid || matches!(lookup, Lookup::Named(oid) if *oid == index.storage)
+        });
+    }
     match found.len() {
         0 => Err(missing(lookup)),
         1 => Ok(found.remove(0)),
@@ -81,6 +87,7 @@ pub fn insert(
     storage: Oid,
     name: &str,
     settings: &Settings,
+    valid: bool,
 ) -> Result<()> {
     let (config, banding) = (&settings.config, &settings.banding);
     let _rights = borrow_rights(home.registry_owner);
@@ -94,8 +101,8 @@ pub fn insert(
     session.query(
         &format!(
             "INSERT INTO {registry} (relation, name, storage, scheme, num_perm, unit, \
-             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits) \
-             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits, valid) \
+             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
         ),
         &[
             Parameter::oid(relation),
@@ -112,7 +119,27 @@ pub fn insert(
             Parameter::int4(banding.bands() as i32),
             Parameter::int4(banding.rows() as i32),
             Parameter::int4(settings.slot_bits.bits() as i32),
+            Parameter::bool(valid),
         ],
+        Access::Write,
+    )?;
+    announce_change(home);
+    Ok(())
+}
+
+/// The indexes of a table that have not been finished.
+pub fn unfinished(home: &Home, relation: Oid) -> Result<Vec<Index>> {
+    let mut found = load(home, &Lookup::Named(relation))?;
+    found.retain(|index| !index.valid && index.relation == relation);
+    Ok(found)
+}
+
+/// Notes that all documents are in an index.
+pub fn set_valid(home: &Home, storage: Oid) -> Result<()> {
+    let _rights = borrow_rights(home.registry_owner);
+    Session::open().query(
+        &format!("UPDATE {} SET valid = true WHERE storage = $1::regclass", home.registry_name()),
+        &[Parameter::oid(storage)],
         Access::Write,
     )?;
     announce_change(home);
@@ -157,7 +184,7 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
          t.columns[1]::int4, t.columns[2]::int4, EXISTS (SELECT FROM pg_depend d \
          WHERE d.classid = 'pg_class'::regclass AND d.objid = r.storage \
          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a'), \
-         r.slot_bits \
+         r.slot_bits, r.valid \
          FROM {registry} r JOIN pg_class c ON c.oid = r.relation JOIN pg_class s ON s.oid = r.storage \
          LEFT JOIN LATERAL {schema}.minlsh_covered_columns(r.relation, r.name) AS t(columns) ON true \
          WHERE {filter} ORDER BY r.relation::oid, r.name",
@@ -226,6 +253,7 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
         settings,
         version: rows.int4(row, 9),
         linked: rows.bool(row, 16),
+        valid: rows.bool(row, 18),
         plans: Plans::default(),
     }))
 }
@@ -259,6 +287,18 @@ pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
     // SAFETY: the type cache accepts any type and keeps its entry.
     let operator =
         unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };
+    operator_name(session, operator, type_oid)
+}
+
+/// Likewise the greater-than operator.
+pub fn greater_operator(session: &Session, type_oid: Oid) -> Result<String> {
+    // SAFETY: the type cache accepts any type and keeps its entry.
+    let operator =
+        unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_GT_OPR as i32)).gt_opr };
+    operator_name(session, operator, type_oid)
+}
+
+fn operator_name(session: &Session, operator: Oid, type_oid: Oid) -> Result<String> {
     let rows = session.query(
         "SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname) \
          FROM pg_catalog.pg_operator o \
@@ -271,7 +311,7 @@ pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
         return Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
             format!(
-                "could not identify an equality operator for type {}",
+                "could not identify an ordering operator for type {}",
                 crate::pg::names::type_label(type_oid)
             ),
         ));

@@ -117,7 +117,7 @@ fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
 }
 
 /// Writes rows of a side table.
-struct Writer<'a> {
+pub struct Writer<'a> {
     index: &'a Index,
     session: &'a Session,
     /// Reads the user's table, with its owner's rights.
@@ -130,7 +130,8 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(index: &'a Index, session: &'a Session) -> Result<Self> {
+    /// A writer to `index`, in whose owner's name `session` runs.
+    pub fn new(index: &'a Index, session: &'a Session) -> Result<Self> {
         index.check_version()?;
         let key = index.key.type_oid;
         let row = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
@@ -160,7 +161,7 @@ impl<'a> Writer<'a> {
 
     /// Makes the row of a key what the table says now; a document that is gone, or has no
     /// shingle, has none.
-    fn refresh(&mut self, key: Datum) -> Result<()> {
+    pub fn refresh(&mut self, key: Datum) -> Result<()> {
         checkpoint();
         let (index, session, table_owner) = (self.index, self.session, self.table_owner);
         let (current, upsert, delete) =

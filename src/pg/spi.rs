@@ -244,6 +244,7 @@ impl Drop for Plan {
 }
 
 /// A typed parameter; `None` is NULL.
+#[derive(Clone, Copy)]
 pub struct Parameter {
     type_oid: Oid,
     value: Option<Datum>,
@@ -273,6 +274,11 @@ impl Parameter {
     /// A `bigint`.
     pub fn int8(value: i64) -> Self {
         Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
+    }
+
+    /// A `boolean`.
+    pub fn bool(value: bool) -> Self {
+        Self::new(pg_sys::BOOLOID, Some(Datum::from(value)))
     }
 
     /// A `double precision`.
