@@ -1,12 +1,13 @@
 //! Brings the documents that were in a table before its index into the side table, while others
 //! write: batch by batch in the order of the keys, each in a transaction of its own.
 //!
-//! The triggers are in place already, so each document that somebody writes from now on is
-//! looked after. A batch leaves alone what is in the side table, and inserts the rest. From then
-//! until it commits, a writer who changes one of these documents waits at its row, and then
-//! makes the row right; what others committed between the reading of a document and the
-//! inserting of its row, a second look at the table finds (a row version that is no longer
-//! there), and mends.
+//! The triggers are in place already: whoever writes a document writes its row in the side table
+//! after it (one without shingles has its row inserted and deleted, as long as the index is not
+//! valid). A batch reads documents, inserts the rows that are missing, and then looks at the
+//! documents again. So of a batch and a writer of the same document, the first at the row in the
+//! side table makes the other wait until it commits. If that was the batch, the writer has the
+//! last word. If it was the writer, the batch finds its row, or sees at the second look that the
+//! version of the document that it read is gone, and makes the row anew.
 //!
 //! While it holds rows, a batch waits for nobody, or two could wait for each other: where a
 //! writer is in its way it gives up, and its documents are done one at a time.

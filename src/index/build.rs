@@ -118,10 +118,14 @@ fn create_storage(
     };
     let with_data = if fill == Fill::Now { "" } else { " WITH NO DATA" };
     let documents = session
-        .run_with_latest_snapshot(&format!(
-            "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}{with_data}",
-            source.documents_query()
-        ))?
+        .query(
+            &format!(
+                "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}{with_data}",
+                source.documents_query()
+            ),
+            &[],
+            Access::Latest,
+        )?
         .len();
     session.run(&format!(
         "ALTER TABLE {table} \

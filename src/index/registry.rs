@@ -193,7 +193,7 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
     );
     let _rights = borrow_rights(home.registry_owner);
     let session = Session::open();
-    let rows = session.query(&query, &parameters, Access::Read)?;
+    let rows = session.query(&query, &parameters, Access::Latest)?;
     (0..rows.len()).filter_map(|row| read(home, &session, &rows, row).transpose()).collect()
 }
 

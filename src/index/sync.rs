@@ -178,9 +178,18 @@ impl<'a> Writer<'a> {
             let result = match row.transpose().map_err(crate::error::engine)? {
                 Some((signature, bands)) => {
                     let values = [Some(key), Some(signature), Some(bands)];
-                    session.execute(&upsert, &values, Access::Write).map(drop)
+                    session.execute(&upsert, &values, Access::Latest).map(drop)
                 }
-                None => session.execute(&delete, &[Some(key)], Access::Write).map(drop),
+                None => {
+                    // A backfill may be about to insert this row, unseen by a DELETE: a row of our
+                    // own makes one of the two wait for the other.
+                    if !index.valid {
+                        let [signature, bands] = [array::write_int4(&[]), array::write_int8(&[])];
+                        let values = [Some(key), Some(signature), Some(bands)];
+                        session.execute(&upsert, &values, Access::Latest)?;
+                    }
+                    session.execute(&delete, &[Some(key)], Access::Latest).map(drop)
+                }
             };
             rows.free();
             result
