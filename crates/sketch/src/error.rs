@@ -7,13 +7,14 @@
 use std::fmt;
 
 use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
+use crate::scheme::Scheme;
 
 /// A refused argument. Every public function of the crate that can fail fails
 /// with this.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A scheme name other than `fss` and `permutations`.
+    /// A name that no [`Scheme`](crate::Scheme) has.
     UnknownScheme(String),
     /// A shingle unit other than `char` and `word`.
     UnknownUnit(String),
@@ -21,6 +22,24 @@ pub enum Error {
     NumPerm(i64),
     /// `shingle_size` outside `1..=MAX_SHINGLE_SIZE`.
     ShingleSize(i64),
+    /// The seed of a datasketch scheme outside `0..=u32::MAX`.
+    Seed(i64),
+    /// LeanMinHash bytes of a scheme without such bytes.
+    LeanScheme(Scheme),
+    /// A byte order that Python's `struct` does not have.
+    LeanByteOrder(String),
+    /// LeanMinHash bytes that end before their header does.
+    LeanHeader(usize),
+    /// LeanMinHash bytes whose length is not that of their count of values.
+    LeanLength {
+        /// The bytes there are.
+        bytes: usize,
+        /// The hash values that the header tells of, negated in the format
+        /// of datasketch 2.
+        count: i32,
+    },
+    /// LeanMinHash bytes with a scheme code other than 1, affine32.
+    LeanCode(u8),
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -89,6 +108,19 @@ impl fmt::Display for Error {
             Self::ShingleSize(n) => {
                 write!(f, "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}")
             }
+            Self::Seed(n) => write!(f, "seed must be between 0 and {}, not {n}", u32::MAX),
+            Self::LeanScheme(scheme) => {
+                write!(f, "signatures of scheme \"{scheme}\" have no LeanMinHash format")
+            }
+            Self::LeanByteOrder(order) => write!(f, "unknown byte order \"{order}\""),
+            Self::LeanHeader(bytes) => {
+                write!(f, "LeanMinHash must have at least 12 bytes, not {bytes}")
+            }
+            Self::LeanLength { bytes, count } => {
+                write!(f, "LeanMinHash of count {count} cannot have {bytes} bytes")
+            }
+            Self::LeanCode(2) => write!(f, "LeanMinHash of datasketch's scheme affine64"),
+            Self::LeanCode(code) => write!(f, "unknown LeanMinHash scheme code {code}"),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -141,7 +173,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownScheme(_) => "The schemes are \"fss\" and \"permutations\".".to_owned(),
+            Self::UnknownScheme(_) => {
+                let names = Scheme::ALL.map(|scheme| format!("\"{scheme}\""));
+                format!("The schemes are {}.", names.join(", "))
+            }
             Self::UnknownUnit(_) => "The shingle units are \"char\" and \"word\".".to_owned(),
             Self::NumPerm(_) => {
                 "128 suits most uses; the error of an estimate falls with the square root of \
@@ -149,6 +184,26 @@ impl Error {
                     .to_owned()
             }
             Self::ShingleSize(_) => "5 suits characters; 2 or 3 suit words.".to_owned(),
+            Self::Seed(_) => {
+                "A scheme of datasketch takes datasketch's seed, which is 1 unless given."
+                    .to_owned()
+            }
+            Self::LeanScheme(_) => {
+                "The schemes of datasketch, \"datasketch_affine32\" and \"datasketch_legacy\", \
+                 have one."
+                    .to_owned()
+            }
+            Self::LeanByteOrder(_) => {
+                "The byte orders are those of Python's struct: \"@\", \"=\", \"<\", \">\" and \"!\"."
+                    .to_owned()
+            }
+            Self::LeanHeader(_) | Self::LeanLength { .. } => {
+                "Give all bytes that LeanMinHash.serialize() wrote, and no more.".to_owned()
+            }
+            Self::LeanCode(_) => {
+                "Hash values must have 32 bits: use scheme \"affine32\" or \"legacy\" in Python."
+                    .to_owned()
+            }
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
             }

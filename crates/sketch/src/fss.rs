@@ -53,7 +53,7 @@ fn fill_empty(
 ) {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(level, passes, checkpoint);
+    functions.minimise(level, passes, |_| (), checkpoint);
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
         *slot = (ROUNDS << 28) | (minimum >> 4);

@@ -23,8 +23,9 @@
 //! |---|---|
 //! | text → tokens → windows ("shingles") | `words`, `shingle` |
 //! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
-//! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
+//! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
 //! | signature → estimate, union | `signature` |
+//! | signature ↔ bytes of datasketch | `lean` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
@@ -42,12 +43,15 @@ mod banding;
 mod chunks;
 mod config;
 pub mod corpus;
+mod datasketch;
 mod error;
 mod fss;
 mod hashes;
+mod lean;
 mod mix;
 mod passes;
 mod permutations;
+mod scheme;
 mod set;
 mod shingle;
 mod signature;
@@ -60,10 +64,12 @@ mod xxh3;
 pub use banding::Banding;
 pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
+    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
 pub use error::Error;
 pub use hashes::{element_hash, shingle_hashes};
+pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
+pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
 pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
