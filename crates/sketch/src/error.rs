@@ -40,6 +40,17 @@ pub enum Error {
     },
     /// LeanMinHash bytes with a scheme code other than 1, affine32.
     LeanCode(u8),
+    /// Too few slots to estimate the number of elements with a known error.
+    CardinalitySlots(usize),
+    /// More elements than the slots can count.
+    CardinalityTooLarge {
+        /// The estimate.
+        estimate: f64,
+        /// The most elements that these slots can count.
+        most: f64,
+    },
+    /// A number of elements below 0, infinite or NaN.
+    Count(f64),
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -121,6 +132,15 @@ impl fmt::Display for Error {
             }
             Self::LeanCode(2) => write!(f, "LeanMinHash of datasketch's scheme affine64"),
             Self::LeanCode(code) => write!(f, "unknown LeanMinHash scheme code {code}"),
+            Self::CardinalitySlots(n) => {
+                write!(f, "a signature to count by must have at least 3 slots, not {n}")
+            }
+            Self::CardinalityTooLarge { estimate, most } => write!(
+                f,
+                "a signature of these slots can count at most {most:.0} elements, not about \
+                 {estimate:.0}"
+            ),
+            Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -204,6 +224,13 @@ impl Error {
                 "Hash values must have 32 bits: use scheme \"affine32\" or \"legacy\" in Python."
                     .to_owned()
             }
+            Self::CardinalitySlots(_) => {
+                "With 128 slots the standard error is 9 % of the number of elements.".to_owned()
+            }
+            Self::CardinalityTooLarge { .. } => {
+                "Use scheme \"fss\" with more slots, or count exactly.".to_owned()
+            }
+            Self::Count(_) => "Give the sizes of the two sets, exact or estimated.".to_owned(),
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
             }

@@ -99,8 +99,9 @@ pub fn to_lean(
 /// Reads what datasketch's `LeanMinHash.serialize` wrote, in either format and
 /// any byte order.
 ///
-/// Only one byte order gives a count that suits the length, but with a single
-/// value of `affine32`: those are read as little endian if their seed allows.
+/// Only one byte order gives a count that suits the length and a seed of 32
+/// bits, but for a single value of `affine32` with seed 0: that is read as
+/// little endian.
 ///
 /// # Errors
 /// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the

@@ -26,6 +26,8 @@
 //! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
 //! | signature → estimate, union | `signature` |
 //! | signature ↔ bytes of datasketch | `lean` |
+//! | a set that arrives in parts → signature | `accumulator` |
+//! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
@@ -39,7 +41,9 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+mod accumulator;
 mod banding;
+mod cardinality;
 mod chunks;
 mod config;
 pub mod corpus;
@@ -61,7 +65,9 @@ mod slot_bits;
 mod words;
 mod xxh3;
 
+pub use accumulator::Accumulator;
 pub use banding::Banding;
+pub use cardinality::{Cardinality, cardinality, containment};
 pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
     MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,

@@ -46,6 +46,9 @@ fn check(line: &str, number: usize) {
     for (order, field) in ["@", "<", ">"].into_iter().zip(&fields[5..]) {
         let lean = to_lean(&expected, scheme, seed, order.parse().unwrap());
         assert_eq!(lean, Ok(bytes(field)), "line {number}, order {order}");
+        if (num_perm, seed, order) == (1, 0, ">") && fields[0].contains("affine32") {
+            continue; // The one case in which the byte order cannot be told.
+        }
         let Lean { scheme: read, seed: read_seed, signature } = from_lean(&bytes(field)).unwrap();
         assert_eq!((read_seed, signature.as_ref()), (seed, Some(&expected)), "line {number}");
         assert!(scheme.as_str().starts_with(read.as_str()), "line {number}");
