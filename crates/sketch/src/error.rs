@@ -51,6 +51,10 @@ pub enum Error {
     },
     /// A number of elements below 0, infinite or NaN.
     Count(f64),
+    /// `min_token_len` below 0.
+    MinTokenLen(i64),
+    /// `quant_rate` outside `[0, 1]`.
+    QuantRate(f64),
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -141,6 +145,8 @@ impl fmt::Display for Error {
                  {estimate:.0}"
             ),
             Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
+            Self::MinTokenLen(n) => write!(f, "min_token_len must be at least 0, not {n}"),
+            Self::QuantRate(r) => write!(f, "quant_rate must be between 0 and 1, not {r}"),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -231,6 +237,8 @@ impl Error {
                 "Use scheme \"fss\" with more slots, or count exactly.".to_owned()
             }
             Self::Count(_) => "Give the sizes of the two sets, exact or estimated.".to_owned(),
+            Self::MinTokenLen(_) => "Tokens of 2 characters or fewer are dropped by 2.".to_owned(),
+            Self::QuantRate(_) => "A rate is a fraction, such as 0.01.".to_owned(),
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
             }

@@ -30,6 +30,7 @@
 //! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
+//! | text → signature of its frequent words | `text_profile` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | the inner loops, with vector instructions | `simd` |
 //!
@@ -62,6 +63,7 @@ mod signature;
 mod simd;
 mod sketcher;
 mod slot_bits;
+mod text_profile;
 mod words;
 mod xxh3;
 
@@ -83,3 +85,4 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
+pub use text_profile::{text_profile, text_profile_signature};
