@@ -12,10 +12,18 @@
 //! likelihood estimate from K independent slots is `K / sum(t)`. With K - 1 in
 //! the place of K it is unbiased, and its standard error is `n / sqrt(K - 2)`
 //! (the inverse gamma distribution; Cohen, J. Comput. Syst. Sci. 55, 1997).
-//! The slots of fss are dependent, to the better.
+//! The slots of fss are dependent, to the better: with K elements or fewer
+//! their number of draws is fixed, and only what they hit is random.
 //!
-//! Simulated for n from 1 to a million, K = 16 to 1024 (the ignored test
-//! below): see [`cardinality`].
+//! Simulated (the ignored test below) for K = 16, 128 and 1024 and n from 1 to
+//! a million:
+//!
+//! | scheme | n | relative bias | relative error * sqrt(K - 2) |
+//! |---|---|---|---|
+//! | the others | all | none found | 1.00 |
+//! | fss | below K/8 | none to -0.5/K | 1.01 to 0.8 |
+//! | fss | K/8 to 3 K | -0.5/K | 0.66 to 0.85 |
+//! | fss | above 10 K | none found | 0.95 to 1.00 |
 
 use crate::error::Error;
 use crate::fss::{ROUNDS, VALUE_BITS};
@@ -32,8 +40,13 @@ pub struct Cardinality {
 
 /// Estimates the number of distinct elements of a set from its signature.
 ///
+/// The estimate is unbiased and its standard error is `1 / sqrt(num_perm - 2)`
+/// of the number; that of fss is less by up to 30 % for sets of about
+/// `num_perm` elements, and its bias half an element in `num_perm`.
+///
 /// `signature` must be one of `scheme`, with whole slots: packed ones do not
-/// suffice.
+/// suffice. With the schemes of datasketch it is a little less than its
+/// `MinHash.count()`, which is biased by about 1 in `num_perm`.
 ///
 /// # Errors
 /// [`Error::CardinalitySlots`] with fewer than 3 slots;

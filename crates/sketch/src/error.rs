@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
 use crate::scheme::Scheme;
+use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
 
 /// A refused argument. Every public function of the crate that can fail fails
 /// with this.
@@ -55,6 +56,8 @@ pub enum Error {
     MinTokenLen(i64),
     /// `quant_rate` outside `[0, 1]`.
     QuantRate(f64),
+    /// A weight that is neither 0 nor in `MIN_WEIGHT..=MAX_WEIGHT`.
+    Weight(f64),
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -147,6 +150,10 @@ impl fmt::Display for Error {
             Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
             Self::MinTokenLen(n) => write!(f, "min_token_len must be at least 0, not {n}"),
             Self::QuantRate(r) => write!(f, "quant_rate must be between 0 and 1, not {r}"),
+            Self::Weight(w) => write!(
+                f,
+                "a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {w}"
+            ),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -239,6 +246,9 @@ impl Error {
             Self::Count(_) => "Give the sizes of the two sets, exact or estimated.".to_owned(),
             Self::MinTokenLen(_) => "Tokens of 2 characters or fewer are dropped by 2.".to_owned(),
             Self::QuantRate(_) => "A rate is a fraction, such as 0.01.".to_owned(),
+            Self::Weight(_) => {
+                "An element of weight 0 is not in the set; leave it out or give 0.".to_owned()
+            }
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
             }

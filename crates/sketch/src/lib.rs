@@ -31,6 +31,7 @@
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity | `set` |
 //! | text → signature of its frequent words | `text_profile` |
+//! | weighted hashes → signature, exact similarity | `weighted` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | the inner loops, with vector instructions | `simd` |
 //!
@@ -64,6 +65,7 @@ mod simd;
 mod sketcher;
 mod slot_bits;
 mod text_profile;
+mod weighted;
 mod words;
 mod xxh3;
 
@@ -86,3 +88,4 @@ pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
 pub use text_profile::{text_profile, text_profile_signature};
+pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};
