@@ -161,8 +161,10 @@ mod tests {
         md5.map(|md5| md5.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Made by the algorithm in Java 17: fields are `min_token_len`,
-    /// `quant_rate`, the text in hexadecimal and the MD5.
+    /// Made by Nutch's own class (commit 790694141, Java 17, with stand-ins for
+    /// Hadoop's): fields are `min_token_len`, `quant_rate`, the text in
+    /// hexadecimal and the MD5. `MINLSH_PROFILE_ANSWERS` names a file with
+    /// others.
     #[test]
     fn signatures_are_those_of_java() {
         let answers = match std::env::var("MINLSH_PROFILE_ANSWERS") {

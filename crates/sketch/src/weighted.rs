@@ -335,7 +335,7 @@ mod tests {
             ("scaled", many.0.clone(), scaled(&many.0, 0.7)),
             ("one element", one.0.clone(), scaled(&one.0, 0.4)),
         ];
-        let (num_perm, trials) = (64, 1500);
+        let (num_perm, trials) = (64, 800);
         for (name, a, b) in pairs {
             let exact = a.jaccard(&b).unwrap();
             let (bias, rmse) = errors(&a, &b, num_perm, trials);
