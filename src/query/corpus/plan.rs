@@ -44,12 +44,13 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The documents in the order in which the caller would keep them: `keep` is an ORDER BY list
-/// over the columns of the table, `d`. It runs with the caller's rights, and may only read.
+/// over the columns of the table, `d`. It runs with the caller's rights.
 fn kept_first(index: &Index, session: &Session, keys: &Keys, keep: &str) -> Result<Vec<u32>> {
     let sorted = keys.sorted();
     let key = quoted(&index.key.name);
     let plan = session.prepare(
-        &format!("SELECT d.{key} FROM {} AS d ORDER BY {keep}, d.{key}", index.relation_name()),
+        // A line of its own: the list may end in a comment.
+        &format!("SELECT d.{key} FROM {} AS d ORDER BY {keep}\n, d.{key}", index.relation_name()),
         &[],
     )?;
     let mut order = Vec::with_capacity(keys.len());
