@@ -152,9 +152,10 @@ COMMENT ON FUNCTION minlsh_triggers(regclass, name) IS 'triggers that keep the m
 CREATE FUNCTION minlsh_covered_columns(relation regclass, name name) RETURNS smallint[]
 	LANGUAGE SQL STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT ARRAY[t.tgattr[0], t.tgattr[1]]
+	-- One column: a text that is its own key.
+	SELECT ARRAY[t.tgattr[0], coalesce(t.tgattr[1], t.tgattr[0])]
 	FROM minlsh_triggers(relation, name) AS t
-	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) = 2;
+	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) IN (1, 2);
 END;
 COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers of the key and the text column of a minlsh index';
 

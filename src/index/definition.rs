@@ -77,6 +77,12 @@ impl Index {
         qualified(self.relation)
     }
 
+    /// The rows of the user's table that are indexed, as FROM names them: an inheritance child has
+    /// triggers of its own, a partition is covered by its parent's.
+    pub fn rows_of_relation(&self) -> String {
+        rows_of(self.relation, self.partitioned)
+    }
+
     /// Refuses an index whose signatures were made by another version of the algorithm.
     pub fn check_version(&self) -> Result<()> {
         if self.version == Config::VERSION {
@@ -121,6 +127,11 @@ impl Index {
     }
 }
 
+fn rows_of(relation: Oid, partitioned: bool) -> String {
+    let only = if partitioned { "" } else { "ONLY " };
+    format!("{only}{}", qualified(relation))
+}
+
 /// `SELECT doc_id, signature, bands` of every document that has a shingle. A plain query over
 /// public functions: it can run as a parallel plan.
 pub fn documents_query(
@@ -134,15 +145,13 @@ pub fn documents_query(
     let schema = &home.schema;
     let (key, body) = (quoted(key), quoted(body));
     let (config, banding) = (&settings.config, &settings.banding);
-    // An inheritance child has triggers of its own; a partition is covered by its parent's.
-    let only = if partitioned { "" } else { "ONLY " };
-    let table = qualified(relation);
+    let rows_of_table = rows_of(relation, partitioned);
     let stored = stored_signature(home, "signature", settings);
     // OFFSET 0 keeps the signature from being computed a second time for the bands.
     format!(
         "SELECT doc_id, {stored} AS signature, {schema}.band_hashes(signature, {bands}, {rows}) AS bands \
          FROM (SELECT {key} AS doc_id, {schema}.minhash({body}::pg_catalog.text, {num_perm}, \
-         {shingle_size}, {unit}, {scheme}, {seed}) AS signature FROM {only}{table} OFFSET 0) AS d \
+         {shingle_size}, {unit}, {scheme}, {seed}) AS signature FROM {rows_of_table} OFFSET 0) AS d \
          WHERE signature IS NOT NULL",
         bands = banding.bands(),
         rows = banding.rows(),

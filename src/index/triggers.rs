@@ -106,11 +106,12 @@ fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
     // PostgreSQL keeps the columns of UPDATE OF right through every rename, dump and restore:
     // this trigger is the record of what the index covers (see minlsh_covered_columns), and it
     // keeps a covered column from being dropped or retyped unawares.
-    let covered = format!(
-        "AFTER TRUNCATE OR UPDATE OF {}, {} ON $table FOR EACH STATEMENT",
-        quoted(key),
-        quoted(body)
-    );
+    let columns = if key == body {
+        quoted(key) // a text that is its own key: no column may be listed twice
+    } else {
+        format!("{}, {}", quoted(key), quoted(body))
+    };
+    let covered = format!("AFTER TRUNCATE OR UPDATE OF {columns} ON $table FOR EACH STATEMENT");
     let mut triggers = vec![trigger("truncate", &covered)];
     if firing == Firing::Statement {
         // PostgreSQL allows transition tables for one event and all columns only.

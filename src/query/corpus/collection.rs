@@ -139,7 +139,7 @@ struct VisibleKeys {
 impl VisibleKeys {
     fn read(index: &Index, session: &Session) -> Result<Self> {
         let plan = index.plan(session, ("visible keys", Oid::INVALID), &[], || {
-            format!("SELECT d.{} FROM {} AS d", quoted(&index.key.name), index.relation_name())
+            format!("SELECT d.{} FROM {} AS d", quoted(&index.key.name), index.rows_of_relation())
         })?;
         let mut keys = Keys::new(&index.key)?;
         session.cursor(&plan, &[], Access::Read)?.each(|rows, row| {

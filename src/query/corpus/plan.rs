@@ -49,7 +49,7 @@ fn kept_first(index: &Index, session: &Session, keys: &Keys, keep: &str) -> Resu
     let sorted = keys.sorted();
     let key = quoted(&index.key.name);
     let plan = session.prepare(
-        &format!("SELECT d.{key} FROM {} AS d ORDER BY {keep}, d.{key}", index.relation_name()),
+        &format!("SELECT d.{key} FROM {} AS d ORDER BY {keep}, d.{key}", index.rows_of_relation()),
         &[],
     )?;
     let mut order = Vec::with_capacity(keys.len());
