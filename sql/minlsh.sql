@@ -113,7 +113,12 @@ CREATE TABLE minlsh_registry (
 	bands integer NOT NULL,
 	rows integer NOT NULL,
 	slot_bits integer NOT NULL DEFAULT 32,
-	PRIMARY KEY (relation, name)
+	PRIMARY KEY (relation, name),
+	-- Everybody may write about their own tables, but nothing that queries of others would stumble over.
+	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed) IS NULL),
+	CONSTRAINT minlsh_registry_bands CHECK (lsh_probability(threshold, bands, rows) >= 0 AND bands::bigint * rows <= num_perm),
+	CONSTRAINT minlsh_registry_threshold CHECK (threshold > 0 AND threshold <= 1 AND recall > 0 AND recall < 1),
+	CONSTRAINT minlsh_registry_slot_bits CHECK (slot_bits IN (8, 16, 32) AND num_perm::bigint * slot_bits % 32 = 0)
 );
 COMMENT ON TABLE minlsh_registry IS 'all minlsh indexes of the database; read it through the view minlsh_indexes';
 
@@ -144,6 +149,7 @@ BEGIN ATOMIC
 	SELECT t.oid, t.tgname, t.tgenabled, t.tgtype, t.tgattr
 	FROM pg_catalog.pg_trigger AS t
 	WHERE t.tgrelid = relation
+		AND t.tgparentid = 0 -- not one that a partition has for the index of a table above it
 		AND t.tgfoid = 'minlsh_sync()'::pg_catalog.regprocedure
 		AND t.tgargs = pg_catalog.convert_to(name::pg_catalog.text, pg_catalog.getdatabaseencoding()) || '\x00'::pg_catalog.bytea;
 END;

@@ -34,6 +34,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     };
     let settings = settings(call)?;
     let session = Session::open();
+    refuse_children(&session, &relation)?;
     let firing = Firing::of(&text_argument(call, 11)?, needs_row_triggers(&session, &relation)?)?;
     drop(session);
     let blueprint =
@@ -211,20 +212,28 @@ fn named_key(relation: &Relation, name: &str) -> Result<Column> {
     Ok(column)
 }
 
-/// Whether statements aimed at other tables change the rows of this one. Refuses a table whose
-/// rows are spread over inheritance children.
-fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
+/// Whether statements aimed at other tables change the rows of this one.
+pub fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
+    Ok(relation.is_partitioned() || inherits(session, "inhrelid", relation)?)
+}
+
+/// Whether the table stands in that column of pg_inherits.
+fn inherits(session: &Session, column: &str, relation: &Relation) -> Result<bool> {
     let rows = session.query(
-        "SELECT \
-         EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) $1), \
-         EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) $1)",
+        &format!(
+            "SELECT FROM pg_catalog.pg_inherits i WHERE i.{column} OPERATOR(pg_catalog.=) $1 LIMIT 1"
+        ),
         &[Parameter::oid(relation.oid)],
         Access::Write,
     )?;
-    let partitioned = relation.is_partitioned();
-    if rows.bool(0, 2) && !partitioned {
+    Ok(!rows.is_empty())
+}
+
+/// Refuses a table whose rows are spread over inheritance children.
+fn refuse_children(session: &Session, relation: &Relation) -> Result<()> {
+    if !relation.is_partitioned() && inherits(session, "inhparent", relation)? {
         return Err(not_supported(format!("table \"{}\" has inheritance children", relation.name))
             .set_hint("Index the children, or use declarative partitioning."));
     }
-    Ok(partitioned || rows.bool(0, 1))
+    Ok(())
 }

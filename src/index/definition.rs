@@ -9,7 +9,7 @@ use sketch::{Banding, Config, SlotBits};
 
 use crate::error::{Result, wrong_state};
 use crate::index::home::Home;
-use crate::pg::names::{literal, qualified, quoted, relation_name};
+use crate::pg::names::{literal, qualified, quoted, regclass_literal, relation_name};
 use crate::pg::relation::Column;
 use crate::pg::spi::{Plan, Session};
 
@@ -72,11 +72,6 @@ impl Index {
         qualified(self.storage)
     }
 
-    /// The user's table, as SQL names it.
-    pub fn relation_name(&self) -> String {
-        qualified(self.relation)
-    }
-
     /// The rows of the user's table that are indexed, as FROM names them: an inheritance child has
     /// triggers of its own, a partition is covered by its parent's.
     pub fn rows_of_relation(&self) -> String {
@@ -88,13 +83,16 @@ impl Index {
         if self.version == Config::VERSION {
             return Ok(());
         }
-        let index = relation_name(self.storage);
         Err(wrong_state(format!(
-            "minlsh index \"{index}\" was built by version {} of the algorithm, not {}",
+            "minlsh index \"{}\" was built by version {} of the algorithm, not {}",
+            relation_name(self.storage),
             self.version,
             Config::VERSION
         ))
-        .set_hint(format!("Rebuild it with SELECT minlsh_reindex({});", literal(&index))))
+        .set_hint(format!(
+            "Rebuild it with SELECT minlsh_reindex({});",
+            regclass_literal(self.storage)
+        )))
     }
 
     /// The plan of a query in this session, made from `sql()` at its first use. It goes with

@@ -12,8 +12,10 @@ use crate::query::access;
 sql_function!(minlsh_documents, documents);
 
 fn documents(call: &Call) -> Result<Option<Datum>> {
-    let index = registry::find(call.function(), call.oid(0))?;
     // NULL rather than an error: the view minlsh_indexes is for everybody.
+    let Some(index) = registry::find_sound(call.function(), call.oid(0))? else {
+        return Ok(None);
+    };
     if access::check(&index).is_err() {
         return Ok(None);
     }

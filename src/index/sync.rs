@@ -43,7 +43,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
         return Ok(Some(Datum::from(0)));
     };
     let relation = fired.relation();
-    match registry::find_for_trigger(call.function(), relation, &name)? {
+    match registry::find_for_trigger(call.function(), fired.oid(), &name)? {
         Some(index) => apply(&index, &fired, event)?,
         None => pgrx::warning!(
             "minlsh index \"{name}\" of table \"{}\" no longer exists; its triggers have nothing to do",

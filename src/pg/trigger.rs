@@ -53,6 +53,12 @@ impl<'a> Fired<'a> {
         }
     }
 
+    /// `pg_trigger.oid`
+    pub fn oid(&self) -> Oid {
+        // SAFETY: a trigger in progress has its description.
+        unsafe { (*self.0.tg_trigger).tgoid }
+    }
+
     /// The table or partition on which it fired.
     pub fn relation(&self) -> Oid {
         // SAFETY: the relation is open while its trigger runs.
