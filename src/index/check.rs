@@ -47,7 +47,7 @@ fn structure(index: &Index, session: &Session, result: &ResultRows) -> Result<()
     }
     let existing = triggers::existing(session, &index.home, index.relation, &index.name)?;
     let firing = Firing::of_existing(&existing);
-    let expected = firing.trigger_count();
+    let expected = firing.trigger_count(&table);
     match expected.cmp(&existing.len()) {
         Ordering::Equal => {}
         Ordering::Greater => {
@@ -88,7 +88,7 @@ fn documents(index: &Index, session: &Session, result: &ResultRows) -> Result<()
          WHERE d.doc_id IS NULL OR s.doc_id IS NULL OR d.signature IS DISTINCT FROM s.signature \
          OR d.bands IS DISTINCT FROM s.bands ORDER BY coalesce(d.doc_id, s.doc_id)",
             documents = index.documents_query(),
-            storage = index.storage_name(),
+            storage = index.rows_of_storage(),
             equals = index.key_equals,
         )
     };

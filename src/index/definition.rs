@@ -39,6 +39,8 @@ pub struct Index {
     pub relation: Oid,
     /// Whether it is partitioned: whole partitions can go without a trigger being fired.
     pub partitioned: bool,
+    /// Whether it is a temporary table: all its rows can go at COMMIT without a trigger being fired.
+    pub temporary: bool,
     /// The side table.
     pub storage: Oid,
     /// Whose rights the side table is read and written with.
@@ -76,6 +78,21 @@ impl Index {
     /// triggers of its own, a partition is covered by its parent's.
     pub fn rows_of_relation(&self) -> String {
         rows_of(self.relation, self.partitioned)
+    }
+
+    /// The rows of the side table that count, as FROM names them. A table that COMMIT has emptied
+    /// has no page, and what the side table has is left over from before.
+    pub fn rows_of_storage(&self) -> String {
+        let storage = self.storage_name();
+        if self.temporary {
+            let table = self.relation.to_u32();
+            format!(
+                "(SELECT * FROM {storage} WHERE (SELECT pg_catalog.pg_relation_size({table}::pg_catalog.regclass)) \
+                 OPERATOR(pg_catalog.>) 0)"
+            )
+        } else {
+            storage
+        }
     }
 
     /// Refuses an index whose signatures were made by another version of the algorithm.

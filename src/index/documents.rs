@@ -20,7 +20,7 @@ fn documents(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     }
     let _rights = act_as(index.owner);
-    let sql = format!("SELECT pg_catalog.count(*) FROM {}", index.storage_name());
+    let sql = format!("SELECT pg_catalog.count(*) FROM {} AS s", index.rows_of_storage());
     let session = Session::open();
     let count = session.query(&sql, &[], Access::Read)?.int8(0, 1);
     Ok(Some(Datum::from(count)))

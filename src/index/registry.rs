@@ -341,6 +341,7 @@ fn read(
         home: entry.home.clone(),
         relation: relation.oid,
         partitioned: relation.is_partitioned(),
+        temporary: relation.is_temporary(),
         storage,
         owner: owner_of(storage),
         name: entry.name.clone(),

@@ -45,9 +45,9 @@ impl Firing {
         }
     }
 
-    /// How many triggers it takes.
-    pub fn trigger_count(self) -> usize {
-        triggers(("key", "body"), self).len()
+    /// How many triggers it takes on a table.
+    pub fn trigger_count(self, relation: &Relation) -> usize {
+        triggers(("key", "body"), self, relation).len()
     }
 }
 
@@ -67,7 +67,7 @@ pub fn create(
     firing: Firing,
 ) -> Result<()> {
     let table = qualified(relation.oid);
-    for trigger in triggers(columns, firing) {
+    for trigger in triggers(columns, firing, relation) {
         let trigger_name = quoted(&free_name(session, relation.oid, name, trigger.suffix)?);
         session.run(&format!(
             "CREATE TRIGGER {trigger_name} {events} EXECUTE FUNCTION {schema}.minlsh_sync({argument})",
@@ -101,7 +101,7 @@ fn free_name(session: &Session, relation: Oid, index: &str, suffix: &str) -> Res
     }
 }
 
-fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
+fn triggers((key, body): (&str, &str), firing: Firing, relation: &Relation) -> Vec<Trigger> {
     let trigger = |suffix, events: &str| Trigger { suffix, events: events.to_owned() };
     // PostgreSQL keeps the columns of UPDATE OF right through every rename, dump and restore:
     // this trigger is the record of what the index covers (see minlsh_covered_columns), and it
@@ -113,6 +113,10 @@ fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
     };
     let covered = format!("AFTER TRUNCATE OR UPDATE OF {columns} ON $table FOR EACH STATEMENT");
     let mut triggers = vec![trigger("truncate", &covered)];
+    if relation.is_temporary() {
+        // ON COMMIT DELETE ROWS fires no trigger, and the catalog does not know of it.
+        triggers.push(trigger("before", "BEFORE INSERT ON $table FOR EACH STATEMENT"));
+    }
     if firing == Firing::Statement {
         // PostgreSQL allows transition tables for one event and all columns only.
         triggers.extend([

@@ -65,6 +65,14 @@ impl<'a> Fired<'a> {
         unsafe { (*self.0.tg_relation).rd_id }
     }
 
+    /// Whether a statement is about to insert rows.
+    pub fn is_before_insert(&self) -> bool {
+        let event = self.0.tg_event;
+        event & pg_sys::TRIGGER_EVENT_OPMASK == pg_sys::TRIGGER_EVENT_INSERT
+            && event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE
+            && !self.for_each_row()
+    }
+
     /// What happened; `None` for an UPDATE reported without its rows, which another trigger
     /// reports with them.
     pub fn event(&self) -> Option<Event> {
