@@ -211,71 +211,86 @@ GRANT SELECT ON minlsh_indexes TO PUBLIC;
 -- queries
 
 -- One function for each kind of key: an integer literal reaches a key of any integer type, a
--- string literal a key of any type, anything else must be of the key's own type.
+-- string literal a key of any type, anything else must be of the key's own type. Their COST is a
+-- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
+-- thousand rows, which takes longer than to run it.
 
 CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+-- Without one of its own a "char" would fit text and anyelement alike.
+CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
