@@ -5,6 +5,7 @@
 //! transaction's work: cancelled, nothing remains.
 
 use pgrx::pg_sys::{self, Oid};
+use sketch::counted;
 
 use crate::error::Result;
 use crate::index::definition::{Index, Settings, documents_query};
@@ -223,8 +224,4 @@ fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settin
         settings.threshold,
     );
     Ok(())
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -80,10 +80,11 @@ impl Index {
         rows_of(self.relation, self.partitioned)
     }
 
-    /// The rows of the side table that count, as FROM names them. A table that COMMIT has emptied
-    /// has no page, and what the side table has is left over from before.
+    /// The rows of the side table that count, as FROM names them: not those of a table that somebody
+    /// made inherit from it. A table that COMMIT has emptied has no page, and what the side table has
+    /// is left over from before.
     pub fn rows_of_storage(&self) -> String {
-        let storage = self.storage_name();
+        let storage = format!("ONLY {}", self.storage_name());
         if self.temporary {
             let table = self.relation.to_u32();
             format!(

@@ -15,7 +15,7 @@ use crate::pg::spi::{Plan, Session};
 pub fn document(index: &Index, session: &Session) -> Result<Rc<Plan>> {
     index.plan(session, ("document", Oid::INVALID), &[index.key.type_oid], || {
         format!(
-            "SELECT s.signature, s.bands FROM {} AS s WHERE s.doc_id {} $1",
+            "SELECT s.signature, s.bands FROM ONLY {} AS s WHERE s.doc_id {} $1",
             index.storage_name(),
             index.key_equals
         )
@@ -48,7 +48,7 @@ fn candidates(index: &Index) -> String {
     };
     format!(
         "SELECT c.doc_id, c.similarity FROM (SELECT s.doc_id, \
-         {schema}.minhash_jaccard(s.signature, $2{packed}) AS similarity FROM {storage} AS s \
+         {schema}.minhash_jaccard(s.signature, $2{packed}) AS similarity FROM ONLY {storage} AS s \
          WHERE s.bands OPERATOR(pg_catalog.&&) $1 AND (s.doc_id {equals} $4) IS NOT TRUE \
          OFFSET 0) AS c WHERE c.similarity OPERATOR(pg_catalog.>=) $3",
         schema = index.home.schema,

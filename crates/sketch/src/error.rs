@@ -188,7 +188,9 @@ impl Error {
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
+/// A number of things, as a message names it: `1 band`, `2 bands`.
+#[must_use]
+pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -62,7 +62,7 @@ pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
     MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
 };
-pub use error::Error;
+pub use error::{Error, counted};
 pub use hashes::{element_hash, shingle_hashes};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;

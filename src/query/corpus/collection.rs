@@ -89,7 +89,7 @@ impl Part {
         let mut own_bands = Vec::new();
         let words = index.settings.slot_bits.words(index.settings.config.num_perm());
         let plan = index.plan(session, ("all documents", Oid::INVALID), &[], || {
-            format!("SELECT s.doc_id, s.signature, s.bands FROM {} AS s", index.storage_name())
+            format!("SELECT s.doc_id, s.signature, s.bands FROM ONLY {} AS s", index.storage_name())
         })?;
         let _rights = act_as(index.owner);
         session.cursor(&plan, &[], Access::Read)?.each(|rows, row| {

@@ -52,6 +52,16 @@ SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 
+-- A table that inherits from the side table is no part of the index.
+BEGIN;
+CREATE TABLE more () INHERITS (docs_minlsh);
+INSERT INTO more SELECT doc_id + 10, '{1,2}', bands FROM docs_minlsh;
+SELECT documents FROM minlsh_indexes;
+SELECT doc_id FROM near_duplicates(1) ORDER BY doc_id;
+SELECT count(*) FROM near_duplicate_pairs();
+SELECT * FROM minlsh_check();
+ROLLBACK;
+
 -- Triggers that are lost: minlsh_check() tells, minlsh_reindex() brings them back, as long as one
 -- knows the columns; minlsh_drop_index() works in any case.
 BEGIN;
