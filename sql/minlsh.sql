@@ -318,3 +318,34 @@ CREATE FUNCTION near_duplicates_between(index_a regclass, index_b regclass, thre
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(regclass, regclass, double precision, text) IS
 	'all pairs of a document of one index and a document of another that are at least as similar as the threshold; keys as text';
+
+CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1 SET enable_seqscan = off;
+COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: exact and estimated similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1 SET enable_seqscan = off;
+COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: exact and estimated similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, sample integer DEFAULT 1000,
+		verify text DEFAULT 'signature', seed bigint DEFAULT 0,
+		OUT sampled bigint, OUT documents bigint, OUT pairs bigint, OUT pairs_found bigint,
+		OUT recall double precision, OUT recall_low double precision, OUT recall_high double precision,
+		OUT returned bigint,
+		OUT "precision" double precision, OUT precision_low double precision, OUT precision_high double precision,
+		OUT copies bigint, OUT copies_found bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1;
+COMMENT ON FUNCTION minlsh_recall(regclass, double precision, integer, text, bigint) IS
+	'audit of near_duplicates(): a sample of documents compared exactly with all others; recall and precision with 95 % Wilson intervals';

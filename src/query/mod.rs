@@ -2,8 +2,10 @@
 
 pub mod access;
 mod corpus;
+mod explain;
 mod key;
 mod near_duplicates;
 mod options;
 pub mod plans;
 mod question;
+mod recall;

@@ -32,12 +32,18 @@ impl Question {
 
     /// The same without a threshold: what the index can find.
     pub fn read_at_least(call: &Call, index: usize, verify: usize) -> Result<Self> {
+        let mut question = Self::of_index(call, index)?;
+        question.verify = options::verify(call, verify)?;
+        Ok(question)
+    }
+
+    /// The same of the index alone.
+    pub fn of_index(call: &Call, index: usize) -> Result<Self> {
         let index = registry::find(call.function(), call.oid(index))?;
         let visibility = access::check(&index)?;
         index.check_version()?;
         let threshold = index.settings.threshold;
-        let verify = options::verify(call, verify)?;
-        Ok(Self { index, threshold, verify, visibility })
+        Ok(Self { index, threshold, verify: Verify::Signature, visibility })
     }
 
     /// Whether the user's table takes part, with the caller's rights.
@@ -49,6 +55,11 @@ impl Question {
     pub fn probes(&self) -> usize {
         let settings = &self.index.settings;
         settings.banding.probes(self.threshold, settings.recall)
+    }
+
+    /// The probability that a pair of that similarity shares one of the bands looked at.
+    pub fn probability(&self, jaccard: f64) -> f64 {
+        self.index.settings.banding.first(self.probes()).probability(jaccard)
     }
 
     /// The least estimate that passes: an exact check lets a margin pass, since the estimate

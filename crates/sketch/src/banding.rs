@@ -107,7 +107,13 @@ impl Banding {
     /// answers are those of all bands, since no query looks up the others.
     #[must_use]
     pub fn trimmed(self, threshold: f64, recall: f64) -> Self {
-        Self { bands: self.probes(threshold, recall), rows: self.rows }
+        self.first(self.probes(threshold, recall))
+    }
+
+    /// The first `bands` of these bands; at least one, at most all.
+    #[must_use]
+    pub fn first(self, bands: usize) -> Self {
+        Self { bands: bands.clamp(1, self.bands), rows: self.rows }
     }
 
     /// Replaces `out` by the hashes of the bands, one per band.

@@ -24,10 +24,11 @@
 //! | text → tokens → windows ("shingles") | `words`, `shingle` |
 //! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
 //! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
-//! | signature → estimate, union | `signature` |
+//! | signature → estimate, union; packed for storage | `signature`, `slot_bits` |
 //! | signature → band hashes; parameters | `banding` |
-//! | hashes → exact set similarity | `set` |
+//! | hashes → exact set similarity; what two texts share | `set`, `comparison` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
+//! | a sample against all, exactly: what an index finds | `audit` |
 //! | the inner loops, with vector instructions | `simd` |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
@@ -38,8 +39,10 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+mod audit;
 mod banding;
 mod chunks;
+mod comparison;
 mod config;
 pub mod corpus;
 mod error;
@@ -57,7 +60,9 @@ mod slot_bits;
 mod words;
 mod xxh3;
 
+pub use audit::{Sample, wilson_interval};
 pub use banding::Banding;
+pub use comparison::Comparison;
 pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
     MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,

@@ -46,6 +46,12 @@ impl ShingleSet {
         self.0.iter().copied()
     }
 
+    /// Whether a shingle is in the set, given its hash.
+    #[must_use]
+    pub fn contains(&self, hash: u64) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
     /// The number of shingles that both sets have.
     #[must_use]
     pub fn intersection_len(&self, other: &Self) -> usize {
@@ -65,6 +71,33 @@ impl ShingleSet {
         let common = self.intersection_len(other);
         let united = self.len() + other.len() - common;
         (united > 0).then(|| common as f64 / united as f64)
+    }
+
+    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ
+    /// in too many shingles: after a few for most pairs, since the hashes are in no order that
+    /// means anything.
+    #[must_use]
+    pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
+        /// Steps between two looks at the difference.
+        const STRIDE: usize = 64;
+        let total = self.len() + other.len();
+        // |A ∪ B| - |A ∩ B| = total (1 - J) / (1 + J); one more is no harm, rounding may be.
+        let tolerated = (total as f64 * (1.0 - threshold) / (1.0 + threshold)) as usize + 1;
+        let (mut i, mut j, mut common) = (0, 0, 0);
+        while i < self.len() && j < other.len() {
+            for _ in 0..STRIDE {
+                let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) else { break };
+                common += usize::from(a == b);
+                i += usize::from(a <= b);
+                j += usize::from(b <= a);
+            }
+            if i + j - 2 * common > tolerated {
+                return None;
+            }
+        }
+        let united = total - common;
+        let jaccard = common as f64 / united as f64;
+        (united > 0 && jaccard >= threshold).then_some(jaccard)
     }
 
     /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this

@@ -16,9 +16,9 @@ pub enum SlotBits {
     /// All 32: the signature itself.
     #[default]
     All,
-    /// 16: half the space, an error that is larger by less than a thousandth.
+    /// 16: half the space, an error that is larger by 0.001 % at J = 0.9.
     Half,
-    /// 8: a quarter of the space, an error that is larger by 2 % at J = 0.9.
+    /// 8: a quarter of the space, an error that is larger by 0.2 % at J = 0.9.
     Quarter,
 }
 
@@ -107,9 +107,31 @@ impl SlotBits {
             Self::Quarter => equal_lanes::<4>(a, b),
         };
         signature::check_lengths(a, b)?;
-        let chance = (-f64::from(self.bits())).exp2();
+        let chance = self.chance();
         let share = f64::from(equal) / (a.len() * self.slots_per_word()) as f64;
         Ok(((share - chance) / (1.0 - chance)).max(0.0))
+    }
+
+    /// The standard error of [`SlotBits::estimate_jaccard`] from `num_perm` slots when the true
+    /// similarity is `jaccard`: `sqrt(p (1 - p) / K) / (1 - c)` with `p = J + (1 - J) c`.
+    ///
+    /// # Errors
+    /// [`Error::NumPerm`]; [`Error::Jaccard`] outside `[0, 1]`, NaN included.
+    pub fn standard_error(self, num_perm: i64, jaccard: f64) -> Result<f64, Error> {
+        if self == Self::All || !(0.0..=1.0).contains(&jaccard) {
+            return signature::standard_error(num_perm, jaccard);
+        }
+        let chance = self.chance();
+        let agreement = jaccard + (1.0 - jaccard) * chance;
+        Ok(signature::standard_error(num_perm, agreement)? / (1.0 - chance))
+    }
+
+    /// The probability that two unequal slots agree in the bits kept.
+    fn chance(self) -> f64 {
+        match self {
+            Self::All => 0.0,
+            packed => (-f64::from(packed.bits())).exp2(),
+        }
     }
 }
 
@@ -130,6 +152,17 @@ fn equal_lanes<const LANES: usize>(a: &[i32], b: &[i32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fewer_bits_err_more() {
+        let error = |bits: SlotBits| bits.standard_error(128, 0.9).unwrap();
+        assert_eq!(Ok(error(SlotBits::All)), signature::standard_error(128, 0.9));
+        let larger = |bits| error(bits) / error(SlotBits::All) - 1.0;
+        assert!(larger(SlotBits::Half) > 0.0 && larger(SlotBits::Half) < 2e-5);
+        assert!(larger(SlotBits::Quarter) > 1e-3 && larger(SlotBits::Quarter) < 3e-3);
+        assert_eq!(SlotBits::Half.standard_error(128, 1.0), Ok(0.0));
+        assert_eq!(SlotBits::Half.standard_error(128, 1.5), Err(Error::Jaccard(1.5)));
+    }
 
     #[test]
     fn all_bits_are_the_signature_itself() {
