@@ -102,7 +102,7 @@ pub fn find_to_mend(function: Oid, index: Oid) -> Result<(Entry, Result<Index>)>
     let (home, lookup) = (Home::of(function), Lookup::Named(index));
     loop {
         let found = load_one(&home, &lookup, Purpose::Mend)?;
-        // What was found may have been waiting for somebody who dropped it.
+        // Whoever was about to drop or replace it has done so once we have the lock.
         relation::lock(found.entry.relation, Lock::Read);
         let now = load_one(&home, &lookup, Purpose::Mend)?;
         if now.entry.storage == found.entry.storage {

@@ -82,14 +82,16 @@ pub fn create(
     Ok(())
 }
 
-/// `<index>_<suffix>`, with a number where the names of two indexes are alike when shortened.
+/// `<index>_<suffix>`, with a number where the names of two indexes are alike (when shortened, or
+/// one of them a partition's, which gets the triggers of its parent).
 fn free_name(session: &Session, relation: Oid, index: &str, suffix: &str) -> Result<String> {
     let mut label = suffix.to_owned();
     let mut number = 0;
     loop {
         let name = object_name(index, &label);
         let taken = session.query(
-            "SELECT FROM pg_trigger WHERE tgrelid = $1 AND tgname = $2::name",
+            "SELECT FROM pg_trigger WHERE tgname = $2::name \
+             AND (tgrelid = $1 OR tgrelid IN (SELECT relid FROM pg_partition_tree($1::regclass)))",
             &[Parameter::oid(relation), Parameter::text(&name)],
             Access::Write,
         )?;

@@ -127,5 +127,10 @@ SELECT minlsh_create_index('docs', 'body', name => 'sketches'), minlsh_create_in
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 SELECT * FROM minlsh_check('public.sketches');
 SELECT * FROM minlsh_check('parts.sketches');
+SELECT minlsh_drop_index('public.sketches');
+SELECT minlsh_create_index('docs', 'body', name => 'sketches');
+UPDATE docs SET body = 'another text';
+DELETE FROM parts.low WHERE id = 2;
+SELECT i.index, i.documents, c.problem FROM minlsh_indexes AS i LEFT JOIN LATERAL minlsh_check(i.index) AS c ON true ORDER BY i.index::text;
 DROP TABLE docs;
 DROP SCHEMA parts;
