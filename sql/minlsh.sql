@@ -113,6 +113,7 @@ CREATE TABLE minlsh_registry (
 	bands integer NOT NULL,
 	rows integer NOT NULL,
 	slot_bits integer NOT NULL DEFAULT 32,
+	valid boolean NOT NULL DEFAULT true,
 	PRIMARY KEY (relation, name),
 	-- Everybody may write about their own tables, but nothing that queries of others would stumble over.
 	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed) IS NULL),
@@ -173,6 +174,46 @@ CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAU
 COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer) IS
 	'builds a near-duplicate index on a text column and keeps it up to date; returns its side table';
 
+CREATE PROCEDURE minlsh_create_index_concurrently(relation regclass, body name, key name DEFAULT NULL,
+		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
+		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32,
+		batch integer DEFAULT 1000)
+	AS 'MODULE_PATHNAME', 'minlsh_create_index_concurrently' LANGUAGE C;
+COMMENT ON PROCEDURE minlsh_create_index_concurrently(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, integer) IS
+	'builds a near-duplicate index while others write the table, committing batch by batch; called again after it was stopped, it goes on';
+
+CREATE TABLE minlsh_builds (
+	relation regclass PRIMARY KEY,
+	storage regclass,
+	phase text NOT NULL,
+	pid integer NOT NULL,
+	started timestamptz NOT NULL,
+	updated timestamptz,
+	before bigint NOT NULL DEFAULT 0,
+	done bigint NOT NULL DEFAULT 0,
+	total bigint
+);
+COMMENT ON TABLE minlsh_builds IS 'concurrent builds of minlsh indexes; read it through the view minlsh_progress';
+
+CREATE VIEW minlsh_progress AS
+	SELECT coalesce(r.relation, b.relation) AS relation, r.storage AS index,
+		CASE WHEN b.running THEN b.phase ELSE 'stopped' END AS phase,
+		b.done, greatest(b.total, b.done) AS total, s.rate,
+		pg_catalog.make_interval(secs => pg_catalog.round(greatest(b.total - b.done, 0) / s.rate)) AS time_left,
+		CASE WHEN b.running THEN b.pid END AS pid
+	FROM (SELECT * FROM minlsh_registry WHERE NOT valid) AS r
+		FULL JOIN (SELECT *, EXISTS (SELECT FROM pg_catalog.pg_locks AS l
+				WHERE l.locktype = 'relation' AND l.relation = w.relation AND l.pid = w.pid
+				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database())
+				AND l.mode = 'ShareUpdateExclusiveLock' AND l.granted) AS running
+			FROM minlsh_builds AS w) AS b ON b.storage = r.storage
+		LEFT JOIN LATERAL (SELECT CASE WHEN b.running THEN pg_catalog.round((b.done - b.before)
+			/ nullif(extract(epoch FROM b.updated - b.started), 0)) END) AS s(rate) ON true
+	WHERE r.storage IS NOT NULL OR b.running;
+COMMENT ON VIEW minlsh_progress IS 'near-duplicate indexes that are not finished: documents done, documents a second, time left';
+GRANT SELECT ON minlsh_progress TO PUBLIC;
+
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
 	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
@@ -197,7 +238,7 @@ CREATE VIEW minlsh_indexes AS
 	SELECT r.storage AS index, r.relation, k.attname AS key, b.attname AS body,
 		r.threshold, r.recall, r.bands, r.rows, lsh_probability(r.threshold, r.bands, r.rows) AS recall_at_threshold,
 		r.scheme, r.num_perm, r.slot_bits, r.unit, r.shingle_size, r.seed, r.version,
-		minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
+		r.valid, minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
 	FROM minlsh_registry AS r
 		JOIN pg_catalog.pg_class AS c ON c.oid = r.relation
 		JOIN pg_catalog.pg_class AS s ON s.oid = r.storage
@@ -205,7 +246,7 @@ CREATE VIEW minlsh_indexes AS
 		LEFT JOIN pg_catalog.pg_attribute AS k ON k.attrelid = r.relation AND k.attnum = covered.columns[1]
 		LEFT JOIN pg_catalog.pg_attribute AS b ON b.attrelid = r.relation AND b.attnum = covered.columns[2]
 	WHERE NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace);
-COMMENT ON VIEW minlsh_indexes IS 'near-duplicate indexes: options, documents, size in bytes';
+COMMENT ON VIEW minlsh_indexes IS 'near-duplicate indexes: options, whether they are finished, documents, size in bytes';
 GRANT SELECT ON minlsh_indexes TO PUBLIC;
 
 -- queries

@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 use sketch::counted;
 
 use crate::error::Result;
-use crate::index::definition::{Index, Settings, documents_query};
+use crate::index::definition::{Index, Settings, Source};
 use crate::index::home::{Borrowed, Home, borrow_rights};
 use crate::index::triggers::{self, Firing};
 use crate::index::{registry, sync};
@@ -39,22 +39,43 @@ pub struct Blueprint {
     pub firing: Firing,
 }
 
+/// When the documents come into the side table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Now, while nobody can write the table.
+    Now,
+    /// Later: the triggers come first, and the index is not valid.
+    Later,
+}
+
 /// Builds an index on an open table, with the rights of the table's owner.
 pub fn build(home: &Home, relation: &Relation, blueprint: &Blueprint) -> Result<Oid> {
+    let (storage, documents) = make(home, relation, blueprint, Fill::Now)?;
+    report(storage, &relation.name, documents, &blueprint.settings)?;
+    Ok(storage)
+}
+
+/// Makes all that an index consists of; returns its side table and number of documents.
+pub fn make(
+    home: &Home,
+    relation: &Relation,
+    blueprint: &Blueprint,
+    fill: Fill,
+) -> Result<(Oid, usize)> {
     let Blueprint { key, body, settings, firing, .. } = blueprint;
     let side_table = side_table_name(relation, blueprint);
     let name = registry::free_name(home, relation.oid, &side_table)?;
     let (storage, documents) = {
         let _rights = builder_rights(relation);
         let session = Session::open();
-        let (storage, documents) = fill(&session, home, relation, &side_table, blueprint)?;
+        let (storage, documents) =
+            create_storage(&session, home, relation, &side_table, blueprint, fill)?;
         triggers::create(&session, home, relation, &name, (key, body), *firing)?;
         (storage, documents)
     };
-    registry::insert(home, relation.oid, storage, &name, settings)?;
+    registry::insert(home, relation.oid, storage, &name, settings, fill == Fill::Now)?;
     sync::link(home, relation.oid, storage, &name, (key, body))?;
-    report(relation, storage, documents, settings)?;
-    Ok(storage)
+    Ok((storage, documents))
 }
 
 /// Builds a sound index anew in its own side table, which keeps its name, place and grants, and
@@ -70,7 +91,7 @@ pub fn rebuild(index: &Index, relation: &Relation, firing: Firing) -> Result<()>
     };
     registry::renew(index)?;
     sync::link(&index.home, relation.oid, index.storage, &index.name, columns)?;
-    report(relation, index.storage, documents, &index.settings)
+    report(index.storage, &relation.name, documents, &index.settings)
 }
 
 /// The rights of the table's owner, and memory for a GIN build.
@@ -78,6 +99,8 @@ fn builder_rights(relation: &Relation) -> Borrowed {
     let rights = borrow_rights(relation.owner);
     let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
     rights.settings.set("maintenance_work_mem", &memory.to_string());
+    let workers = guc::max_parallel_maintenance_workers();
+    rights.settings.set("max_parallel_workers_per_gather", &workers.to_string());
     rights
 }
 
@@ -93,13 +116,14 @@ fn side_table_name(relation: &Relation, blueprint: &Blueprint) -> String {
     })
 }
 
-/// Creates and fills the side table; returns it and its number of documents.
-fn fill(
+/// Creates the side table; returns it and its number of documents.
+fn create_storage(
     session: &Session,
     home: &Home,
     relation: &Relation,
     name: &str,
     blueprint: &Blueprint,
+    fill: Fill,
 ) -> Result<(Oid, usize)> {
     let persistence = match relation.persistence {
         b'u' => "UNLOGGED ",
@@ -107,13 +131,25 @@ fn fill(
         _ => "",
     };
     let table = format!("{}.{}", schema_name(relation), quoted(name));
-    let partitioned = relation.is_partitioned();
     let Blueprint { key, body, settings, .. } = blueprint;
+    let source = Source {
+        home,
+        relation: relation.oid,
+        partitioned: relation.is_partitioned(),
+        key,
+        body,
+        settings,
+    };
+    let with_data = if fill == Fill::Now { "" } else { " WITH NO DATA" };
     let documents = session
-        .run_with_latest_snapshot(&format!(
-            "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}",
-            documents_query(home, relation.oid, partitioned, key, body, settings)
-        ))?
+        .query(
+            &format!(
+                "CREATE {persistence}TABLE {table} WITH (toast_tuple_target = {TOAST_TUPLE_TARGET}) AS {}{with_data}",
+                source.documents_query()
+            ),
+            &[],
+            Access::Latest,
+        )?
         .len();
     session.run(&format!(
         "ALTER TABLE {table} \
@@ -159,12 +195,11 @@ fn refill(session: &Session, index: &Index, relation: &Relation) -> Result<usize
         (name, tablespace) = (old.text(row, 2)?, old.text(row, 3)?);
         session.run(&format!("DROP INDEX {}", qualified(old.oid(row, 1))))?;
     }
-    let documents = session
-        .run_with_latest_snapshot(&format!(
-            "INSERT INTO {table} (doc_id, signature, bands) {}",
-            index.documents_query()
-        ))?
-        .len();
+    let fill = format!(
+        "INSERT INTO {table} (doc_id, signature, bands) {}",
+        index.source().documents_query()
+    );
+    let documents = session.query(&fill, &[], Access::Latest)?.len();
     index_bands(session, &table, &name, &tablespace)?;
     Ok(documents)
 }
@@ -208,15 +243,15 @@ fn revoke_default_privileges(session: &Session, storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn report(relation: &Relation, storage: Oid, documents: usize, settings: &Settings) -> Result<()> {
+/// Says what has been built.
+pub fn report(storage: Oid, table: &str, documents: usize, settings: &Settings) -> Result<()> {
     let banding = &settings.banding;
     let size = "SELECT pg_catalog.pg_size_pretty(pg_catalog.pg_total_relation_size($1))";
     let parameters = [Parameter::new(pg_sys::REGCLASSOID, Some(storage.into()))];
     let size = Session::open().query(size, &parameters, Access::Write)?.text(0, 1)?;
     pgrx::notice!(
-        "minlsh index \"{}\" on table \"{}\": {}, {size}, {} of {}, recall {:.3} at threshold {}",
+        "minlsh index \"{}\" on table \"{table}\": {}, {size}, {} of {}, recall {:.3} at threshold {}",
         relation_name(storage),
-        relation.name,
         counted(documents, "document"),
         counted(banding.bands(), "band"),
         counted(banding.rows(), "row"),

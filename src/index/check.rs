@@ -35,6 +35,9 @@ fn structure(index: &Index, session: &Session, result: &ResultRows) -> Result<()
     if let Err(report) = index.check_version() {
         problem(report.message());
     }
+    if !index.valid {
+        problem("the index is not finished: it lacks documents that were in the table before it");
+    }
     if owner_of(index.relation) != index.owner {
         problem("the side table is not owned by the owner of the table");
     }
@@ -87,7 +90,7 @@ fn documents(index: &Index, session: &Session, result: &ResultRows) -> Result<()
          FROM ({documents}) AS d FULL JOIN {storage} AS s ON d.doc_id {equals} s.doc_id \
          WHERE d.doc_id IS NULL OR s.doc_id IS NULL OR d.signature IS DISTINCT FROM s.signature \
          OR d.bands IS DISTINCT FROM s.bands ORDER BY coalesce(d.doc_id, s.doc_id)",
-            documents = index.documents_query(),
+            documents = index.source().documents_query(),
             storage = index.rows_of_storage(),
             equals = index.key_equals,
         )

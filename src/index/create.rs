@@ -1,5 +1,6 @@
 //! `minlsh_create_index()`: checks what was asked for, then lets [`build`] build it.
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{Banding, Config, SlotBits};
@@ -19,27 +20,34 @@ use crate::pg::{relation, role};
 sql_function!(minlsh_create_index, create_index);
 
 fn create_index(call: &Call) -> Result<Option<Datum>> {
-    let (Some(table), Some(body)) = (call.oid(0), call.name(1)?) else {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            "table and column must not be NULL",
-        ));
-    };
-    let relation = open_table(table)?;
-    let home = Home::of(call.function());
-    let body = body_column(&relation, &body)?;
+    let relation = open_table(table(call)?)?;
+    let blueprint = blueprint(call, &relation)?;
+    build(&Home::of(call.function()), &relation, &blueprint)
+        .map(|storage| Some(Datum::from(storage)))
+}
+
+/// The table to be indexed, argument 0.
+pub fn table(call: &Call) -> Result<Oid> {
+    call.oid(0).ok_or_else(null_table)
+}
+
+fn null_table() -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table and column must not be NULL")
+}
+
+/// What the arguments of `minlsh_create_index()` ask for.
+pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
+    let body = body_column(relation, &call.name(1)?.ok_or_else(null_table)?)?;
     let key = match call.name(2)? {
-        Some(name) => named_key(&relation, &name)?,
-        None => primary_key(&relation)?,
+        Some(name) => named_key(relation, &name)?,
+        None => primary_key(relation)?,
     };
     let settings = settings(call)?;
     let session = Session::open();
-    refuse_children(&session, &relation)?;
-    let firing = Firing::of(&text_argument(call, 11)?, needs_row_triggers(&session, &relation)?)?;
-    drop(session);
-    let blueprint =
-        Blueprint { name: call.name(10)?, key: key.name, body: body.name, settings, firing };
-    build(&home, &relation, &blueprint).map(|storage| Some(Datum::from(storage)))
+    refuse_children(&session, relation)?;
+    let needs_rows = needs_row_triggers(&session, relation)?;
+    let firing = Firing::of(&text_argument(call, 11)?, needs_rows)?;
+    Ok(Blueprint { name: call.name(10)?, key: key.name, body: body.name, settings, firing })
 }
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9), and
@@ -103,7 +111,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
     Ok(relation)
 }
 
-fn no_such_relation(oid: Oid) -> pgrx::pg_sys::panic::ErrorReport {
+fn no_such_relation(oid: Oid) -> ErrorReport {
     error(
         PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
         format!("relation with OID {} does not exist", oid.to_u32()),

@@ -14,7 +14,7 @@ use crate::pg::relation::Column;
 use crate::pg::spi::{Plan, Session};
 
 /// How an index cuts, signs and bands its documents.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Everything a signature depends on.
     pub config: Config,
@@ -57,6 +57,8 @@ pub struct Index {
     pub settings: Settings,
     /// The algorithm version its signatures were made with.
     pub version: i32,
+    /// Whether all documents of the table are in it.
+    pub valid: bool,
     /// Whether the catalog knows that side table and table belong together (a restored dump
     /// does not carry that; the next write mends it).
     pub linked: bool,
@@ -74,10 +76,9 @@ impl Index {
         qualified(self.storage)
     }
 
-    /// The rows of the user's table that are indexed, as FROM names them: an inheritance child has
-    /// triggers of its own, a partition is covered by its parent's.
+    /// The rows of the user's table that are indexed, as FROM names them.
     pub fn rows_of_relation(&self) -> String {
-        rows_of(self.relation, self.partitioned)
+        self.source().table()
     }
 
     /// The rows of the side table that count, as FROM names them: not those of a table that somebody
@@ -94,6 +95,16 @@ impl Index {
         } else {
             storage
         }
+    }
+
+    /// Refuses an index that lacks documents.
+    pub fn check_valid(&self) -> Result<()> {
+        if self.valid {
+            return Ok(());
+        }
+        Err(wrong_state(format!("minlsh index \"{}\" is not finished", relation_name(self.storage)))
+            .set_detail("It lacks documents that were in the table before it: minlsh_create_index_concurrently() is at work on it, or was stopped.")
+            .set_hint("See minlsh_progress. CALL minlsh_create_index_concurrently() again with the same arguments to finish it, or drop it with minlsh_drop_index()."))
     }
 
     /// Refuses an index whose signatures were made by another version of the algorithm.
@@ -130,53 +141,78 @@ impl Index {
         Ok(plan)
     }
 
-    /// The query that makes the rows of the side table from the user's table.
-    pub fn documents_query(&self) -> String {
-        documents_query(
-            &self.home,
-            self.relation,
-            self.partitioned,
-            &self.key.name,
-            &self.body.name,
-            &self.settings,
-        )
+    /// The documents of the table.
+    pub fn source(&self) -> Source<'_> {
+        Source {
+            home: &self.home,
+            relation: self.relation,
+            partitioned: self.partitioned,
+            key: &self.key.name,
+            body: &self.body.name,
+            settings: &self.settings,
+        }
     }
 }
 
-fn rows_of(relation: Oid, partitioned: bool) -> String {
-    let only = if partitioned { "" } else { "ONLY " };
-    format!("{only}{}", qualified(relation))
+/// Where the documents of an index come from, and how they are signed.
+pub struct Source<'a> {
+    /// The extension's schema.
+    pub home: &'a Home,
+    /// The user's table.
+    pub relation: Oid,
+    /// Whether it is partitioned.
+    pub partitioned: bool,
+    /// The key column.
+    pub key: &'a str,
+    /// The text column.
+    pub body: &'a str,
+    /// How documents are cut, signed and banded.
+    pub settings: &'a Settings,
 }
 
-/// `SELECT doc_id, signature, bands` of every document that has a shingle. A plain query over
-/// public functions: it can run as a parallel plan.
-pub fn documents_query(
-    home: &Home,
-    relation: Oid,
-    partitioned: bool,
-    key: &str,
-    body: &str,
-    settings: &Settings,
-) -> String {
-    let schema = &home.schema;
-    let (key, body) = (quoted(key), quoted(body));
-    let (config, banding) = (&settings.config, &settings.banding);
-    let rows_of_table = rows_of(relation, partitioned);
-    let stored = stored_signature(home, "signature", settings);
-    // OFFSET 0 keeps the signature from being computed a second time for the bands.
-    format!(
-        "SELECT doc_id, {stored} AS signature, {schema}.band_hashes(signature, {bands}, {rows}) AS bands \
-         FROM (SELECT {key} AS doc_id, {schema}.minhash({body}::pg_catalog.text, {num_perm}, \
-         {shingle_size}, {unit}, {scheme}, {seed}) AS signature FROM {rows_of_table} OFFSET 0) AS d \
-         WHERE signature IS NOT NULL",
-        bands = banding.bands(),
-        rows = banding.rows(),
-        num_perm = config.num_perm(),
-        shingle_size = config.shingle_size(),
-        unit = literal(config.unit().as_str()),
-        scheme = literal(config.scheme().as_str()),
-        seed = bigint_literal(config.seed()),
-    )
+impl Source<'_> {
+    /// `SELECT doc_id, signature, bands` of every document that has a shingle: the rows of the
+    /// side table. A plain query over public functions: it can run as a parallel plan.
+    pub fn documents_query(&self) -> String {
+        // OFFSET 0 keeps the signature from being computed a second time for the bands.
+        format!("{} WHERE d.signature IS NOT NULL", self.signed("", "OFFSET 0"))
+    }
+
+    /// `SELECT doc_id, signature, bands` and `extra` columns of the table's rows `d`, those that
+    /// `rest` (WHERE, ORDER BY, and LIMIT or OFFSET) leaves.
+    pub fn signed(&self, extra: &str, rest: &str) -> String {
+        let Self { home, settings, .. } = self;
+        let schema = &home.schema;
+        let (config, banding) = (&settings.config, &settings.banding);
+        let (extra, outer) = match extra {
+            "" => (String::new(), String::new()),
+            extra => (format!(", {extra} AS extra"), ", d.extra".to_owned()),
+        };
+        format!(
+            "SELECT d.doc_id, {stored} AS signature, \
+             {schema}.band_hashes(d.signature, {bands}, {rows}) AS bands{outer} \
+             FROM (SELECT d.{key} AS doc_id, {schema}.minhash(d.{body}::pg_catalog.text, {num_perm}, \
+             {shingle_size}, {unit}, {scheme}, {seed}) AS signature{extra} FROM {table} AS d {rest}) AS d",
+            stored = stored_signature(home, "d.signature", settings),
+            bands = banding.bands(),
+            rows = banding.rows(),
+            key = quoted(self.key),
+            body = quoted(self.body),
+            num_perm = config.num_perm(),
+            shingle_size = config.shingle_size(),
+            unit = literal(config.unit().as_str()),
+            scheme = literal(config.scheme().as_str()),
+            seed = bigint_literal(config.seed()),
+            table = self.table(),
+        )
+    }
+
+    /// The table, as a query over its own rows names it.
+    pub fn table(&self) -> String {
+        // An inheritance child has triggers of its own; a partition is covered by its parent's.
+        let only = if self.partitioned { "" } else { "ONLY " };
+        format!("{only}{}", qualified(self.relation))
+    }
 }
 
 /// What is stored of the signature that `expression` gives.

@@ -35,7 +35,7 @@ pub enum Lookup {
 /// What an index is looked up for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// To be asked or written to, as the statement that called us sees it.
+    /// To be asked or written to.
     Use,
     /// To be rebuilt or dropped, whatever its side table looks like now.
     Mend,
@@ -117,6 +117,14 @@ fn load_one(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Found> {
         // What others have broken is no reason to refuse the only index there is.
         found.retain(|f| f.index.is_ok() || role::is_ours(owner_of(f.entry.relation)));
     }
+    // One that is still being built is in nobody's way.
+    let valid = |f: &Found| f.index.as_ref().is_ok_and(|index| index.valid);
+    if found.len() > 1 && found.iter().any(valid) {
+        found.retain(|f| {
+            let named = matches!(lookup, Lookup::Named(oid) if *oid == f.entry.storage);
+            named || f.index.as_ref().map_or(true, |index| index.valid)
+        });
+    }
     match found.len() {
         0 => Err(missing(lookup)),
         1 => Ok(found.remove(0)),
@@ -163,6 +171,7 @@ pub fn insert(
     storage: Oid,
     name: &str,
     settings: &Settings,
+    valid: bool,
 ) -> Result<()> {
     let (config, banding) = (&settings.config, &settings.banding);
     let _rights = borrow_rights(home.registry_owner);
@@ -176,8 +185,8 @@ pub fn insert(
     session.query(
         &format!(
             "INSERT INTO {registry} (relation, name, storage, scheme, num_perm, unit, \
-             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits) \
-             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits, valid) \
+             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
         ),
         &[
             Parameter::oid(relation),
@@ -194,6 +203,7 @@ pub fn insert(
             Parameter::int4(banding.bands() as i32),
             Parameter::int4(banding.rows() as i32),
             Parameter::int4(settings.slot_bits.bits() as i32),
+            Parameter::bool(valid),
         ],
         Access::Write,
     )?;
@@ -201,12 +211,31 @@ pub fn insert(
     Ok(())
 }
 
-/// Notes that an index was signed anew by this version of the algorithm.
+/// The indexes of a table that have not been finished.
+pub fn unfinished(home: &Home, relation: Oid) -> Result<Vec<Index>> {
+    let found = load(home, &Lookup::Named(relation), Purpose::Use)?;
+    let sound = found.into_iter().filter_map(|found| found.index.ok());
+    Ok(sound.filter(|index| !index.valid && index.relation == relation).collect())
+}
+
+/// Notes that all documents are in an index.
+pub fn set_valid(home: &Home, storage: Oid) -> Result<()> {
+    let _rights = borrow_rights(home.registry_owner);
+    Session::open().query(
+        &format!("UPDATE {} SET valid = true WHERE storage = $1::regclass", home.registry_name()),
+        &[Parameter::oid(storage)],
+        Access::Write,
+    )?;
+    announce_change(home);
+    Ok(())
+}
+
+/// Notes that all documents of an index were signed anew by this version of the algorithm.
 pub fn renew(index: &Index) -> Result<()> {
     let _rights = borrow_rights(index.home.registry_owner);
     Session::open().query(
         &format!(
-            "UPDATE {} SET version = $2 WHERE storage = $1::regclass AND version <> $2",
+            "UPDATE {} SET version = $2, valid = true WHERE storage = $1::regclass",
             index.home.registry_name()
         ),
         &[Parameter::oid(index.storage), Parameter::int4(Config::VERSION)],
@@ -257,7 +286,7 @@ fn load(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Vec<Found>> {
          t.columns[1]::int4, t.columns[2]::int4, EXISTS (SELECT FROM pg_depend d \
          WHERE d.classid = 'pg_class'::regclass AND d.objid = r.storage \
          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a'), \
-         r.slot_bits \
+         r.slot_bits, r.valid \
          FROM {registry} r JOIN pg_class c ON c.oid = r.relation JOIN pg_class s ON s.oid = r.storage \
          LEFT JOIN LATERAL {schema}.minlsh_covered_columns(r.relation, r.name) AS t(columns) ON true \
          WHERE {filter} ORDER BY r.relation::oid, r.name",
@@ -265,10 +294,9 @@ fn load(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Vec<Found>> {
         schema = home.schema,
     );
     let session = Session::open();
-    let access = if purpose == Purpose::Use { Access::Read } else { Access::Write };
     let rows = {
         let _rights = borrow_rights(home.registry_owner);
-        session.query(&query, &parameters, access)?
+        session.query(&query, &parameters, Access::Latest)?
     };
     let mut found = Vec::new();
     for row in 0..rows.len() {
@@ -351,6 +379,7 @@ fn read(
         settings,
         version: rows.int4(row, 9),
         linked: rows.bool(row, 16),
+        valid: rows.bool(row, 18),
         plans: Plans::default(),
     })
 }
@@ -397,6 +426,18 @@ pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
     // SAFETY: the type cache accepts any type and keeps its entry.
     let operator =
         unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr };
+    operator_name(session, operator, type_oid)
+}
+
+/// Likewise the greater-than operator.
+pub fn greater_operator(session: &Session, type_oid: Oid) -> Result<String> {
+    // SAFETY: the type cache accepts any type and keeps its entry.
+    let operator =
+        unsafe { (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_GT_OPR as i32)).gt_opr };
+    operator_name(session, operator, type_oid)
+}
+
+fn operator_name(session: &Session, operator: Oid, type_oid: Oid) -> Result<String> {
     let rows = session.query(
         "SELECT format('OPERATOR(%I.%s)', n.nspname, o.oprname) \
          FROM pg_catalog.pg_operator o \
@@ -409,7 +450,7 @@ pub fn equality_operator(session: &Session, type_oid: Oid) -> Result<String> {
         return Err(error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
             format!(
-                "could not identify an equality operator for type {}",
+                "could not identify an ordering operator for type {}",
                 crate::pg::names::type_label(type_oid)
             ),
         ));

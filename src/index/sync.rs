@@ -136,7 +136,7 @@ fn columns_in(index: &Index, relation: Oid) -> Result<(Column, Column)> {
 }
 
 /// Writes rows of a side table.
-struct Writer<'a> {
+pub struct Writer<'a> {
     index: &'a Index,
     session: &'a Session,
     /// Reads the user's table, with its owner's rights.
@@ -149,7 +149,8 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(index: &'a Index, session: &'a Session) -> Result<Self> {
+    /// A writer to `index`, in whose owner's name `session` runs.
+    pub fn new(index: &'a Index, session: &'a Session) -> Result<Self> {
         index.check_version()?;
         let key = index.key.type_oid;
         let row = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
@@ -179,7 +180,7 @@ impl<'a> Writer<'a> {
 
     /// Makes the row of a key what the table says now; a document that is gone, or has no
     /// shingle, has none.
-    fn refresh(&mut self, key: Datum) -> Result<()> {
+    pub fn refresh(&mut self, key: Datum) -> Result<()> {
         checkpoint();
         let (index, session, table_owner) = (self.index, self.session, self.table_owner);
         let (current, upsert, delete) =
@@ -196,9 +197,18 @@ impl<'a> Writer<'a> {
             let result = match row.transpose().map_err(crate::error::engine)? {
                 Some((signature, bands)) => {
                     let values = [Some(key), Some(signature), Some(bands)];
-                    session.execute(&upsert, &values, Access::Write).map(drop)
+                    session.execute(&upsert, &values, Access::Latest).map(drop)
                 }
-                None => session.execute(&delete, &[Some(key)], Access::Write).map(drop),
+                None => {
+                    // A backfill may be about to insert this row, unseen by a DELETE: a row of our
+                    // own makes one of the two wait for the other.
+                    if !index.valid {
+                        let [signature, bands] = [array::write_int4(&[]), array::write_int8(&[])];
+                        let values = [Some(key), Some(signature), Some(bands)];
+                        session.execute(&upsert, &values, Access::Latest)?;
+                    }
+                    session.execute(&delete, &[Some(key)], Access::Latest).map(drop)
+                }
             };
             rows.free();
             result

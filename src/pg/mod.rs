@@ -15,4 +15,5 @@ pub mod signals;
 pub mod spi;
 pub mod temp_file;
 pub mod text;
+pub mod transaction;
 pub mod trigger;

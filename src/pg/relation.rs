@@ -1,5 +1,7 @@
 //! A relation under a lock, and its columns.
 
+use std::time::{Duration, Instant};
+
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::{ffi, text};
@@ -59,6 +61,54 @@ pub fn lock(oid: Oid, lock: Lock) -> bool {
         }
         pg_sys::relation_close(relation, pg_sys::NoLock as i32);
         true
+    }
+}
+
+/// Locks `oid` once nobody holds a lock in the way, without standing in a queue that would hold
+/// others up: writers come and go as they please meanwhile. A table that is never free is locked
+/// as any other command would, after `patience`.
+pub fn lock_patiently(oid: Oid, lock: Lock, patience: Duration) {
+    /// Microseconds between two tries.
+    const PAUSE: std::ffi::c_long = 10_000;
+    let start = Instant::now();
+    // SAFETY: takes a lock that the end of the transaction releases; the relation may be gone.
+    while !unsafe { pg_sys::ConditionalLockRelationOid(oid, lock.mode()) } {
+        pgrx::check_for_interrupts!();
+        if start.elapsed() > patience {
+            // SAFETY: as above.
+            unsafe { pg_sys::LockRelationOid(oid, lock.mode()) };
+            return;
+        }
+        // SAFETY: sleeps.
+        unsafe { pg_sys::pg_usleep(PAUSE) };
+    }
+}
+
+/// A lock that outlives the transaction: what CREATE INDEX CONCURRENTLY holds. Two builds of one
+/// table exclude each other, and so do a build and DROP, ALTER or VACUUM of the table. An ERROR
+/// and the end of the session release it too.
+pub struct BuildLock(pg_sys::LockRelId);
+
+impl BuildLock {
+    /// Locks a relation of this database, waiting as long as it takes.
+    pub fn take(oid: Oid) -> Self {
+        // SAFETY: a lock on a relation that may be gone by now, which does no harm.
+        unsafe {
+            let mut id = pg_sys::LockRelId { relId: oid, dbId: pg_sys::MyDatabaseId };
+            pg_sys::LockRelationIdForSession(&mut id, Self::MODE);
+            Self(id)
+        }
+    }
+
+    const MODE: i32 = pg_sys::ShareUpdateExclusiveLock as i32;
+}
+
+impl Drop for BuildLock {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: taken by `take`, released once.
+            unsafe { pg_sys::UnlockRelationIdForSession(&mut self.0, Self::MODE) };
+        }
     }
 }
 

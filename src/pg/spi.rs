@@ -18,6 +18,10 @@ pub enum Access {
     Read,
     /// Reads and writes, under a new snapshot that includes all earlier commands.
     Write,
+    /// The same, and also in a transaction that keeps to an older snapshot (REPEATABLE READ,
+    /// SERIALIZABLE) it sees what has been committed by now: for what PostgreSQL would have in a
+    /// catalog or an index.
+    Latest,
 }
 
 /// A connection to SPI. What its queries return is freed when it goes out of scope.
@@ -38,6 +42,11 @@ impl Session {
 
     /// Runs `sql` once with typed parameters.
     pub fn query(&self, sql: &str, parameters: &[Parameter], access: Access) -> Result<Rows<'_>> {
+        if access == Access::Latest {
+            let types: Vec<Oid> = parameters.iter().map(|p| p.type_oid).collect();
+            let values: Vec<Option<Datum>> = parameters.iter().map(|p| p.value).collect();
+            return self.execute(&self.prepare(sql, &types)?, &values, access);
+        }
         let command = cstring(sql);
         let mut types: Vec<Oid> = parameters.iter().map(|p| p.type_oid).collect();
         let (mut values, nulls) = split(parameters.iter().map(|p| p.value));
@@ -64,39 +73,28 @@ impl Session {
         access: Access,
     ) -> Result<Rows<'_>> {
         let (mut values, nulls) = split(values.iter().copied());
-        // SAFETY: SPI is connected, the plan is alive and has as many parameters (see `Plan`).
+        let nulls = nulls.as_ptr().cast();
+        // SAFETY: SPI is connected, the plan is alive and has as many parameters (see `Plan`); a
+        // snapshot is registered while it is used.
         let status = unsafe {
-            pg_sys::SPI_execute_plan(
-                plan.0,
-                values.as_mut_ptr(),
-                nulls.as_ptr().cast(),
-                access == Access::Read,
-                0,
-            )
-        };
-        self.rows(status)
-    }
-
-    /// Runs `sql` under a snapshot taken now, also in a transaction that keeps to an older one:
-    /// for work that must see every committed row, as CREATE INDEX does.
-    pub fn run_with_latest_snapshot(&self, sql: &str) -> Result<Rows<'_>> {
-        let plan = self.prepare(sql, &[])?;
-        // SAFETY: SPI is connected, the plan is alive and has no parameters; the snapshot is
-        // registered while it is used.
-        let status = unsafe {
-            let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
-            let status = pg_sys::SPI_execute_snapshot(
-                plan.0,
-                std::ptr::null_mut(),
-                std::ptr::null(),
-                snapshot,
-                std::ptr::null_mut(),
-                false,
-                true,
-                0,
-            );
-            pg_sys::UnregisterSnapshot(snapshot);
-            status
+            if access == Access::Latest {
+                let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
+                let status = pg_sys::SPI_execute_snapshot(
+                    plan.0,
+                    values.as_mut_ptr(),
+                    nulls,
+                    snapshot,
+                    std::ptr::null_mut(),
+                    false,
+                    true,
+                    0,
+                );
+                pg_sys::UnregisterSnapshot(snapshot);
+                status
+            } else {
+                let read_only = access == Access::Read;
+                pg_sys::SPI_execute_plan(plan.0, values.as_mut_ptr(), nulls, read_only, 0)
+            }
         };
         self.rows(status)
     }
@@ -244,6 +242,7 @@ impl Drop for Plan {
 }
 
 /// A typed parameter; `None` is NULL.
+#[derive(Clone, Copy)]
 pub struct Parameter {
     type_oid: Oid,
     value: Option<Datum>,
@@ -273,6 +272,11 @@ impl Parameter {
     /// A `bigint`.
     pub fn int8(value: i64) -> Self {
         Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
+    }
+
+    /// A `boolean`.
+    pub fn bool(value: bool) -> Self {
+        Self::new(pg_sys::BOOLOID, Some(Datum::from(value)))
     }
 
     /// A `double precision`.

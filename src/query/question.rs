@@ -41,6 +41,7 @@ impl Question {
     pub fn of_index(call: &Call, index: usize) -> Result<Self> {
         let index = registry::find(call.function(), call.oid(index))?;
         let visibility = access::check(&index)?;
+        index.check_valid()?;
         index.check_version()?;
         let threshold = index.settings.threshold;
         Ok(Self { index, threshold, verify: Verify::Signature, visibility })

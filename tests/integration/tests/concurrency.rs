@@ -191,3 +191,30 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
         assert_eq!(texts(&mut builder, "SELECT documents FROM minlsh_indexes"), ["1"]);
     }
 }
+
+#[test]
+fn a_transaction_older_than_the_index_keeps_it_right() {
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        let database = database();
+        let mut writer = database.connect();
+        writer
+            .batch_execute(
+                "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+                 INSERT INTO docs SELECT i, 'the text of document ' || i FROM generate_series(1, 5) i",
+            )
+            .expect("a table");
+        writer
+            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM pg_class"))
+            .expect("a snapshot");
+        let mut builder = database.connect();
+        builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+        writer
+            .batch_execute(
+                "DELETE FROM docs WHERE id = 1; UPDATE docs SET body = 'new' WHERE id = 2; \
+                 UPDATE docs SET body = '' WHERE id = 3; INSERT INTO docs VALUES (6, 'six'); COMMIT",
+            )
+            .expect("writes");
+        assert_consistent(&mut builder, "docs");
+        assert_eq!(texts(&mut builder, "SELECT documents FROM minlsh_indexes"), ["4"]);
+    }
+}
