@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::config::Config;
 use crate::hashes::shingle_hashes;
+use crate::scheme::Scheme;
 use crate::set::ShingleSet;
 use crate::shingle::for_each_shingle;
 
@@ -32,6 +33,8 @@ impl Comparison {
         examples: usize,
         checkpoint: &mut dyn FnMut(),
     ) -> Self {
+        // Hashes of 64 bits, whatever the scheme.
+        let config = &config.with_scheme(Scheme::Fss);
         let mut hashes_of = |text: &str| {
             let mut hashes = Vec::new();
             shingle_hashes(config, text, &mut hashes, checkpoint);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::scheme::Scheme;
 
 /// The most slots a signature may have. The error falls with the square root
 /// of the slots: at 4096 it is below 0.8 % everywhere.
@@ -18,50 +19,6 @@ pub const DEFAULT_SHINGLE_SIZE: usize = 5;
 pub const DEFAULT_RECALL: f64 = 0.99;
 /// The Jaccard similarity from which on a pair counts as near-duplicate.
 pub const DEFAULT_THRESHOLD: f64 = 0.8;
-
-/// How a set of shingle hashes becomes a signature.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Scheme {
-    /// Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017):
-    /// O(n + K) work and a smaller error than K permutations. Slots are
-    /// `0..=i32::MAX`. Signatures of different `num_perm` are incomparable.
-    #[default]
-    Fss,
-    /// K hash functions `a*h + b mod 2^32`, the textbook (Mining of Massive
-    /// Datasets, section 3.3). Slots are the bit patterns of `u32` values:
-    /// their order is unsigned. The signature of a smaller `num_perm` is a
-    /// prefix of the one of a larger.
-    Permutations,
-}
-
-impl Scheme {
-    /// The name that [`FromStr`] reads.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fss => "fss",
-            Self::Permutations => "permutations",
-        }
-    }
-}
-
-impl FromStr for Scheme {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "fss" => Ok(Self::Fss),
-            "permutations" => Ok(Self::Permutations),
-            _ => Err(Error::UnknownScheme(name.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// What a shingle is a window of.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -122,12 +79,14 @@ impl Config {
     /// Validates a configuration as a user writes it.
     ///
     /// `seed` 0 is the specification as given; any other seed selects another,
-    /// independent family of hash functions.
+    /// independent family of hash functions. With the schemes of datasketch it
+    /// is datasketch's seed.
     ///
     /// # Errors
     /// [`Error::UnknownScheme`]; [`Error::NumPerm`] outside
     /// `1..=`[`MAX_NUM_PERM`]; [`Error::UnknownUnit`]; [`Error::ShingleSize`]
-    /// outside `1..=`[`MAX_SHINGLE_SIZE`]. The first in this order.
+    /// outside `1..=`[`MAX_SHINGLE_SIZE`]; [`Error::Seed`] outside
+    /// `0..=u32::MAX` with a scheme of datasketch. The first in this order.
     pub fn new(
         scheme: &str,
         num_perm: i64,
@@ -135,20 +94,31 @@ impl Config {
         shingle_size: i64,
         seed: i64,
     ) -> Result<Self, Error> {
-        Ok(Self {
+        let config = Self {
             scheme: scheme.parse()?,
             num_perm: valid_num_perm(num_perm)?,
             unit: unit.parse()?,
             shingle_size: in_range(shingle_size, MAX_SHINGLE_SIZE)
                 .ok_or(Error::ShingleSize(shingle_size))?,
             seed,
-        })
+        };
+        if config.scheme.is_datasketch() && u32::try_from(seed).is_err() {
+            return Err(Error::Seed(seed));
+        }
+        Ok(config)
     }
 
     /// How shingle hashes become a signature.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
+    }
+
+    /// The same configuration with another scheme. For 64-bit hashes of
+    /// shingles only: the seed is not looked at.
+    pub(crate) const fn with_scheme(mut self, scheme: Scheme) -> Self {
+        self.scheme = scheme;
+        self
     }
 
     /// Slots of a signature, `1..=`[`MAX_NUM_PERM`].
@@ -169,7 +139,8 @@ impl Config {
         self.shingle_size
     }
 
-    /// The seed; 0 is the specification as given.
+    /// The seed; 0 is the specification as given, but with the schemes of
+    /// datasketch.
     #[must_use]
     pub const fn seed(&self) -> i64 {
         self.seed
@@ -222,9 +193,6 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for scheme in [Scheme::Fss, Scheme::Permutations] {
-            assert_eq!(scheme.to_string().parse(), Ok(scheme));
-        }
         for unit in [Unit::Char, Unit::Word] {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
@@ -253,6 +221,10 @@ mod tests {
         assert_eq!(
             message(Config::new("fss", 128, "word", 65, 0)),
             refused("shingle_size must be between 1 and 64, not 65")
+        );
+        assert_eq!(
+            message(Config::new("datasketch_legacy", 128, "char", 5, -1)),
+            refused("seed must be between 0 and 4294967295, not -1")
         );
     }
 }

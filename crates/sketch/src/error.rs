@@ -7,13 +7,15 @@
 use std::fmt;
 
 use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
+use crate::scheme::Scheme;
+use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
 
 /// A refused argument. Every public function of the crate that can fail fails
 /// with this.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A scheme name other than `fss` and `permutations`.
+    /// A name that no [`Scheme`](crate::Scheme) has.
     UnknownScheme(String),
     /// A shingle unit other than `char` and `word`.
     UnknownUnit(String),
@@ -21,6 +23,41 @@ pub enum Error {
     NumPerm(i64),
     /// `shingle_size` outside `1..=MAX_SHINGLE_SIZE`.
     ShingleSize(i64),
+    /// The seed of a datasketch scheme outside `0..=u32::MAX`.
+    Seed(i64),
+    /// LeanMinHash bytes of a scheme without such bytes.
+    LeanScheme(Scheme),
+    /// A byte order that Python's `struct` does not have.
+    LeanByteOrder(String),
+    /// LeanMinHash bytes that end before their header does.
+    LeanHeader(usize),
+    /// LeanMinHash bytes whose length is not that of their count of values.
+    LeanLength {
+        /// The bytes there are.
+        bytes: usize,
+        /// The hash values that the header tells of, negated in the format
+        /// of datasketch 2.
+        count: i32,
+    },
+    /// LeanMinHash bytes with a scheme code other than 1, affine32.
+    LeanCode(u8),
+    /// Too few slots to estimate the number of elements with a known error.
+    CardinalitySlots(usize),
+    /// More elements than the slots can count.
+    CardinalityTooLarge {
+        /// The estimate.
+        estimate: f64,
+        /// The most elements that these slots can count.
+        most: f64,
+    },
+    /// A number of elements below 0, infinite or NaN.
+    Count(f64),
+    /// `min_token_len` below 0.
+    MinTokenLen(i64),
+    /// `quant_rate` outside `[0, 1]`.
+    QuantRate(f64),
+    /// A weight that is neither 0 nor in `MIN_WEIGHT..=MAX_WEIGHT`.
+    Weight(f64),
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -89,6 +126,34 @@ impl fmt::Display for Error {
             Self::ShingleSize(n) => {
                 write!(f, "shingle_size must be between 1 and {MAX_SHINGLE_SIZE}, not {n}")
             }
+            Self::Seed(n) => write!(f, "seed must be between 0 and {}, not {n}", u32::MAX),
+            Self::LeanScheme(scheme) => {
+                write!(f, "signatures of scheme \"{scheme}\" have no LeanMinHash format")
+            }
+            Self::LeanByteOrder(order) => write!(f, "unknown byte order \"{order}\""),
+            Self::LeanHeader(bytes) => {
+                write!(f, "LeanMinHash must have at least 12 bytes, not {bytes}")
+            }
+            Self::LeanLength { bytes, count } => {
+                write!(f, "LeanMinHash of count {count} cannot have {bytes} bytes")
+            }
+            Self::LeanCode(2) => write!(f, "LeanMinHash of datasketch's scheme affine64"),
+            Self::LeanCode(code) => write!(f, "unknown LeanMinHash scheme code {code}"),
+            Self::CardinalitySlots(n) => {
+                write!(f, "a signature to count by must have at least 3 slots, not {n}")
+            }
+            Self::CardinalityTooLarge { estimate, most } => write!(
+                f,
+                "a signature of these slots can count at most {most:.0} elements, not about \
+                 {estimate:.0}"
+            ),
+            Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
+            Self::MinTokenLen(n) => write!(f, "min_token_len must be at least 0, not {n}"),
+            Self::QuantRate(r) => write!(f, "quant_rate must be between 0 and 1, not {r}"),
+            Self::Weight(w) => write!(
+                f,
+                "a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {w}"
+            ),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -144,7 +209,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownScheme(_) => "The schemes are \"fss\" and \"permutations\".".to_owned(),
+            Self::UnknownScheme(_) => {
+                let names = Scheme::ALL.map(|scheme| format!("\"{scheme}\""));
+                format!("The schemes are {}.", names.join(", "))
+            }
             Self::UnknownUnit(_) => "The shingle units are \"char\" and \"word\".".to_owned(),
             Self::NumPerm(_) => {
                 "128 suits most uses; the error of an estimate falls with the square root of \
@@ -152,6 +220,38 @@ impl Error {
                     .to_owned()
             }
             Self::ShingleSize(_) => "5 suits characters; 2 or 3 suit words.".to_owned(),
+            Self::Seed(_) => {
+                "A scheme of datasketch takes datasketch's seed, which is 1 unless given."
+                    .to_owned()
+            }
+            Self::LeanScheme(_) => {
+                "The schemes of datasketch, \"datasketch_affine32\" and \"datasketch_legacy\", \
+                 have one."
+                    .to_owned()
+            }
+            Self::LeanByteOrder(_) => {
+                "The byte orders are those of Python's struct: \"@\", \"=\", \"<\", \">\" and \"!\"."
+                    .to_owned()
+            }
+            Self::LeanHeader(_) | Self::LeanLength { .. } => {
+                "Give all bytes that LeanMinHash.serialize() wrote, and no more.".to_owned()
+            }
+            Self::LeanCode(_) => {
+                "Hash values must have 32 bits: use scheme \"affine32\" or \"legacy\" in Python."
+                    .to_owned()
+            }
+            Self::CardinalitySlots(_) => {
+                "With 128 slots the standard error is 9 % of the number of elements.".to_owned()
+            }
+            Self::CardinalityTooLarge { .. } => {
+                "Use scheme \"fss\" with more slots, or count exactly.".to_owned()
+            }
+            Self::Count(_) => "Give the sizes of the two sets, exact or estimated.".to_owned(),
+            Self::MinTokenLen(_) => "Tokens of 2 characters or fewer are dropped by 2.".to_owned(),
+            Self::QuantRate(_) => "A rate is a fraction, such as 0.01.".to_owned(),
+            Self::Weight(_) => {
+                "An element of weight 0 is not in the set; leave it out or give 0.".to_owned()
+            }
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
             }

@@ -16,7 +16,10 @@ use crate::permutations::Functions;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
 
 /// Bucket rounds. Round numbers, and this one for the rest, take three bits.
-const ROUNDS: u32 = 7;
+pub(crate) const ROUNDS: u32 = 7;
+
+/// Bits of the value in a slot, below the round.
+pub(crate) const VALUE_BITS: u32 = 28;
 
 /// Sketches the hashes of `passes` into `slots`, whose number is K. Returns
 /// whether there were any; if not, `slots` mean nothing.
@@ -53,9 +56,9 @@ fn fill_empty(
 ) {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(level, passes, checkpoint);
+    functions.minimise(level, passes, |_| (), checkpoint);
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
-        *slot = (ROUNDS << 28) | (minimum >> 4);
+        *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);
     }
 }

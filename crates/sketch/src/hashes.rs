@@ -3,12 +3,14 @@
 use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, Unit};
 use crate::mix::{GOLDEN, mix64};
-use crate::shingle::{char_len, char_start, is_blank};
+use crate::scheme::ElementHash;
+use crate::shingle::{char_len, char_start, for_each_shingle, is_blank};
 use crate::simd::Level;
 use crate::words;
 use crate::xxh3;
 
-/// The hash of a ready-made element: XXH3_64, seed 0, of its bytes.
+/// The hash of a ready-made element: XXH3_64, seed 0, of its bytes. The schemes
+/// of datasketch have their own: [`ElementHash`](crate::ElementHash).
 #[must_use]
 pub fn element_hash(element: &[u8]) -> u64 {
     xxh3::hash(element)
@@ -20,7 +22,9 @@ pub fn element_hash(element: &[u8]) -> u64 {
 /// A window of characters hashes to XXH3_64 (seed 0) of its UTF-8 bytes. A
 /// window of words `1..=w`: `H = XXH3(w1)`, then `H = H * G + XXH3(wi)` modulo
 /// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
-/// hashes to `XXH3(w1)`. `checkpoint` is called as by
+/// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as
+/// [`for_each_shingle`] gives it with their
+/// [`ElementHash`](crate::ElementHash). `checkpoint` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 pub fn shingle_hashes(
     config: &Config,
@@ -38,9 +42,15 @@ pub fn shingle_hashes(
 
 /// Hands the hash of each shingle of `text` to `chunks`.
 pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+    let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {
-        Unit::Char => char_windows(level, text, config.shingle_size(), chunks),
-        Unit::Word => word_windows(text, config.shingle_size(), chunks),
+        Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
+            char_windows(level, text, size, chunks);
+        }
+        Unit::Word if !scheme.is_datasketch() => word_windows(text, size, chunks),
+        _ => for_each_shingle(config, text, &mut |shingle| {
+            chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
+        }),
     }
 }
 

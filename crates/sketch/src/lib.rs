@@ -23,10 +23,15 @@
 //! |---|---|
 //! | text → tokens → windows ("shingles") | `words`, `shingle` |
 //! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
-//! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
+//! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
 //! | signature → estimate, union; packed for storage | `signature`, `slot_bits` |
+//! | signature ↔ bytes of datasketch | `lean` |
+//! | a set that arrives in parts → signature | `accumulator` |
+//! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity; what two texts share | `set`, `comparison` |
+//! | text → signature of its frequent words | `text_profile` |
+//! | weighted hashes → signature, exact similarity | `weighted` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | a sample against all, exactly: what an index finds | `audit` |
 //! | the inner loops, with vector instructions | `simd` |
@@ -39,36 +44,47 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+mod accumulator;
 mod audit;
 mod banding;
+mod cardinality;
 mod chunks;
 mod comparison;
 mod config;
 pub mod corpus;
+mod datasketch;
 mod error;
 mod fss;
 mod hashes;
+mod lean;
 mod mix;
 mod passes;
 mod permutations;
+mod scheme;
 mod set;
 mod shingle;
 mod signature;
 mod simd;
 mod sketcher;
 mod slot_bits;
+mod text_profile;
+mod weighted;
 mod words;
 mod xxh3;
 
+pub use accumulator::Accumulator;
 pub use audit::{Sample, wilson_interval};
 pub use banding::Banding;
+pub use cardinality::{Cardinality, cardinality, containment};
 pub use comparison::Comparison;
 pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
+    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
 pub use error::{Error, counted};
 pub use hashes::{element_hash, shingle_hashes};
+pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
+pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
 pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
@@ -76,3 +92,5 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
+pub use text_profile::{text_profile, text_profile_signature};
+pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};

@@ -46,7 +46,9 @@ impl<'a> Passes<'a> {
             sink(&mut self.buffer[..count], checkpoint);
             return 1;
         }
-        let (level, seed) = (self.level, self.config.seed());
+        // The seed of datasketch's schemes is in their functions.
+        let seed = if self.config.scheme().is_datasketch() { 0 } else { self.config.seed() };
+        let level = self.level;
         let offset = mix64(seed as u64);
         let (mut count, mut total) = (0, 0);
         let mut seed_and_sink = |chunk: &mut [u64], checkpoint: &mut dyn FnMut()| {

@@ -9,7 +9,7 @@ use crate::passes::Passes;
 use crate::simd::{Level, SLOT_LANES};
 
 /// Elementary steps between two calls of the checkpoint.
-const STEPS: usize = 1 << 20;
+pub(crate) const STEPS: usize = 1 << 20;
 
 /// Some of the hash functions, and the minimum of each so far. The arrays are
 /// padded to whole vectors.
@@ -24,9 +24,15 @@ pub(crate) struct Functions {
 impl Functions {
     /// Replaces the functions by those of `slots` and forgets the minima.
     pub(crate) fn set(&mut self, slots: impl Iterator<Item = usize>) {
+        self.set_functions(slots.map(affine));
+    }
+
+    /// Replaces the functions by those of the given multipliers and summands
+    /// and forgets the minima.
+    pub(crate) fn set_functions(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
         self.multipliers.clear();
         self.summands.clear();
-        for (multiplier, summand) in slots.map(affine) {
+        for (multiplier, summand) in functions {
             self.multipliers.push(multiplier);
             self.summands.push(summand);
         }
@@ -48,16 +54,18 @@ impl Functions {
         &self.minima[..self.count]
     }
 
-    /// Takes the minimum of each function over all hashes of `passes`. Returns
-    /// whether there were any.
+    /// Takes the minimum of each function over all hashes of `passes`, after
+    /// `prepare` has changed them. Returns whether there were any.
     pub(crate) fn minimise(
         &mut self,
         level: Level,
         passes: &mut Passes,
+        prepare: fn(&mut [u64]),
         checkpoint: &mut dyn FnMut(),
     ) -> bool {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
         let chunks = passes.each(checkpoint, &mut |chunk, checkpoint| {
+            prepare(chunk);
             for part in chunk.chunks(hashes_per_part) {
                 checkpoint();
                 level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::hashes::shingle_hashes;
+use crate::scheme::Scheme;
 
 /// The distinct shingles of a text, as their 64-bit hashes in ascending order.
 ///
@@ -11,11 +12,12 @@ use crate::hashes::shingle_hashes;
 pub struct ShingleSet(Vec<u64>);
 
 impl ShingleSet {
-    /// The shingles of a text; see [`shingle_hashes`].
+    /// The shingles of a text; see [`shingle_hashes`]. Their hashes have 64
+    /// bits even if the scheme of `config` hashes to 32.
     #[must_use]
     pub fn from_text(config: &Config, text: &str, checkpoint: &mut dyn FnMut()) -> Self {
         let mut hashes = Vec::new();
-        shingle_hashes(config, text, &mut hashes, checkpoint);
+        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, checkpoint);
         sort(&mut hashes, checkpoint);
         hashes.dedup();
         Self(hashes)

@@ -1,8 +1,9 @@
 //! What signatures tell: the estimate of the Jaccard similarity, its error,
 //! and the signature of a union.
 
-use crate::config::{Scheme, valid_num_perm};
+use crate::config::valid_num_perm;
 use crate::error::Error;
+use crate::scheme::Scheme;
 
 /// Estimates the Jaccard similarity of two sets from their signatures: the
 /// fraction of equal slots.
@@ -69,11 +70,7 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
 pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
     check_lengths(a, b)?;
-    let smaller = match scheme {
-        Scheme::Fss => |x: i32, y: i32| x.min(y),
-        Scheme::Permutations => |x: i32, y: i32| (x as u32).min(y as u32) as i32,
-    };
-    Ok(a.iter().zip(b).map(|(&x, &y)| smaller(x, y)).collect())
+    Ok(a.iter().zip(b).map(|(&x, &y)| scheme.minimum(x, y)).collect())
 }
 
 pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {

@@ -1,9 +1,11 @@
 //! From a text, or hashes, to a signature.
 
-use crate::config::{Config, Scheme};
+use crate::config::Config;
+use crate::datasketch::{self, Legacy};
 use crate::fss;
 use crate::passes::{Passes, Source};
 use crate::permutations::Functions;
+use crate::scheme::Scheme;
 use crate::simd::Level;
 
 /// Computes signatures of one configuration.
@@ -14,6 +16,7 @@ pub struct Sketcher {
     config: Config,
     level: Level,
     functions: Functions,
+    legacy: Legacy,
     slots: Vec<u32>,
     hashes: Vec<u64>,
     signature: Vec<i32>,
@@ -31,14 +34,22 @@ impl Sketcher {
     #[doc(hidden)]
     #[must_use]
     pub fn with_level(config: Config, level: Level) -> Self {
-        let mut functions = Functions::default();
-        if config.scheme() == Scheme::Permutations {
-            functions.set(0..config.num_perm());
+        let (mut functions, mut legacy) = (Functions::default(), Legacy::default());
+        // The configuration was refused if the seed is longer than its scheme's.
+        let (count, seed) = (config.num_perm(), config.seed() as u32);
+        match config.scheme() {
+            Scheme::Fss => (),
+            Scheme::Permutations => functions.set(0..count),
+            Scheme::DatasketchAffine32(_) => {
+                functions.set_functions(datasketch::affine32(seed, count).into_iter());
+            }
+            Scheme::DatasketchLegacy(_) => legacy = Legacy::new(seed, count),
         }
         Self {
             config,
             level,
             functions,
+            legacy,
             slots: vec![0; config.num_perm()],
             hashes: Vec::new(),
             signature: Vec::with_capacity(config.num_perm()),
@@ -67,8 +78,9 @@ impl Sketcher {
     /// [`Sketcher::sketch`].
     ///
     /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
-    /// signature of the text; with [`element_hash`](crate::element_hash) of
-    /// each, that of a ready-made set.
+    /// signature of the text; with the [`ElementHash`](crate::ElementHash) of
+    /// the scheme over each, that of a ready-made set. The schemes of
+    /// datasketch use the low half of a hash.
     pub fn sketch_hashes(
         &mut self,
         hashes: &[u64],
@@ -85,10 +97,16 @@ impl Sketcher {
                 let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint);
                 (any, &slots[..])
             }
-            Scheme::Permutations => {
+            Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
+                let affine32 = self.config.scheme() != Scheme::Permutations;
+                let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
                 functions.forget();
-                let any = functions.minimise(self.level, &mut passes, checkpoint);
+                let any = functions.minimise(self.level, &mut passes, prepare, checkpoint);
                 (any, functions.minima())
+            }
+            Scheme::DatasketchLegacy(_) => {
+                let minima = self.legacy.minimise(&mut passes, checkpoint);
+                (minima.is_some(), minima.unwrap_or_default())
             }
         };
         if !any {

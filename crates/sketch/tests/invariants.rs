@@ -26,7 +26,7 @@ proptest! {
         let mut other = set.clone();
         other.reverse();
         other.extend_from_slice(&set[..set.len() / 2]);
-        for scheme in ["fss", "permutations"] {
+        for scheme in Scheme::ALL.map(Scheme::as_str) {
             prop_assert_eq!(sketch(scheme, num_perm, &set), sketch(scheme, num_perm, &other));
         }
     }
@@ -36,7 +36,8 @@ proptest! {
         a in sets(), b in sets(), num_perm in 1_i64..300,
     ) {
         let both = [&a[..], &b].concat();
-        for (name, scheme) in [("fss", Scheme::Fss), ("permutations", Scheme::Permutations)] {
+        for scheme in Scheme::ALL {
+            let name = scheme.as_str();
             let (a, b) = (sketch(name, num_perm, &a), sketch(name, num_perm, &b));
             prop_assert_eq!(union(&a, &b, scheme), Ok(sketch(name, num_perm, &both)));
         }
@@ -44,9 +45,11 @@ proptest! {
 
     #[test]
     fn fewer_permutations_are_a_prefix(set in sets(), few in 1_i64..100, more in 100_i64..200) {
-        let few = sketch("permutations", few, &set);
-        let more = sketch("permutations", more, &set);
-        prop_assert_eq!(&few[..], &more[..few.len()]);
+        for scheme in ["permutations", "datasketch_legacy"] {
+            let few = sketch(scheme, few, &set);
+            let more = sketch(scheme, more, &set);
+            prop_assert_eq!(&few[..], &more[..few.len()]);
+        }
     }
 
     #[test]
@@ -76,7 +79,7 @@ fn a_seed_changes_the_signature_but_not_the_similarity_of_equal_sets() {
 
 #[test]
 fn no_element_gives_no_signature() {
-    for scheme in ["fss", "permutations"] {
+    for scheme in Scheme::ALL.map(Scheme::as_str) {
         let mut sketcher = Sketcher::new(config(scheme, 16, "char", 5, 0));
         assert!(sketcher.sketch_hashes(&[], &mut || ()).is_none());
     }
