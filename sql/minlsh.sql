@@ -114,7 +114,12 @@ CREATE TABLE minlsh_registry (
 	rows integer NOT NULL,
 	slot_bits integer NOT NULL DEFAULT 32,
 	valid boolean NOT NULL DEFAULT true,
-	PRIMARY KEY (relation, name)
+	PRIMARY KEY (relation, name),
+	-- Everybody may write about their own tables, but nothing that queries of others would stumble over.
+	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed) IS NULL),
+	CONSTRAINT minlsh_registry_bands CHECK (lsh_probability(threshold, bands, rows) >= 0 AND bands::bigint * rows <= num_perm),
+	CONSTRAINT minlsh_registry_threshold CHECK (threshold > 0 AND threshold <= 1 AND recall > 0 AND recall < 1),
+	CONSTRAINT minlsh_registry_slot_bits CHECK (slot_bits IN (8, 16, 32) AND num_perm::bigint * slot_bits % 32 = 0)
 );
 COMMENT ON TABLE minlsh_registry IS 'all minlsh indexes of the database; read it through the view minlsh_indexes';
 
@@ -145,6 +150,7 @@ BEGIN ATOMIC
 	SELECT t.oid, t.tgname, t.tgenabled, t.tgtype, t.tgattr
 	FROM pg_catalog.pg_trigger AS t
 	WHERE t.tgrelid = relation
+		AND t.tgparentid = 0 -- not one that a partition has for the index of a table above it
 		AND t.tgfoid = 'minlsh_sync()'::pg_catalog.regprocedure
 		AND t.tgargs = pg_catalog.convert_to(name::pg_catalog.text, pg_catalog.getdatabaseencoding()) || '\x00'::pg_catalog.bytea;
 END;
@@ -153,9 +159,10 @@ COMMENT ON FUNCTION minlsh_triggers(regclass, name) IS 'triggers that keep the m
 CREATE FUNCTION minlsh_covered_columns(relation regclass, name name) RETURNS smallint[]
 	LANGUAGE SQL STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT ARRAY[t.tgattr[0], t.tgattr[1]]
+	-- One column: a text that is its own key.
+	SELECT ARRAY[t.tgattr[0], coalesce(t.tgattr[1], t.tgattr[0])]
 	FROM minlsh_triggers(relation, name) AS t
-	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) = 2;
+	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) IN (1, 2);
 END;
 COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers of the key and the text column of a minlsh index';
 
@@ -245,71 +252,86 @@ GRANT SELECT ON minlsh_indexes TO PUBLIC;
 -- queries
 
 -- One function for each kind of key: an integer literal reaches a key of any integer type, a
--- string literal a key of any type, anything else must be of the key's own type.
+-- string literal a key of any type, anything else must be of the key's own type. Their COST is a
+-- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
+-- thousand rows, which takes longer than to run it.
 
 CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+-- Without one of its own a "char" would fit text and anyelement alike.
+CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
 	'documents at least as similar to a stored one as the threshold, most similar first';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
+		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
+COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
 		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10 SET enable_seqscan = off;
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
 COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
 	'the k documents most similar to a stored one, of those that reach the threshold of the index';
 

@@ -10,7 +10,7 @@ mod signature;
 pub(crate) use signature::with_sketcher;
 
 use pgrx::pg_sys::panic::ErrorReport;
-use sketch::Config;
+use sketch::{Config, Scheme};
 
 use crate::error::engine;
 
@@ -26,6 +26,20 @@ pub(crate) fn shingling(shingle_size: i32, unit: &str) -> Result<Config, ErrorRe
         default.seed(),
     )
     .map_err(engine)
+}
+
+/// A configuration as a user writes it. Seed 0 is the one that the scheme has by itself:
+/// datasketch's schemes have 1, as in Python.
+pub(crate) fn configuration(
+    scheme: &str,
+    num_perm: i32,
+    unit: &str,
+    shingle_size: i32,
+    seed: i64,
+) -> Result<Config, ErrorReport> {
+    let default_seed = scheme.parse::<Scheme>().map_err(engine)?.default_seed();
+    let seed = if seed == 0 { default_seed } else { seed };
+    Config::new(scheme, num_perm.into(), unit, shingle_size.into(), seed).map_err(engine)
 }
 
 /// Lets PostgreSQL cancel a long loop.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, Sketcher, SlotBits};
 
-use super::checkpoint;
+use super::{checkpoint, configuration};
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::{array, text};
@@ -47,7 +47,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let config = Config::new(&scheme, num_perm.into(), &unit, size.into(), seed).map_err(engine)?;
+    let config = configuration(&scheme, num_perm, &unit, size, seed)?;
     Ok(with_sketcher(&config, |sketcher| {
         sketcher.sketch(&body, &mut checkpoint).map(array::write_int4)
     }))
@@ -61,20 +61,20 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let default = Config::default();
-    let config = Config::new(
+    let config = configuration(
         &scheme,
-        num_perm.into(),
+        num_perm,
         default.unit().as_str(),
-        default.shingle_size() as i64,
+        default.shingle_size() as i32,
         seed,
-    )
-    .map_err(engine)?;
+    )?;
+    let element_hash = config.scheme().element_hash();
     // SAFETY: declared text[].
     let elements = unsafe { array::elements(elements, pg_sys::TEXTOID) };
     let mut hashes = Vec::with_capacity(elements.len());
     for element in elements {
         // SAFETY: an element of a text[].
-        hashes.push(sketch::element_hash(unsafe { text::read(element) }?.as_bytes()));
+        hashes.push(element_hash.hash(unsafe { text::read(element) }?.as_bytes()));
     }
     Ok(with_sketcher(&config, |sketcher| {
         sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)

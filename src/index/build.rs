@@ -5,14 +5,15 @@
 //! transaction's work: cancelled, nothing remains.
 
 use pgrx::pg_sys::{self, Oid};
+use sketch::counted;
 
 use crate::error::Result;
-use crate::index::definition::{Settings, Source};
-use crate::index::home::{Home, borrow_rights};
+use crate::index::definition::{Index, Settings, Source};
+use crate::index::home::{Borrowed, Home, borrow_rights};
 use crate::index::triggers::{self, Firing};
 use crate::index::{registry, sync};
 use crate::pg::guc;
-use crate::pg::names::{free_relation_name, literal, qualified, quoted, relation_name};
+use crate::pg::names::{free_relation_name, qualified, quoted, relation_name};
 use crate::pg::relation::Relation;
 use crate::pg::spi::{Access, Parameter, Session};
 
@@ -62,16 +63,13 @@ pub fn make(
     fill: Fill,
 ) -> Result<(Oid, usize)> {
     let Blueprint { key, body, settings, firing, .. } = blueprint;
-    let name = index_name(relation, blueprint);
+    let side_table = side_table_name(relation, blueprint);
+    let name = registry::free_name(home, relation.oid, &side_table)?;
     let (storage, documents) = {
-        let rights = borrow_rights(relation.owner);
-        let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
-        rights.settings.set("maintenance_work_mem", &memory.to_string());
-        let workers = guc::max_parallel_maintenance_workers();
-        rights.settings.set("max_parallel_workers_per_gather", &workers.to_string());
+        let _rights = builder_rights(relation);
         let session = Session::open();
         let (storage, documents) =
-            create_storage(&session, home, relation, &name, blueprint, fill)?;
+            create_storage(&session, home, relation, &side_table, blueprint, fill)?;
         triggers::create(&session, home, relation, &name, (key, body), *firing)?;
         (storage, documents)
     };
@@ -80,7 +78,33 @@ pub fn make(
     Ok((storage, documents))
 }
 
-fn index_name(relation: &Relation, blueprint: &Blueprint) -> String {
+/// Builds a sound index anew in its own side table, which keeps its name, place and grants, and
+/// what depends on it. Its triggers have been dropped.
+pub fn rebuild(index: &Index, relation: &Relation, firing: Firing) -> Result<()> {
+    let columns = (index.key.name.as_str(), index.body.name.as_str());
+    let documents = {
+        let _rights = builder_rights(relation);
+        let session = Session::open();
+        let documents = refill(&session, index, relation)?;
+        triggers::create(&session, &index.home, relation, &index.name, columns, firing)?;
+        documents
+    };
+    registry::renew(index)?;
+    sync::link(&index.home, relation.oid, index.storage, &index.name, columns)?;
+    report(index.storage, &relation.name, documents, &index.settings)
+}
+
+/// The rights of the table's owner, and memory for a GIN build.
+fn builder_rights(relation: &Relation) -> Borrowed {
+    let rights = borrow_rights(relation.owner);
+    let memory = guc::maintenance_work_mem().min(GIN_BUILD_MEMORY_KB);
+    rights.settings.set("maintenance_work_mem", &memory.to_string());
+    let workers = guc::max_parallel_maintenance_workers();
+    rights.settings.set("max_parallel_workers_per_gather", &workers.to_string());
+    rights
+}
+
+fn side_table_name(relation: &Relation, blueprint: &Blueprint) -> String {
     let (table, schema) = (&relation.name, relation.schema);
     blueprint.name.clone().unwrap_or_else(|| {
         let first = free_relation_name(table, None, "minlsh", schema);
@@ -133,20 +157,60 @@ fn create_storage(
          ALTER signature SET NOT NULL, ALTER bands SET STORAGE EXTERNAL, \
          ALTER bands SET STATISTICS 0, ALTER bands SET NOT NULL, ADD PRIMARY KEY (doc_id)"
     ))?;
-    // Without a pending list a lookup costs the same however much was written before it.
-    session.run(&format!("CREATE INDEX ON {table} USING gin (bands) WITH (fastupdate = off)"))?;
-    session.run(&format!("ANALYZE {table}"))?;
+    index_bands(session, &table, "", "")?;
+    // Without names: they may change.
     session.run(&format!(
-        "COMMENT ON TABLE {table} IS {}",
-        literal(&format!(
-            "minlsh index of {} ({}), kept up to date by triggers",
-            qualified(relation.oid),
-            quoted(body)
-        ))
+        "COMMENT ON TABLE {table} IS 'minlsh index, kept up to date by triggers; see minlsh_indexes'"
     ))?;
     let storage = storage_oid(relation, name);
     revoke_default_privileges(session, storage)?;
     Ok((storage, documents))
+}
+
+/// Empties and fills the side table; returns the number of its documents. A GIN index is built
+/// from a full table much faster than row by row.
+fn refill(session: &Session, index: &Index, relation: &Relation) -> Result<usize> {
+    let table = index.storage_name();
+    session.run(&format!("TRUNCATE {table}"))?;
+    let persistence = match relation.persistence {
+        b'u' => Some("UNLOGGED"),
+        b'p' => Some("LOGGED"),
+        _ => None,
+    };
+    if let Some(persistence) = persistence {
+        session.run(&format!("ALTER TABLE {table} SET {persistence}"))?;
+    }
+    let old = session.query(
+        "SELECT c.oid, quote_ident(c.relname), 'TABLESPACE ' || quote_ident(t.spcname) \
+         FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam \
+         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
+         LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace \
+         WHERE i.indrelid = $1 AND m.amname = 'gin' AND i.indnatts = 1 AND a.attname = 'bands' \
+         ORDER BY c.oid",
+        &[Parameter::oid(index.storage)],
+        Access::Write,
+    )?;
+    let (mut name, mut tablespace) = (String::new(), String::new());
+    for row in (0..old.len()).rev() {
+        (name, tablespace) = (old.text(row, 2)?, old.text(row, 3)?);
+        session.run(&format!("DROP INDEX {}", qualified(old.oid(row, 1))))?;
+    }
+    let fill = format!(
+        "INSERT INTO {table} (doc_id, signature, bands) {}",
+        index.source().documents_query()
+    );
+    let documents = session.query(&fill, &[], Access::Latest)?.len();
+    index_bands(session, &table, &name, &tablespace)?;
+    Ok(documents)
+}
+
+/// Builds the GIN index of a side table, and lets the planner know of it.
+fn index_bands(session: &Session, table: &str, name: &str, tablespace: &str) -> Result<()> {
+    // Without a pending list a lookup costs the same however much was written before it.
+    session.run(&format!(
+        "CREATE INDEX {name} ON {table} USING gin (bands) WITH (fastupdate = off) {tablespace}"
+    ))?;
+    session.run(&format!("ANALYZE {table}"))
 }
 
 fn schema_name(relation: &Relation) -> String {
@@ -186,10 +250,11 @@ pub fn report(storage: Oid, table: &str, documents: usize, settings: &Settings) 
     let parameters = [Parameter::new(pg_sys::REGCLASSOID, Some(storage.into()))];
     let size = Session::open().query(size, &parameters, Access::Write)?.text(0, 1)?;
     pgrx::notice!(
-        "minlsh index \"{}\" on table \"{table}\": {documents} documents, {size}, {} bands of {} rows, recall {:.3} at threshold {}",
+        "minlsh index \"{}\" on table \"{table}\": {}, {size}, {} of {}, recall {:.3} at threshold {}",
         relation_name(storage),
-        banding.bands(),
-        banding.rows(),
+        counted(documents, "document"),
+        counted(banding.bands(), "band"),
+        counted(banding.rows(), "row"),
         banding.probability(settings.threshold),
         settings.threshold,
     );

@@ -1,14 +1,17 @@
 //! `minlsh_check()`: proves that a side table equals its table, and lists every difference.
 
+use std::cmp::Ordering;
+
 use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::Result;
-use crate::index::create::check_owner;
+use crate::index::create::{check_owner, needs_row_triggers};
 use crate::index::definition::Index;
 use crate::index::home::borrow_rights;
-use crate::index::{registry, triggers};
+use crate::index::registry;
+use crate::index::triggers::{self, Firing};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::relation::owner_of;
+use crate::pg::relation::{Lock, Relation, owner_of};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Access, Parameter, Session};
 use crate::pg::text;
@@ -38,10 +41,25 @@ fn structure(index: &Index, session: &Session, result: &ResultRows) -> Result<()
     if owner_of(index.relation) != index.owner {
         problem("the side table is not owned by the owner of the table");
     }
+    let (table, side_table) =
+        (Relation::open(index.relation, Lock::Read), Relation::open(index.storage, Lock::Read));
+    let (Some(table), Some(side_table)) = (table, side_table) else { return Ok(()) };
+    if table.persistence != side_table.persistence {
+        let unlogged = if table.persistence == b'u' { "table" } else { "side table" };
+        problem(&format!("only the {unlogged} is unlogged"));
+    }
     let existing = triggers::existing(session, &index.home, index.relation, &index.name)?;
-    let expected = triggers::Firing::of_existing(&existing).trigger_count();
-    if existing.len() != expected {
-        problem(&format!("{} of {expected} triggers are missing", expected - existing.len()));
+    let firing = Firing::of_existing(&existing);
+    let expected = firing.trigger_count(&table);
+    match expected.cmp(&existing.len()) {
+        Ordering::Equal => {}
+        Ordering::Greater => {
+            problem(&format!("{} of {expected} triggers are missing", expected - existing.len()));
+        }
+        Ordering::Less => problem(&format!("{} triggers instead of {expected}", existing.len())),
+    }
+    if firing == Firing::Statement && needs_row_triggers(session, &table)? {
+        problem("the triggers miss what is written through the parent of the table");
     }
     for trigger in existing {
         if !matches!(trigger.enabled.as_str(), "O" | "A") {
@@ -73,7 +91,7 @@ fn documents(index: &Index, session: &Session, result: &ResultRows) -> Result<()
          WHERE d.doc_id IS NULL OR s.doc_id IS NULL OR d.signature IS DISTINCT FROM s.signature \
          OR d.bands IS DISTINCT FROM s.bands ORDER BY coalesce(d.doc_id, s.doc_id)",
             documents = index.source().documents_query(),
-            storage = index.storage_name(),
+            storage = index.rows_of_storage(),
             equals = index.key_equals,
         )
     };

@@ -3,9 +3,10 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{Banding, Config, SlotBits};
+use sketch::{Banding, SlotBits};
 
 use crate::error::{Result, engine, error, invalid_parameter, not_allowed, not_supported};
+use crate::functions::configuration;
 use crate::index::build::{Blueprint, build};
 use crate::index::definition::Settings;
 use crate::index::home::Home;
@@ -43,7 +44,9 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         None => primary_key(relation)?,
     };
     let settings = settings(call)?;
-    let needs_rows = needs_row_triggers(&Session::open(), relation)?;
+    let session = Session::open();
+    refuse_children(&session, relation)?;
+    let needs_rows = needs_row_triggers(&session, relation)?;
     let firing = Firing::of(&text_argument(call, 11)?, needs_rows)?;
     Ok(Blueprint { name: call.name(10)?, key: key.name, body: body.name, settings, firing })
 }
@@ -59,14 +62,13 @@ fn settings(call: &Call) -> Result<Settings> {
     let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
     let shingle_size = call.int4(6).ok_or_else(|| null("shingle_size"))?;
     let seed = call.int8(9).ok_or_else(|| null("seed"))?;
-    let config = Config::new(
+    let config = configuration(
         &text_argument(call, 8)?,
-        num_perm.into(),
+        num_perm,
         &text_argument(call, 7)?,
-        shingle_size.into(),
+        shingle_size,
         seed,
-    )
-    .map_err(engine)?;
+    )?;
     // No query asks for less than the index's threshold, so none looks up more bands than that
     // needs: the others would be a fifth of the build and of every write, for nothing.
     let banding = Banding::for_recall(threshold, num_perm.into(), recall)
@@ -218,20 +220,28 @@ fn named_key(relation: &Relation, name: &str) -> Result<Column> {
     Ok(column)
 }
 
-/// Whether statements aimed at other tables change the rows of this one. Refuses a table whose
-/// rows are spread over inheritance children.
-fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
+/// Whether statements aimed at other tables change the rows of this one.
+pub fn needs_row_triggers(session: &Session, relation: &Relation) -> Result<bool> {
+    Ok(relation.is_partitioned() || inherits(session, "inhrelid", relation)?)
+}
+
+/// Whether the table stands in that column of pg_inherits.
+fn inherits(session: &Session, column: &str, relation: &Relation) -> Result<bool> {
     let rows = session.query(
-        "SELECT \
-         EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) $1), \
-         EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) $1)",
+        &format!(
+            "SELECT FROM pg_catalog.pg_inherits i WHERE i.{column} OPERATOR(pg_catalog.=) $1 LIMIT 1"
+        ),
         &[Parameter::oid(relation.oid)],
         Access::Write,
     )?;
-    let partitioned = relation.is_partitioned();
-    if rows.bool(0, 2) && !partitioned {
+    Ok(!rows.is_empty())
+}
+
+/// Refuses a table whose rows are spread over inheritance children.
+fn refuse_children(session: &Session, relation: &Relation) -> Result<()> {
+    if !relation.is_partitioned() && inherits(session, "inhparent", relation)? {
         return Err(not_supported(format!("table \"{}\" has inheritance children", relation.name))
             .set_hint("Index the children, or use declarative partitioning."));
     }
-    Ok(partitioned || rows.bool(0, 1))
+    Ok(())
 }

@@ -9,7 +9,7 @@ use sketch::{Banding, Config, SlotBits};
 
 use crate::error::{Result, wrong_state};
 use crate::index::home::Home;
-use crate::pg::names::{literal, qualified, quoted, relation_name};
+use crate::pg::names::{literal, qualified, quoted, regclass_literal, relation_name};
 use crate::pg::relation::Column;
 use crate::pg::spi::{Plan, Session};
 
@@ -39,6 +39,8 @@ pub struct Index {
     pub relation: Oid,
     /// Whether it is partitioned: whole partitions can go without a trigger being fired.
     pub partitioned: bool,
+    /// Whether it is a temporary table: all its rows can go at COMMIT without a trigger being fired.
+    pub temporary: bool,
     /// The side table.
     pub storage: Oid,
     /// Whose rights the side table is read and written with.
@@ -74,9 +76,25 @@ impl Index {
         qualified(self.storage)
     }
 
-    /// The user's table, as SQL names it.
-    pub fn relation_name(&self) -> String {
-        qualified(self.relation)
+    /// The rows of the user's table that are indexed, as FROM names them.
+    pub fn rows_of_relation(&self) -> String {
+        self.source().table()
+    }
+
+    /// The rows of the side table that count, as FROM names them: not those of a table that somebody
+    /// made inherit from it. A table that COMMIT has emptied has no page, and what the side table has
+    /// is left over from before.
+    pub fn rows_of_storage(&self) -> String {
+        let storage = format!("ONLY {}", self.storage_name());
+        if self.temporary {
+            let table = self.relation.to_u32();
+            format!(
+                "(SELECT * FROM {storage} WHERE (SELECT pg_catalog.pg_relation_size({table}::pg_catalog.regclass)) \
+                 OPERATOR(pg_catalog.>) 0)"
+            )
+        } else {
+            storage
+        }
     }
 
     /// Refuses an index that lacks documents.
@@ -94,13 +112,16 @@ impl Index {
         if self.version == Config::VERSION {
             return Ok(());
         }
-        let index = relation_name(self.storage);
         Err(wrong_state(format!(
-            "minlsh index \"{index}\" was built by version {} of the algorithm, not {}",
+            "minlsh index \"{}\" was built by version {} of the algorithm, not {}",
+            relation_name(self.storage),
             self.version,
             Config::VERSION
         ))
-        .set_hint(format!("Rebuild it with SELECT minlsh_reindex({});", literal(&index))))
+        .set_hint(format!(
+            "Rebuild it with SELECT minlsh_reindex({});",
+            regclass_literal(self.storage)
+        )))
     }
 
     /// The plan of a query in this session, made from `sql()` at its first use. It goes with

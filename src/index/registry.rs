@@ -13,22 +13,50 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{Banding, Config, SlotBits};
 
-use crate::error::{Result, engine, error, invalid_parameter, wrong_state};
+use crate::error::{Result, error, invalid_parameter, wrong_state};
 use crate::index::definition::{Index, Plans, Settings};
 use crate::index::home::{Home, borrow_rights};
-use crate::pg::names::{literal, relation_name};
+use crate::pg::names::{object_name, regclass_literal, relation_name};
 use crate::pg::relation::{self, Column, Lock, Relation, owner_of};
+use crate::pg::role;
 use crate::pg::spi::{Access, Parameter, Rows, Session};
 
 /// How an index is asked for.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Lookup {
-    /// The only index of the database.
-    Only,
+    /// The only index of the database, as this role sees it.
+    Only(Oid),
     /// A table that has one index, or an index's own name (its side table).
     Named(Oid),
-    /// What a trigger on this relation (or a partition of it) passes as its argument.
+    /// What this trigger passes as its argument.
     Trigger(Oid, String),
+}
+
+/// What an index is looked up for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To be asked or written to.
+    Use,
+    /// To be rebuilt or dropped, whatever its side table looks like now.
+    Mend,
+}
+
+/// An index as the registry has it, in whatever state it is.
+pub struct Entry {
+    /// The extension's schema and registry.
+    pub home: Home,
+    /// The user's table.
+    pub relation: Oid,
+    /// The side table.
+    pub storage: Oid,
+    /// The name it was given, which its triggers pass as their argument.
+    pub name: String,
+}
+
+/// An entry, and the index that it describes if it is sound.
+struct Found {
+    entry: Entry,
+    index: Result<Index>,
 }
 
 thread_local! {
@@ -41,26 +69,60 @@ thread_local! {
 
 /// The index asked for by the `index` argument of a query: NULL means the only one there is.
 pub fn find(function: Oid, index: Option<Oid>) -> Result<Rc<Index>> {
-    let lookup = index.map_or(Lookup::Only, Lookup::Named);
+    search(function, index)?
+}
+
+/// The same; `None` if it is broken.
+pub fn find_sound(function: Oid, index: Option<Oid>) -> Result<Option<Rc<Index>>> {
+    Ok(search(function, index)?.ok())
+}
+
+/// The index asked for, or what is wrong with it.
+fn search(function: Oid, index: Option<Oid>) -> Result<Result<Rc<Index>>> {
+    let lookup = index.map_or_else(|| Lookup::Only(role::current()), Lookup::Named);
     loop {
         let index = match remembered(&lookup) {
             Some(index) => index,
-            None => remember(lookup.clone(), load_one(&Home::of(function), &lookup)?),
+            None => match load_one(&Home::of(function), &lookup, Purpose::Use)?.index {
+                Ok(index) => remember(lookup.clone(), index),
+                Err(broken) => return Ok(Err(broken)),
+            },
         };
         // Once the table is locked nobody can drop or rename; had they done so before, the
         // lock has brought us their message.
         if relation::lock(index.relation, Lock::Read) && !STALE.get() {
-            return Ok(index);
+            return Ok(Ok(index));
         }
     }
 }
 
-fn load_one(home: &Home, lookup: &Lookup) -> Result<Index> {
-    let mut found = load(home, lookup)?;
+/// The registry's entry of an index that may be broken, and the index if it is not: for whoever
+/// is going to drop it or to build it anew.
+pub fn find_to_mend(function: Oid, index: Oid) -> Result<(Entry, Result<Index>)> {
+    let (home, lookup) = (Home::of(function), Lookup::Named(index));
+    loop {
+        let found = load_one(&home, &lookup, Purpose::Mend)?;
+        // Whoever was about to drop or replace it has done so once we have the lock.
+        relation::lock(found.entry.relation, Lock::Read);
+        let now = load_one(&home, &lookup, Purpose::Mend)?;
+        if now.entry.storage == found.entry.storage {
+            return Ok((now.entry, now.index));
+        }
+    }
+}
+
+fn load_one(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Found> {
+    let mut found = load(home, lookup, purpose)?;
+    if matches!(lookup, Lookup::Only(_)) {
+        // What others have broken is no reason to refuse the only index there is.
+        found.retain(|f| f.index.is_ok() || role::is_ours(owner_of(f.entry.relation)));
+    }
     // One that is still being built is in nobody's way.
-    if found.len() > 1 && found.iter().any(|index| index.valid) {
-        found.retain(|index| {
-            index.valid || matches!(lookup, Lookup::Named(oid) if *oid == index.storage)
+    let valid = |f: &Found| f.index.as_ref().is_ok_and(|index| index.valid);
+    if found.len() > 1 && found.iter().any(valid) {
+        found.retain(|f| {
+            let named = matches!(lookup, Lookup::Named(oid) if *oid == f.entry.storage);
+            named || f.index.as_ref().map_or(true, |index| index.valid)
         });
     }
     match found.len() {
@@ -71,13 +133,35 @@ fn load_one(home: &Home, lookup: &Lookup) -> Result<Index> {
 }
 
 /// The index that a trigger keeps, `None` if there is none any more.
-pub fn find_for_trigger(function: Oid, relation: Oid, name: &str) -> Result<Option<Rc<Index>>> {
-    let lookup = Lookup::Trigger(relation, name.to_owned());
+pub fn find_for_trigger(function: Oid, trigger: Oid, name: &str) -> Result<Option<Rc<Index>>> {
+    let lookup = Lookup::Trigger(trigger, name.to_owned());
     if let Some(index) = remembered(&lookup) {
         return Ok(Some(index));
     }
-    let found = load(&Home::of(function), &lookup)?.pop();
-    Ok(found.map(|index| remember(lookup, index)))
+    match load(&Home::of(function), &lookup, Purpose::Use)?.pop() {
+        Some(found) => Ok(Some(remember(lookup, found.index?))),
+        None => Ok(None),
+    }
+}
+
+/// `name`, with a number if an index of the table goes by it, though its side table may be called
+/// otherwise by now.
+pub fn free_name(home: &Home, relation: Oid, name: &str) -> Result<String> {
+    let _rights = borrow_rights(home.registry_owner);
+    let session = Session::open();
+    let query = format!(
+        "SELECT FROM {} WHERE relation = $1::regclass AND name = $2::name",
+        home.registry_name()
+    );
+    let mut free = name.to_owned();
+    for number in 1.. {
+        let parameters = [Parameter::oid(relation), Parameter::text(&free)];
+        if session.query(&query, &parameters, Access::Write)?.is_empty() {
+            break;
+        }
+        free = object_name(name, &number.to_string());
+    }
+    Ok(free)
 }
 
 /// Adds an index to the registry. Whoever runs this must have checked that they may.
@@ -129,9 +213,9 @@ pub fn insert(
 
 /// The indexes of a table that have not been finished.
 pub fn unfinished(home: &Home, relation: Oid) -> Result<Vec<Index>> {
-    let mut found = load(home, &Lookup::Named(relation))?;
-    found.retain(|index| !index.valid && index.relation == relation);
-    Ok(found)
+    let found = load(home, &Lookup::Named(relation), Purpose::Use)?;
+    let sound = found.into_iter().filter_map(|found| found.index.ok());
+    Ok(sound.filter(|index| !index.valid && index.relation == relation).collect())
 }
 
 /// Notes that all documents are in an index.
@@ -146,15 +230,30 @@ pub fn set_valid(home: &Home, storage: Oid) -> Result<()> {
     Ok(())
 }
 
-/// Takes an index out of the registry.
-pub fn remove(index: &Index) -> Result<()> {
+/// Notes that all documents of an index were signed anew by this version of the algorithm.
+pub fn renew(index: &Index) -> Result<()> {
     let _rights = borrow_rights(index.home.registry_owner);
     Session::open().query(
-        &format!("DELETE FROM {} WHERE storage = $1::regclass", index.home.registry_name()),
-        &[Parameter::oid(index.storage)],
+        &format!(
+            "UPDATE {} SET version = $2, valid = true WHERE storage = $1::regclass",
+            index.home.registry_name()
+        ),
+        &[Parameter::oid(index.storage), Parameter::int4(Config::VERSION)],
         Access::Write,
     )?;
     announce_change(&index.home);
+    Ok(())
+}
+
+/// Takes an index out of the registry.
+pub fn remove(entry: &Entry) -> Result<()> {
+    let _rights = borrow_rights(entry.home.registry_owner);
+    Session::open().query(
+        &format!("DELETE FROM {} WHERE storage = $1::regclass", entry.home.registry_name()),
+        &[Parameter::oid(entry.storage)],
+        Access::Write,
+    )?;
+    announce_change(&entry.home);
     Ok(())
 }
 
@@ -164,17 +263,20 @@ fn announce_change(home: &Home) {
     unsafe { pg_sys::CacheInvalidateRelcacheByRelid(home.registry) }
 }
 
-fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
+fn load(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Vec<Found>> {
     // The trigger that watches UPDATE OF key, body is the record of which columns an index
     // covers: PostgreSQL keeps it right through renames, dumps and restores.
     let (filter, parameters) = match lookup {
-        Lookup::Only => ("NOT pg_is_other_temp_schema(c.relnamespace)", vec![]),
+        Lookup::Only(_) => ("NOT pg_is_other_temp_schema(c.relnamespace)", vec![]),
         Lookup::Named(oid) => {
             ("$1 IN (r.relation::oid, r.storage::oid)", vec![Parameter::oid(*oid)])
         }
+        // A partition's trigger may be its own, or stand for that of a table above it.
         Lookup::Trigger(oid, name) => (
-            "r.name = $2 AND (r.relation::oid = $1 OR r.relation IN \
-             (SELECT relid FROM pg_partition_ancestors($1::regclass)))",
+            "r.name = $2 AND r.relation::oid = (WITH RECURSIVE t AS ( \
+             SELECT tgrelid, tgparentid FROM pg_trigger WHERE oid = $1 \
+             UNION ALL SELECT p.tgrelid, p.tgparentid FROM t JOIN pg_trigger p ON p.oid = t.tgparentid) \
+             SELECT tgrelid FROM t WHERE tgparentid = 0)",
             vec![Parameter::oid(*oid), Parameter::text(name)],
         ),
     };
@@ -191,19 +293,38 @@ fn load(home: &Home, lookup: &Lookup) -> Result<Vec<Index>> {
         registry = home.registry_name(),
         schema = home.schema,
     );
-    let _rights = borrow_rights(home.registry_owner);
     let session = Session::open();
-    let rows = session.query(&query, &parameters, Access::Latest)?;
-    (0..rows.len()).filter_map(|row| read(home, &session, &rows, row).transpose()).collect()
+    let rows = {
+        let _rights = borrow_rights(home.registry_owner);
+        session.query(&query, &parameters, Access::Latest)?
+    };
+    let mut found = Vec::new();
+    for row in 0..rows.len() {
+        let (relation, storage) = (rows.oid(row, 1), rows.oid(row, 2));
+        // The table may be gone meanwhile.
+        let Some(relation) = Relation::open(relation, Lock::Read) else { continue };
+        let entry =
+            Entry { home: home.clone(), relation: relation.oid, storage, name: rows.text(row, 3)? };
+        let index = read(&entry, &relation, &session, &rows, row).and_then(|index| {
+            if purpose == Purpose::Use {
+                check_storage(storage, &index.key)?;
+            }
+            Ok(index)
+        });
+        found.push(Found { entry, index });
+    }
+    Ok(found)
 }
 
-/// Reads one row of the query in `load`; `None` if the relations are gone meanwhile.
-fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Option<Index>> {
-    let (relation_oid, storage) = (rows.oid(row, 1), rows.oid(row, 2));
-    let name = rows.text(row, 3)?;
-    let Some(relation) = Relation::open(relation_oid, Lock::Read) else {
-        return Ok(None);
-    };
+/// Reads one row of the query in `load`.
+fn read(
+    entry: &Entry,
+    relation: &Relation,
+    session: &Session,
+    rows: &Rows,
+    row: usize,
+) -> Result<Index> {
+    let storage = entry.storage;
     let (key, body) = match (
         relation.column(rows.int4(row, 14) as i16),
         relation.column(rows.int4(row, 15) as i16),
@@ -215,13 +336,17 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
                 relation_name(storage),
                 relation.name
             ))
-            .set_hint(format!(
-                "Drop it with DROP TABLE {}; and create it again.",
-                visible_name(storage)
-            )));
+            .set_hint(drop_hint(storage)));
         }
     };
-    check_storage(storage, key)?;
+    let broken = |cause: sketch::Error| {
+        wrong_state(format!(
+            "the registry has impossible options of minlsh index \"{}\"",
+            relation_name(storage)
+        ))
+        .set_detail(cause.to_string())
+        .set_hint(drop_hint(storage))
+    };
     let config = Config::new(
         &rows.text(row, 4)?,
         rows.int4(row, 5).into(),
@@ -229,24 +354,25 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
         rows.int4(row, 7).into(),
         rows.int8(row, 8),
     )
-    .map_err(engine)?;
+    .map_err(broken)?;
     let settings = Settings {
         config,
         banding: Banding::new(rows.int4(row, 12).into(), rows.int4(row, 13).into())
-            .map_err(engine)?,
+            .map_err(broken)?,
         threshold: rows.float8(row, 10),
         recall: rows.float8(row, 11),
         slot_bits: SlotBits::new(rows.int4(row, 17).into(), rows.int4(row, 5).into())
-            .map_err(engine)?,
+            .map_err(broken)?,
     };
     let equals = equality_operator(session, key.type_oid)?;
-    Ok(Some(Index {
-        home: home.clone(),
+    Ok(Index {
+        home: entry.home.clone(),
         relation: relation.oid,
         partitioned: relation.is_partitioned(),
+        temporary: relation.is_temporary(),
         storage,
         owner: owner_of(storage),
-        name,
+        name: entry.name.clone(),
         key: key.clone(),
         key_equals: equals,
         body: body.clone(),
@@ -255,22 +381,35 @@ fn read(home: &Home, session: &Session, rows: &Rows, row: usize) -> Result<Optio
         linked: rows.bool(row, 16),
         valid: rows.bool(row, 18),
         plans: Plans::default(),
-    }))
+    })
+}
+
+fn drop_hint(storage: Oid) -> String {
+    format!(
+        "Drop it with SELECT minlsh_drop_index({}); and create it again.",
+        regclass_literal(storage)
+    )
+}
+
+/// Whether a table has the columns of a side table. `key` is the type of its keys, if that is known.
+pub fn is_side_table(table: &Relation, key: Option<Oid>) -> bool {
+    let expected = [
+        ("doc_id", key),
+        ("signature", Some(pg_sys::INT4ARRAYOID)),
+        ("bands", Some(pg_sys::INT8ARRAYOID)),
+    ];
+    table.kind == b'r'
+        && expected.iter().all(|(name, type_oid)| {
+            table
+                .column_named(name)
+                .is_some_and(|column| type_oid.is_none_or(|expected| column.type_oid == expected))
+        })
 }
 
 /// What reads a side table trusts the types of its columns: they are those that were made.
 fn check_storage(storage: Oid, key: &Column) -> Result<()> {
-    let expected = [
-        ("doc_id", key.type_oid),
-        ("signature", pg_sys::INT4ARRAYOID),
-        ("bands", pg_sys::INT8ARRAYOID),
-    ];
-    let sound = Relation::open(storage, Lock::Read).is_some_and(|table| {
-        table.kind == b'r'
-            && expected.iter().all(|(name, type_oid)| {
-                table.column_named(name).is_some_and(|column| column.type_oid == *type_oid)
-            })
-    });
+    let sound = Relation::open(storage, Lock::Read)
+        .is_some_and(|table| is_side_table(&table, Some(key.type_oid)));
     if sound {
         return Ok(());
     }
@@ -278,7 +417,7 @@ fn check_storage(storage: Oid, key: &Column) -> Result<()> {
         "the side table of minlsh index \"{}\" has been altered",
         relation_name(storage)
     ))
-    .set_hint(format!("Drop it with DROP TABLE {}; and create it again.", visible_name(storage))))
+    .set_hint(format!("Build it anew with SELECT minlsh_reindex({});", regclass_literal(storage))))
 }
 
 /// The equality of a type's default btree operator class, qualified: nothing on anybody's
@@ -323,7 +462,7 @@ fn missing(lookup: &Lookup) -> pgrx::pg_sys::panic::ErrorReport {
     let (message, table) = match lookup {
         Lookup::Named(oid) if !relation_name(*oid).is_empty() => {
             let name = relation_name(*oid);
-            (format!("table \"{name}\" has no minlsh index"), literal(&name))
+            (format!("table \"{name}\" has no minlsh index"), regclass_literal(*oid))
         }
         Lookup::Named(oid) => {
             (format!("relation with OID {} does not exist", oid.to_u32()), "'docs'".into())
@@ -334,9 +473,8 @@ fn missing(lookup: &Lookup) -> pgrx::pg_sys::panic::ErrorReport {
         .set_hint(format!("Create one with SELECT minlsh_create_index({table}, 'column');"))
 }
 
-fn ambiguous(lookup: &Lookup, found: &[Index]) -> pgrx::pg_sys::panic::ErrorReport {
-    let names: Vec<String> =
-        found.iter().map(|index| format!("'{}'", visible_name(index.storage))).collect();
+fn ambiguous(lookup: &Lookup, found: &[Found]) -> pgrx::pg_sys::panic::ErrorReport {
+    let names: Vec<String> = found.iter().map(|f| regclass_literal(f.entry.storage)).collect();
     let message = match lookup {
         Lookup::Named(oid) => {
             format!("table \"{}\" has {} minlsh indexes", relation_name(*oid), found.len())
@@ -345,16 +483,6 @@ fn ambiguous(lookup: &Lookup, found: &[Index]) -> pgrx::pg_sys::panic::ErrorRepo
     };
     invalid_parameter(message)
         .set_hint(format!("Name one with index => {}.", names.join(" or index => ")))
-}
-
-/// A relation's name as `regclass` prints it: qualified where the search path does not find it.
-fn visible_name(relation: Oid) -> String {
-    // SAFETY: pg_sys::RelationIsVisible looks a relation up on the search path.
-    if unsafe { pg_sys::RelationIsVisible(relation) } {
-        crate::pg::names::quoted(&relation_name(relation))
-    } else {
-        crate::pg::names::qualified(relation)
-    }
 }
 
 fn remembered(lookup: &Lookup) -> Option<Rc<Index>> {

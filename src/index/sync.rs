@@ -21,7 +21,7 @@ use crate::pg::dependency::{Object, drop_on_cascade, drop_together};
 use crate::pg::names::relation_name;
 use crate::pg::relation::{Column, Lock, Relation, owner_of};
 use crate::pg::role::act_as;
-use crate::pg::spi::{Access, Plan, Session};
+use crate::pg::spi::{Access, Parameter, Plan, Session};
 use crate::pg::trigger::{Document, Event, Fired, same_datum};
 use crate::pg::{array, text};
 use crate::query::plans;
@@ -39,19 +39,38 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = fired.argument() else {
         return Err(invalid_parameter("minlsh_sync needs the name of an index as its argument"));
     };
-    let Some(event) = fired.event() else {
+    let event = fired.event();
+    if event.is_none() && !fired.is_before_insert() {
         return Ok(Some(Datum::from(0)));
-    };
+    }
     let relation = fired.relation();
-    match registry::find_for_trigger(call.function(), relation, &name)? {
-        Some(index) => apply(&index, &fired, event)?,
+    match registry::find_for_trigger(call.function(), fired.oid(), &name)? {
+        Some(index) => match event {
+            Some(event) => apply(&index, &fired, event)?,
+            None => forget_emptied(&index)?,
+        },
         None => pgrx::warning!(
             "minlsh index \"{name}\" of table \"{}\" no longer exists; its triggers have nothing to do",
             relation_name(relation)
         ),
     }
-    // What an AFTER trigger returns is ignored.
+    // What an AFTER trigger returns is ignored; a BEFORE statement trigger must return nothing.
     Ok(Some(Datum::from(0)))
+}
+
+/// Empties the side table of a temporary table that COMMIT has emptied.
+fn forget_emptied(index: &Index) -> Result<()> {
+    let _rights = borrow_rights(index.owner);
+    let session = Session::open();
+    let emptied = session.query(
+        "SELECT pg_relation_size($1::regclass) = 0 AND pg_relation_size($2::regclass) > 0",
+        &[Parameter::oid(index.relation), Parameter::oid(index.storage)],
+        Access::Read,
+    )?;
+    if emptied.bool(0, 1) {
+        session.run(&format!("TRUNCATE {}", index.storage_name()))?;
+    }
+    Ok(())
 }
 
 fn apply(index: &Rc<Index>, fired: &Fired, event: Event) -> Result<()> {

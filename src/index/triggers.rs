@@ -45,9 +45,9 @@ impl Firing {
         }
     }
 
-    /// How many triggers it takes.
-    pub fn trigger_count(self) -> usize {
-        triggers(("key", "body"), self).len()
+    /// How many triggers it takes on a table.
+    pub fn trigger_count(self, relation: &Relation) -> usize {
+        triggers(("key", "body"), self, relation).len()
     }
 }
 
@@ -67,7 +67,7 @@ pub fn create(
     firing: Firing,
 ) -> Result<()> {
     let table = qualified(relation.oid);
-    for trigger in triggers(columns, firing) {
+    for trigger in triggers(columns, firing, relation) {
         let trigger_name = quoted(&free_name(session, relation.oid, name, trigger.suffix)?);
         session.run(&format!(
             "CREATE TRIGGER {trigger_name} {events} EXECUTE FUNCTION {schema}.minlsh_sync({argument})",
@@ -82,14 +82,16 @@ pub fn create(
     Ok(())
 }
 
-/// `<index>_<suffix>`, with a number where the names of two indexes are alike when shortened.
+/// `<index>_<suffix>`, with a number where the names of two indexes are alike (when shortened, or
+/// one of them a partition's, which gets the triggers of its parent).
 fn free_name(session: &Session, relation: Oid, index: &str, suffix: &str) -> Result<String> {
     let mut label = suffix.to_owned();
     let mut number = 0;
     loop {
         let name = object_name(index, &label);
         let taken = session.query(
-            "SELECT FROM pg_trigger WHERE tgrelid = $1 AND tgname = $2::name",
+            "SELECT FROM pg_trigger WHERE tgname = $2::name \
+             AND (tgrelid = $1 OR tgrelid IN (SELECT relid FROM pg_partition_tree($1::regclass)))",
             &[Parameter::oid(relation), Parameter::text(&name)],
             Access::Write,
         )?;
@@ -101,17 +103,22 @@ fn free_name(session: &Session, relation: Oid, index: &str, suffix: &str) -> Res
     }
 }
 
-fn triggers((key, body): (&str, &str), firing: Firing) -> Vec<Trigger> {
+fn triggers((key, body): (&str, &str), firing: Firing, relation: &Relation) -> Vec<Trigger> {
     let trigger = |suffix, events: &str| Trigger { suffix, events: events.to_owned() };
     // PostgreSQL keeps the columns of UPDATE OF right through every rename, dump and restore:
     // this trigger is the record of what the index covers (see minlsh_covered_columns), and it
     // keeps a covered column from being dropped or retyped unawares.
-    let covered = format!(
-        "AFTER TRUNCATE OR UPDATE OF {}, {} ON $table FOR EACH STATEMENT",
-        quoted(key),
-        quoted(body)
-    );
+    let columns = if key == body {
+        quoted(key) // a text that is its own key: no column may be listed twice
+    } else {
+        format!("{}, {}", quoted(key), quoted(body))
+    };
+    let covered = format!("AFTER TRUNCATE OR UPDATE OF {columns} ON $table FOR EACH STATEMENT");
     let mut triggers = vec![trigger("truncate", &covered)];
+    if relation.is_temporary() {
+        // ON COMMIT DELETE ROWS fires no trigger, and the catalog does not know of it.
+        triggers.push(trigger("before", "BEFORE INSERT ON $table FOR EACH STATEMENT"));
+    }
     if firing == Firing::Statement {
         // PostgreSQL allows transition tables for one event and all columns only.
         triggers.extend([

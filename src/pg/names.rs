@@ -26,6 +26,21 @@ pub fn qualified(relation: Oid) -> String {
     format!("{}.{}", quoted(&schema), quoted(&name))
 }
 
+/// A relation's name as `regclass` prints it: qualified where the search path does not find it.
+pub fn visible_name(relation: Oid) -> String {
+    // SAFETY: looks a relation up on the search path.
+    if unsafe { pg_sys::RelationIsVisible(relation) } {
+        quoted(&relation_name(relation))
+    } else {
+        qualified(relation)
+    }
+}
+
+/// The same as a literal: what a HINT names a relation by, so that it can be pasted.
+pub fn regclass_literal(relation: Oid) -> String {
+    literal(&visible_name(relation))
+}
+
 /// The bare name of a relation, as messages show it.
 pub fn relation_name(relation: Oid) -> String {
     // SAFETY: a lookup in the system caches; null for a relation that does not exist.

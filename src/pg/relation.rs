@@ -146,6 +146,11 @@ impl Relation {
         self.kind == b'p'
     }
 
+    /// Whether it is a temporary table.
+    pub fn is_temporary(&self) -> bool {
+        self.persistence == b't'
+    }
+
     /// The live column of that number, if there is one.
     pub fn column(&self, number: i16) -> Option<&Column> {
         self.columns.iter().find(|column| column.number == number)

@@ -29,6 +29,12 @@ impl Drop for ActingAs {
     }
 }
 
+/// Whether `role` is the current one, or was granted to it: not whether a superuser may act as it.
+pub fn is_ours(role: Oid) -> bool {
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::is_member_of_role_nosuper(current(), role) }
+}
+
 /// The role whose rights apply now.
 pub fn current() -> Oid {
     // SAFETY: reads backend-local state.

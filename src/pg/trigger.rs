@@ -53,10 +53,24 @@ impl<'a> Fired<'a> {
         }
     }
 
+    /// `pg_trigger.oid`
+    pub fn oid(&self) -> Oid {
+        // SAFETY: a trigger in progress has its description.
+        unsafe { (*self.0.tg_trigger).tgoid }
+    }
+
     /// The table or partition on which it fired.
     pub fn relation(&self) -> Oid {
         // SAFETY: the relation is open while its trigger runs.
         unsafe { (*self.0.tg_relation).rd_id }
+    }
+
+    /// Whether a statement is about to insert rows.
+    pub fn is_before_insert(&self) -> bool {
+        let event = self.0.tg_event;
+        event & pg_sys::TRIGGER_EVENT_OPMASK == pg_sys::TRIGGER_EVENT_INSERT
+            && event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_BEFORE
+            && !self.for_each_row()
     }
 
     /// What happened; `None` for an UPDATE reported without its rows, which another trigger
@@ -251,6 +265,9 @@ impl Table {
         (!store.is_null()).then(|| unsafe {
             let position =
                 pg_sys::tuplestore_alloc_read_pointer(store, pg_sys::EXEC_FLAG_REWIND as i32);
+            // It starts where the store's first position is, which could be anywhere.
+            pg_sys::tuplestore_select_read_pointer(store, position);
+            pg_sys::tuplestore_rescan(store);
             Self { store, position, descriptor: (*fired.0.tg_relation).rd_att }
         })
     }
@@ -260,11 +277,10 @@ impl Table {
         unsafe { pg_sys::tuplestore_tuple_count(self.store) }
     }
 
+    /// A scan from where the last one ended: rows are visited once.
     fn scan(&self) -> Scan<'_> {
-        // SAFETY: the store is alive; the slot is of the kind the store reads into.
+        // SAFETY: the slot is of the kind the store reads into.
         unsafe {
-            pg_sys::tuplestore_select_read_pointer(self.store, self.position);
-            pg_sys::tuplestore_rescan(self.store);
             let slot = pg_sys::MakeSingleTupleTableSlot(
                 self.descriptor,
                 &raw const pg_sys::TTSOpsMinimalTuple,

@@ -17,7 +17,8 @@ pub enum Visibility {
     /// The caller sees every row of the table: the side table is enough.
     All,
     /// The result must be joined with the table as the caller: row-level security applies, or
-    /// the table is partitioned and may have lost a partition without a trigger being fired.
+    /// the table may have lost rows without a trigger being fired: a partition, or all those of
+    /// a temporary table at COMMIT.
     Joined,
 }
 
@@ -44,7 +45,8 @@ pub fn check(index: &Index) -> Result<Visibility> {
         // With row_security = off this raises the error that a plain SELECT would.
         let rls = pg_sys::check_enable_rls(index.relation, Oid::INVALID, false);
         let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
-        Ok(if rls == enabled || index.partitioned { Visibility::Joined } else { Visibility::All })
+        let joined = rls == enabled || index.partitioned || index.temporary;
+        Ok(if joined { Visibility::Joined } else { Visibility::All })
     }
 }
 

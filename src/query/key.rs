@@ -27,7 +27,7 @@ pub fn argument(call: &Call, argument: usize, index: &Index) -> Result<Option<Da
     if given == pg_sys::TEXTOID {
         return from_text(call, argument, index).map(Some);
     }
-    Err(error(
+    let mismatch = error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
         format!(
             "the key of minlsh index \"{}\" is of type {}, not {}",
@@ -36,7 +36,14 @@ pub fn argument(call: &Call, argument: usize, index: &Index) -> Result<Option<Da
             type_label(given)
         ),
     )
-    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_label(key))))
+    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_label(key)));
+    Err(match integer(datum, given) {
+        Some(_) => mismatch.set_detail(format!(
+            "Asked by an integer it gives keys as bigint, which not every {} is.",
+            type_label(key)
+        )),
+        None => mismatch,
+    })
 }
 
 fn is_integer(type_oid: Oid) -> bool {

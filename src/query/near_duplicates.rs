@@ -142,23 +142,23 @@ fn answer(
         return session.execute_into(&plan, &parameters, Access::Read, result);
     }
     let found = {
-        let plan = plans::as_arrays(index, session)?;
+        let plan = plans::as_array(index, session)?;
         let _rights = act_as(index.owner);
         session.execute(&plan, &parameters, Access::Read)?
     };
-    let (Some(keys), Some(similarities)) = (found.datum(0, 1), found.datum(0, 2)) else {
+    let Some(found) = found.datum(0, 1) else {
         return Ok(());
     };
     match question.verify {
         Verify::Signature => session.execute_into(
             &*plans::visible(index, session, key_type)?,
-            &[Some(keys), Some(similarities), limit],
+            &[Some(found), limit],
             Access::Read,
             result,
         ),
         Verify::Exact => session.execute_into(
             &*plans::exact(index, session, key_type)?,
-            &[Some(keys), probe.text, Some(float8_datum(question.threshold)), limit],
+            &[Some(found), probe.text, Some(float8_datum(question.threshold)), limit],
             Access::Read,
             result,
         ),

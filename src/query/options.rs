@@ -3,7 +3,7 @@
 use crate::error::{Result, invalid_parameter};
 use crate::index::definition::Index;
 use crate::pg::call::Call;
-use crate::pg::names::{literal, quoted, relation_name};
+use crate::pg::names::{literal, regclass_literal, relation_name};
 
 /// How candidates are told from near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +35,14 @@ pub fn threshold(call: &Call, argument: usize, index: &Index) -> Result<f64> {
         .set_hint("It is a Jaccard similarity, for example 0.9."));
     }
     if threshold < least {
-        let (index_name, table) =
-            (relation_name(index.storage), quoted(&relation_name(index.relation)));
+        let index_name = relation_name(index.storage);
         return Err(invalid_parameter(format!(
             "threshold {threshold} is below that of minlsh index \"{index_name}\", which is {least}"
         ))
         .set_detail("Its bands would miss pairs that are less similar than it was built for.")
         .set_hint(format!(
             "Ask for {least} or more, or create an index with a lower threshold: SELECT minlsh_create_index({}, {}, threshold => {threshold});",
-            literal(&table),
+            regclass_literal(index.relation),
             literal(&index.body.name)
         )));
     }

@@ -15,7 +15,7 @@ use crate::pg::spi::{Plan, Session};
 pub fn document(index: &Index, session: &Session) -> Result<Rc<Plan>> {
     index.plan(session, ("document", Oid::INVALID), &[index.key.type_oid], || {
         format!(
-            "SELECT s.signature, s.bands FROM {} AS s WHERE s.doc_id {} $1",
+            "SELECT s.signature, s.bands FROM ONLY {} AS s WHERE s.doc_id {} $1",
             index.storage_name(),
             index.key_equals
         )
@@ -28,7 +28,7 @@ pub fn body(index: &Index, session: &Session) -> Result<Rc<Plan>> {
         format!(
             "SELECT d.{}::pg_catalog.text FROM {} AS d WHERE d.{} {} $1",
             quoted(&index.body.name),
-            index.relation_name(),
+            index.rows_of_relation(),
             quoted(&index.key.name),
             index.key_equals
         )
@@ -48,7 +48,7 @@ fn candidates(index: &Index) -> String {
     };
     format!(
         "SELECT c.doc_id, c.similarity FROM (SELECT s.doc_id, \
-         {schema}.minhash_jaccard(s.signature, $2{packed}) AS similarity FROM {storage} AS s \
+         {schema}.minhash_jaccard(s.signature, $2{packed}) AS similarity FROM ONLY {storage} AS s \
          WHERE s.bands OPERATOR(pg_catalog.&&) $1 AND (s.doc_id {equals} $4) IS NOT TRUE \
          OFFSET 0) AS c WHERE c.similarity OPERATOR(pg_catalog.>=) $3",
         schema = index.home.schema,
@@ -71,44 +71,52 @@ pub fn by_signature(index: &Index, session: &Session, key_type: Oid) -> Result<R
     })
 }
 
-/// The same as two arrays, keys and similarities, to be joined with the user's table.
-pub fn as_arrays(index: &Index, session: &Session) -> Result<Rc<Plan>> {
-    index.plan(session, ("as arrays", Oid::INVALID), &candidate_types(index), || {
+/// The same as an array of rows, to be joined with the user's table. Not as an array of keys:
+/// those may be arrays of different lengths, or rows.
+pub fn as_array(index: &Index, session: &Session) -> Result<Rc<Plan>> {
+    index.plan(session, ("as array", Oid::INVALID), &candidate_types(index), || {
         format!(
-            "SELECT pg_catalog.array_agg(f.doc_id), pg_catalog.array_agg(f.similarity) \
-             FROM ({}) AS f",
+            "SELECT pg_catalog.array_agg(ROW(f.doc_id, f.similarity)) FROM ({}) AS f",
             candidates(index)
         )
     })
 }
 
-/// Of the keys $1 with similarities $2, those that the caller sees; the first $3 of them.
+/// What `as_array` gave ($1) as a table.
+fn found(index: &Index) -> String {
+    format!(
+        "pg_catalog.unnest($1) AS f(doc_id {}, similarity pg_catalog.float8)",
+        type_name(index.key.type_oid)
+    )
+}
+
+/// Of the documents $1, with their similarities, those that the caller sees; the first $2 of them.
 pub fn visible(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    let types = [array_of(index), pg_sys::FLOAT8ARRAYOID, pg_sys::INT8OID];
+    let types = [pg_sys::RECORDARRAYOID, pg_sys::INT8OID];
     index.plan(session, ("visible", key_type), &types, || {
         format!(
             "SELECT d.{key}::{key_type}, f.similarity \
-             FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS f(doc_id, similarity) \
-             JOIN {table} AS d ON d.{key} {equals} f.doc_id \
-             ORDER BY f.similarity DESC, d.{key} LIMIT $3",
+             FROM {found} JOIN {table} AS d ON d.{key} {equals} f.doc_id \
+             ORDER BY f.similarity DESC, d.{key} LIMIT $2",
             key = quoted(&index.key.name),
             key_type = type_name(key_type),
-            table = index.relation_name(),
+            found = found(index),
+            table = index.rows_of_relation(),
             equals = index.key_equals,
         )
     })
 }
 
-/// Of the keys $1, those that the caller sees and whose text has at least the exact Jaccard
+/// Of the documents $1, those that the caller sees and whose text has at least the exact Jaccard
 /// similarity $3 with the text $2; the first $4 of them.
 pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>> {
-    let types = [array_of(index), pg_sys::TEXTOID, pg_sys::FLOAT8OID, pg_sys::INT8OID];
+    let types = [pg_sys::RECORDARRAYOID, pg_sys::TEXTOID, pg_sys::FLOAT8OID, pg_sys::INT8OID];
     index.plan(session, ("exact", key_type), &types, || {
         let config = &index.settings.config;
         format!(
             "SELECT v.doc_id::{key_type}, v.similarity FROM (SELECT d.{key} AS doc_id, \
              {schema}.jaccard(d.{body}::pg_catalog.text, $2, {shingle_size}, {unit}) AS similarity \
-             FROM pg_catalog.unnest($1) AS f(doc_id) JOIN {table} AS d ON d.{key} {equals} f.doc_id \
+             FROM {found} JOIN {table} AS d ON d.{key} {equals} f.doc_id \
              OFFSET 0) AS v WHERE v.similarity OPERATOR(pg_catalog.>=) $3 \
              ORDER BY v.similarity DESC, v.doc_id LIMIT $4",
             key = quoted(&index.key.name),
@@ -117,13 +125,9 @@ pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>
             schema = index.home.schema,
             shingle_size = config.shingle_size(),
             unit = literal(config.unit().as_str()),
-            table = index.relation_name(),
+            found = found(index),
+            table = index.rows_of_relation(),
             equals = index.key_equals,
         )
     })
-}
-
-fn array_of(index: &Index) -> Oid {
-    // SAFETY: a lookup in the system caches.
-    unsafe { pg_sys::get_array_type(index.key.type_oid) }
 }

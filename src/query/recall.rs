@@ -112,7 +112,7 @@ impl<'a> Audit<'a> {
                  ORDER BY pg_catalog.hashtextextended(d.{key}::pg_catalog.text, $1), d.{key} LIMIT $2",
                 key = quoted(&index.key.name),
                 body = quoted(&index.body.name),
-                table = index.relation_name(),
+                table = index.rows_of_relation(),
             ),
             &[pg_sys::INT8OID, pg_sys::INT4OID],
         )?;
@@ -169,7 +169,7 @@ impl<'a> Audit<'a> {
                  WHERE d.{body} IS NOT NULL",
                 key = quoted(&index.key.name),
                 body = quoted(&index.body.name),
-                table = index.relation_name(),
+                table = index.rows_of_relation(),
             ),
             &[],
         )?;

@@ -179,8 +179,11 @@ impl fmt::Display for Error {
             }
             Self::SignatureTooShort { slots, bands, rows } => write!(
                 f,
-                "{bands} bands of {rows} rows need a signature of at least {} slots, not {slots}",
-                bands * rows
+                "{} of {} {} a signature of at least {}, not {slots}",
+                counted(*bands, "band"),
+                counted(*rows, "row"),
+                if *bands == 1 { "needs" } else { "need" },
+                counted(bands * rows, "slot"),
             ),
             Self::RecallUnattainable { recall, threshold, num_perm, attainable } => write!(
                 f,
@@ -269,15 +272,26 @@ impl Error {
             Self::Bands(_) | Self::Rows(_) | Self::BandingTooLarge { .. } => {
                 "Choose bands and rows so that bands * rows is at most num_perm.".to_owned()
             }
+            Self::SignatureTooShort { slots: 0, .. } => Self::EmptySignature.hint(),
             Self::SignatureTooShort { slots, rows, .. } => match slots / rows {
-                0 => format!("Use at most {slots} rows, or a larger num_perm."),
-                bands => format!("Use at most {bands} bands of {rows} rows, or a larger num_perm."),
+                0 => format!("Use at most {}, or a larger num_perm.", counted(*slots, "row")),
+                bands => format!(
+                    "Use at most {} of {}, or a larger num_perm.",
+                    counted(bands, "band"),
+                    counted(*rows, "row")
+                ),
             },
             Self::RecallUnattainable { .. } => {
                 "Raise the threshold or num_perm, or ask for a lower recall.".to_owned()
             }
         }
     }
+}
+
+/// A number of things, as a message names it: `1 band`, `2 bands`.
+#[must_use]
+pub fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 impl std::error::Error for Error {}

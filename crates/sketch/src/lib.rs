@@ -81,7 +81,7 @@ pub use config::{
     Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
     MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
-pub use error::Error;
+pub use error::{Error, counted};
 pub use hashes::{element_hash, shingle_hashes};
 pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use scheme::{ElementHash, Scheme};

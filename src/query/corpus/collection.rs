@@ -2,17 +2,18 @@
 
 use std::rc::Rc;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::Banding;
 use sketch::corpus::Layout;
 
-use crate::error::{Result, engine};
+use crate::error::{Result, engine, wrong_state};
 use crate::functions::checkpoint;
 use crate::index::definition::Index;
 use crate::pg::array;
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::keys::Keys;
-use crate::pg::names::quoted;
+use crate::pg::names::{quoted, regclass_literal, relation_name};
 use crate::pg::role::act_as;
 use crate::pg::spi::{Access, Session};
 use crate::query::access::Visibility;
@@ -86,8 +87,9 @@ impl Part {
         let mut keys = Keys::new(&index.key)?;
         let same_bands = index.settings.banding.rows() == banding.rows();
         let mut own_bands = Vec::new();
+        let words = index.settings.slot_bits.words(index.settings.config.num_perm());
         let plan = index.plan(session, ("all documents", Oid::INVALID), &[], || {
-            format!("SELECT s.doc_id, s.signature, s.bands FROM {} AS s", index.storage_name())
+            format!("SELECT s.doc_id, s.signature, s.bands FROM ONLY {} AS s", index.storage_name())
         })?;
         let _rights = act_as(index.owner);
         session.cursor(&plan, &[], Access::Read)?.each(|rows, row| {
@@ -107,6 +109,9 @@ impl Part {
                 banding.hashes(signature, &mut own_bands).map_err(engine)?;
                 bands = &own_bands;
             }
+            if signature.len() != words || bands.len() < storage.probes() {
+                return Err(not_sketched(index));
+            }
             keys.push(key);
             storage.push(signature, bands);
             Ok(())
@@ -125,6 +130,18 @@ impl Part {
     }
 }
 
+/// A row that no trigger has written would shift the records of all that follow.
+fn not_sketched(index: &Index) -> ErrorReport {
+    let side_table = regclass_literal(index.storage);
+    wrong_state(format!(
+        "minlsh index \"{}\" has rows that are no sketches",
+        relation_name(index.storage)
+    ))
+    .set_hint(format!(
+        "SELECT * FROM minlsh_check({side_table}); lists them, SELECT minlsh_reindex({side_table}); mends them."
+    ))
+}
+
 /// The part that a document belongs to.
 pub fn part_of(parts: &[Part], document: u32) -> &Part {
     &parts[parts.partition_point(|part| part.first <= document) - 1]
@@ -139,7 +156,7 @@ struct VisibleKeys {
 impl VisibleKeys {
     fn read(index: &Index, session: &Session) -> Result<Self> {
         let plan = index.plan(session, ("visible keys", Oid::INVALID), &[], || {
-            format!("SELECT d.{} FROM {} AS d", quoted(&index.key.name), index.relation_name())
+            format!("SELECT d.{} FROM {} AS d", quoted(&index.key.name), index.rows_of_relation())
         })?;
         let mut keys = Keys::new(&index.key)?;
         session.cursor(&plan, &[], Access::Read)?.each(|rows, row| {

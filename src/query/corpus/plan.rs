@@ -50,7 +50,11 @@ fn kept_first(index: &Index, session: &Session, keys: &Keys, keep: &str) -> Resu
     let key = quoted(&index.key.name);
     let plan = session.prepare(
         // A line of its own: the list may end in a comment.
-        &format!("SELECT d.{key} FROM {} AS d ORDER BY {keep}\n, d.{key}", index.relation_name()),
+        &format!(
+            "SELECT d.{key} FROM {} AS d ORDER BY {keep}
+, d.{key}",
+            index.rows_of_relation()
+        ),
         &[],
     )?;
     let mut order = Vec::with_capacity(keys.len());

@@ -9,7 +9,7 @@ use sketch::corpus::Corpus;
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
-use crate::pg::guc::work_mem;
+use crate::pg::guc::{LocalSettings, work_mem};
 use crate::pg::spi::{Access, Session};
 use crate::pg::text;
 use crate::query::corpus::collection::{Collection, part_of};
@@ -74,7 +74,12 @@ impl<'a> Verifier<'a> {
         let session = self.session;
         let part = part_of(&self.collection.parts, document);
         let plan = plans::body(&part.index, session)?;
-        let rows = session.execute(&plan, &[Some(part.key(document))], Access::Read)?;
+        let rows = {
+            // The plan is kept, and writers use it too: it shall never scan the table.
+            let settings = LocalSettings::open();
+            settings.set("enable_seqscan", "off");
+            session.execute(&plan, &[Some(part.key(document))], Access::Read)?
+        };
         let body = if rows.is_empty() { None } else { rows.datum(0, 1) };
         let set = match body {
             // SAFETY: the plan casts the column to text.

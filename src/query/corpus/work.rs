@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use pgrx::prelude::*;
 use sketch::corpus::{
-    Connected, Identical, InMemory, LeftOut, Pair, Side, connect, connect_in_threads, pairs,
-    pairs_in_threads,
+    Connected, Identical, InMemory, LeftOut, Pair, Side, Threads, connect, connect_in_threads,
+    pairs, pairs_in_threads,
 };
 
 use crate::error::{Result, warning};
@@ -66,14 +66,14 @@ impl<'a> Work<'a> {
     ) -> Result<()> {
         let stop = AtomicBool::new(false);
         let (identical, limit) = (&self.identical, bucket_limit());
+        let threads = self.threads();
         let left_out = match self.in_memory(&stop) {
             Some(corpus) => pairs_in_threads(
                 corpus,
                 identical,
                 side,
                 limit,
-                self.threads,
-                &spawn_without_signals,
+                threads,
                 &mut checkpoint,
                 &mut |load| load.iter().for_each(|pair| visit(identical, *pair)),
             ),
@@ -89,19 +89,23 @@ impl<'a> Work<'a> {
     /// Joins similar leaders into components.
     pub fn connect(&mut self) -> Result<Connected> {
         let stop = AtomicBool::new(false);
+        let threads = self.threads();
         let connected = match self.in_memory(&stop) {
             Some(corpus) => connect_in_threads(
                 corpus,
                 &self.identical,
                 bucket_limit(),
-                self.threads,
-                &spawn_without_signals,
+                threads,
                 &mut checkpoint,
             ),
             None => connect(&mut self.verifier, &self.identical, bucket_limit())?,
         };
         report(connected.left_out);
         Ok(connected)
+    }
+
+    fn threads(&self) -> Threads<'static> {
+        Threads { count: self.threads, launch: &spawn_without_signals }
     }
 
     /// The documents as threads can work on them; `None` if one thread has to do.

@@ -28,7 +28,7 @@ SELECT t.* FROM (VALUES
 	('timestamptz', '2026-01-01 00:00+00', '2026-01-01 00:00+01', '2026-01-01 00:00+02'), ('interval', '1 day', '1 hour', '2 days'),
 	('oid', '1', '2', '4294967295'), ('int4range', '[1,2)', '[2,3)', '[3,4)'),
 	('bytea', '\x01', '\x02', '\x03'), ('inet', '10.0.0.1', '10.0.0.2', '10.0.0.3'),
-	('shade', 'light', 'dark', 'none'), ('isbn', '1', '2', '3')
+	('shade', 'light', 'dark', 'none'), ('isbn', '1', '2', '3'), ('"char"', 'a', 'b', 'c')
 ) AS v (type, a, b, c), keys_test(v.type, v.a, v.b, v.c) AS t;
 
 -- Integer literals.
@@ -49,6 +49,14 @@ SELECT near_duplicates('one', index => 'small');
 SELECT near_duplicates(1.5, index => 'small');
 SELECT near_duplicates('2026-01-01'::date, index => 'small');
 DROP TABLE small, big;
+CREATE TABLE exact (k numeric PRIMARY KEY, body text);
+SELECT minlsh_create_index('exact', 'body');
+INSERT INTO exact VALUES (1, 'one text'), (1.5, 'one text');
+SELECT near_duplicates(1, index => 'exact');
+SELECT doc_id FROM near_duplicates(1::numeric, index => 'exact');
+SELECT doc_id FROM near_duplicates('1', index => 'exact');
+SELECT doc_id FROM near_duplicates(1.5, index => 'exact');
+DROP TABLE exact;
 CREATE TABLE named (k text PRIMARY KEY, body text);
 SELECT minlsh_create_index('named', 'body');
 SELECT near_duplicates(1, index => 'named');

@@ -176,6 +176,19 @@ DELETE FROM docs WHERE id = 801;
 SELECT doc_id FROM near_duplicates(800);
 ROLLBACK;
 
+-- Texts are looked up by their keys, also where the same session has read them while they were few.
+CREATE TABLE few (id integer PRIMARY KEY, body text);
+INSERT INTO few SELECT i, 'one text that differs from two others at its end, ' || i FROM generate_series(1, 3) AS i;
+ANALYZE few;
+SELECT minlsh_create_index('few', 'body');
+BEGIN;
+SELECT pg_stat_get_xact_numscans('few'::regclass) AS before \gset
+SELECT count(*) FROM near_duplicate_pairs('few', verify => 'exact');
+INSERT INTO few SELECT i, 'text number ' || i FROM generate_series(4, 100) AS i;
+SELECT pg_stat_get_xact_numscans('few'::regclass) - :before AS whole_table_scans;
+COMMIT;
+DROP TABLE few;
+
 -- Copies can be refused by a trigger, or deleted by a statement.
 CREATE TABLE notes (id integer PRIMARY KEY, body text);
 SELECT minlsh_create_index('notes', 'body');

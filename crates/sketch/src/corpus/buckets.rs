@@ -7,6 +7,9 @@ const SORTED_BITS: u32 = 33;
 /// Three passes of 11 bits: their counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
 
+/// What is called with the corpus and the documents of a bucket.
+type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Corpus>::Error> + 'a;
+
 /// Sorts (hash, document) entries, reusing its memory.
 #[derive(Default)]
 pub(super) struct Buckets {
@@ -30,7 +33,7 @@ impl Buckets {
         corpus: &mut C,
         column: usize,
         wanted: &dyn Fn(u32) -> bool,
-        visit: &mut dyn FnMut(&mut C, &[u32]) -> Result<(), C::Error>,
+        visit: &mut VisitBucket<C>,
     ) -> Result<(), C::Error> {
         // Entries are held twice, for sorting.
         let room = (corpus.sort_memory() / (2 * size_of::<Entry>())).max(1);
@@ -54,7 +57,7 @@ impl Buckets {
     fn runs<C: Corpus>(
         &mut self,
         corpus: &mut C,
-        visit: &mut dyn FnMut(&mut C, &[u32]) -> Result<(), C::Error>,
+        visit: &mut VisitBucket<C>,
     ) -> Result<(), C::Error> {
         let mut start = 0;
         while start < self.entries.len() {
@@ -74,7 +77,7 @@ impl Buckets {
         &mut self,
         range: std::ops::Range<usize>,
         corpus: &mut C,
-        visit: &mut dyn FnMut(&mut C, &[u32]) -> Result<(), C::Error>,
+        visit: &mut VisitBucket<C>,
     ) -> Result<(), C::Error> {
         let run = &mut self.entries[range];
         if run.iter().any(|entry| entry.hash != run[0].hash) {

@@ -34,9 +34,9 @@ pub use components::Components;
 pub use connect::{Connected, connect};
 pub use identical::Identical;
 pub use leaders::leaders;
-pub use pairs::{Pair, Side, pairs};
+pub use pairs::{Pair, Side, VisitPair, pairs};
 pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, Launch, connect_in_threads, pairs_in_threads};
+pub use threads::{InMemory, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
 /// The documents of a collection, and how two of them are compared.

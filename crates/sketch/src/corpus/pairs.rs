@@ -25,6 +25,9 @@ pub enum Side {
     Both,
 }
 
+/// What is called with the corpus and each pair found.
+pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Corpus>::Error> + 'a;
+
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` tells which
 /// pairs are wanted; within one collection, [`Side::Both`] for every document.
 ///
@@ -35,7 +38,7 @@ pub fn pairs<C: Corpus>(
     identical: &Identical,
     side: &dyn Fn(u32) -> Side,
     limit: usize,
-    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+    visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
     let mut left_out = LeftOut::default();
     let mut buckets = Buckets::default();
@@ -53,7 +56,7 @@ pub(super) fn of_band<C: Corpus>(
     identical: &Identical,
     side: &dyn Fn(u32) -> Side,
     limit: usize,
-    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+    visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
     let mut left_out = LeftOut::default();
     let wanted = |document| identical.is_leader(document);
@@ -76,7 +79,7 @@ fn of_document<C: Corpus>(
     a: u32,
     partners: &[u32],
     limit: usize,
-    visit: &mut dyn FnMut(&mut C, Pair) -> Result<(), C::Error>,
+    visit: &mut VisitPair<C>,
 ) -> Result<usize, C::Error> {
     corpus.checkpoint()?;
     let mut in_vain = 0;

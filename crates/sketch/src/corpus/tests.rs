@@ -10,9 +10,12 @@ use crate::{Banding, SlotBits};
 
 const SLOTS: usize = 24;
 const BANDS: usize = 6;
-const LAUNCH: Launch = &|spawn| spawn();
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
+
+fn threads(count: usize) -> Threads<'static> {
+    Threads { count, launch: &|spawn| spawn() }
+}
 
 /// Signatures of which many are equal, many similar, and some share a bucket by chance.
 fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
@@ -120,7 +123,7 @@ proptest! {
         let expected = brute_force(&signatures, threshold);
         prop_assert_eq!(&expand(&identical, &found), &expected);
         found.clear();
-        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, 3, LAUNCH, &mut || (), &mut |load| {
+        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, threads(3), &mut || (), &mut |load| {
             found.extend_from_slice(load);
         });
         prop_assert_eq!(&expand(&identical, &found), &expected);
@@ -138,7 +141,7 @@ proptest! {
             let stop = AtomicBool::new(false);
             Identical::group(&mut self::corpus(&records, 2.0, 1 << 20, &stop)).unwrap()
         };
-        let side = |document: u32| if document % 3 == 0 { Side::Left } else { Side::Right };
+        let side = |document: u32| if document.is_multiple_of(3) { Side::Left } else { Side::Right };
         let mut found = BTreeSet::new();
         pairs(&mut corpus, &nothing_identical, &side, NO_LIMIT, &mut |_, pair| {
             assert!(found.insert((pair.a, pair.b)), "a pair came twice");
@@ -160,7 +163,7 @@ proptest! {
         let identical = Identical::group(&mut corpus).unwrap();
         let expected =
             brute_force_components(signatures.len(), &brute_force(&signatures, threshold));
-        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, 3, LAUNCH, &mut || ());
+        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, threads(3), &mut || ());
         stop.store(false, std::sync::atomic::Ordering::Relaxed);
         for mut connected in [connect(&mut corpus, &identical, NO_LIMIT).unwrap(), threaded] {
             let components: Vec<u32> = (0..signatures.len() as u32)
@@ -279,8 +282,7 @@ fn threads_end_when_the_caller_unwinds() {
             &identical,
             &|_| Side::Both,
             NO_LIMIT,
-            2,
-            LAUNCH,
+            threads(2),
             &mut || (),
             &mut |_| std::panic::panic_any("cancelled"),
         )

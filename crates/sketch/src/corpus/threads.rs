@@ -92,19 +92,24 @@ impl Corpus for InMemory<'_> {
     }
 }
 
-/// How threads come to life: `launch(spawn)` calls `spawn` once, and may do something before and
-/// after it (such as blocking signals, which threads inherit).
-pub type Launch<'a> = &'a dyn Fn(&mut dyn FnMut());
+/// How many threads there are to be, and how they come to life.
+#[derive(Clone, Copy)]
+pub struct Threads<'a> {
+    /// At least one.
+    pub count: usize,
+    /// `launch(spawn)` calls `spawn` once, and may do something before and after it (such as
+    /// blocking signals, which threads inherit).
+    pub launch: &'a dyn Fn(&mut dyn FnMut()),
+}
 
-/// [`pairs()`] on `threads` threads. `visit` gets the pairs in loads; `checkpoint` is called
+/// [`pairs()`] on threads. `visit` gets the pairs in loads; `checkpoint` is called
 /// regularly. When either of them unwinds the threads are stopped and waited for.
 pub fn pairs_in_threads(
     corpus: InMemory,
     identical: &Identical,
     side: &(dyn Fn(u32) -> Side + Sync),
     limit: usize,
-    threads: usize,
-    launch: Launch,
+    threads: Threads,
     checkpoint: &mut dyn FnMut(),
     visit: &mut dyn FnMut(&[Pair]),
 ) -> LeftOut {
@@ -135,21 +140,19 @@ pub fn pairs_in_threads(
         Ok(left_out)
     };
     let mut left_out = LeftOut::default();
-    for result in
-        run(threads, launch, corpus.stop, &work, checkpoint, &mut |load: Vec<Pair>| visit(&load))
+    for result in run(threads, corpus.stop, &work, checkpoint, &mut |load: Vec<Pair>| visit(&load))
     {
         left_out += result;
     }
     left_out
 }
 
-/// [`connect()`] on `threads` threads, each with components of its own, joined at the end.
+/// [`connect()`] on threads, each with components of its own, joined at the end.
 pub fn connect_in_threads(
     corpus: InMemory,
     identical: &Identical,
     limit: usize,
-    threads: usize,
-    launch: Launch,
+    threads: Threads,
     checkpoint: &mut dyn FnMut(),
 ) -> Connected {
     let next = AtomicUsize::new(0);
@@ -162,7 +165,7 @@ pub fn connect_in_threads(
         Ok(connected)
     };
     let mut all = Connected::nothing(corpus.documents());
-    for part in run(threads, launch, corpus.stop, &work, checkpoint, &mut |()| ()) {
+    for part in run(threads, corpus.stop, &work, checkpoint, &mut |()| ()) {
         all.components.absorb(&part.components);
         all.links.extend(part.links);
         all.left_out += part.left_out;
@@ -184,11 +187,10 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// Runs `work` on `threads` threads while this thread passes on what they send, and returns
+/// Runs `work` on threads while this thread passes on what they send, and returns
 /// what they return.
 fn run<M: Send, R: Send>(
-    threads: usize,
-    launch: Launch,
+    threads: Threads,
     stop: &AtomicBool,
     work: &(dyn Fn(&SyncSender<M>) -> Result<R, Stopped> + Sync),
     checkpoint: &mut dyn FnMut(),
@@ -198,8 +200,8 @@ fn run<M: Send, R: Send>(
         let (sender, receiver) = sync_channel(LOADS);
         let _end = StopAtEnd(stop);
         let mut handles = Vec::new();
-        launch(&mut || {
-            handles.extend((0..threads).map(|_| {
+        (threads.launch)(&mut || {
+            handles.extend((0..threads.count).map(|_| {
                 let sender = sender.clone();
                 scope.spawn(move || work(&sender))
             }));
