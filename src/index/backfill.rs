@@ -81,6 +81,7 @@ impl Backfill {
         // The next keys come from the key's own index, however large the table is.
         rights.settings.set("enable_seqscan", "off");
         rights.settings.set("enable_bitmapscan", "off");
+        rights.settings.write_exact_text();
         let session = Session::open();
         let text = |value: &String| Some(text::write(value));
         let read = session.execute(

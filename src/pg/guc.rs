@@ -17,6 +17,14 @@ impl LocalSettings {
         Self { level: unsafe { pg_sys::NewGUCNestLevel() } }
     }
 
+    /// Has values written as text in such a way that they are read back as they were, whatever
+    /// the caller's preferences are: what pg_dump sets.
+    pub fn write_exact_text(&self) {
+        self.set("datestyle", "ISO");
+        self.set("intervalstyle", "postgres");
+        self.set("extra_float_digits", "3");
+    }
+
     /// Sets `name` to `value` until the level is closed.
     pub fn set(&self, name: &str, value: &str) {
         let (name, value) = (cstring(name), cstring(value));

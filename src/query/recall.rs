@@ -13,7 +13,7 @@ use sketch::{Sample, ShingleSet, wilson_interval};
 use crate::error::{Result, invalid_parameter};
 use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::guc::maintenance_work_mem;
+use crate::pg::guc::{LocalSettings, maintenance_work_mem};
 use crate::pg::names::quoted;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Access, Session};
@@ -36,6 +36,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             .set_hint("It is the number of documents to compare with all others."));
     }
     let seed = call.int8(4).unwrap_or(0);
+    let settings = LocalSettings::open();
+    settings.write_exact_text();
     let session = Session::open();
     let mut audit = Audit::new(&question, &session);
     audit.run(sample, seed)?;

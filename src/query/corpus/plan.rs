@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::error::Result;
+use crate::error::{Result, invalid_parameter};
 use crate::functions::checkpoint;
 use crate::index::definition::Index;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -46,6 +46,10 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
 /// The documents in the order in which the caller would keep them: `keep` is an ORDER BY list
 /// over the columns of the table, `d`. It runs with the caller's rights.
 fn kept_first(index: &Index, session: &Session, keys: &Keys, keep: &str) -> Result<Vec<u32>> {
+    if keep.trim().is_empty() {
+        return Err(invalid_parameter("keep must not be empty")
+            .set_hint("It is an ORDER BY list, such as 'published_at DESC, length(body) DESC'; NULL keeps the least key."));
+    }
     let sorted = keys.sorted();
     let key = quoted(&index.key.name);
     let plan = session.prepare(

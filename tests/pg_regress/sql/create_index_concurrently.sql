@@ -48,8 +48,8 @@ SELECT * FROM minlsh_progress;
 CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stopped at %', NEW.doc_id; END $$;
 CREATE FUNCTION stop_at_2000() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
-	IF to_regclass('docs_minlsh') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'stop') THEN
-		CREATE TRIGGER stop BEFORE INSERT ON docs_minlsh FOR EACH ROW WHEN (NEW.doc_id = 2000) EXECUTE FUNCTION stop();
+	IF to_regclass('public.docs_minlsh') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'stop') THEN
+		CREATE TRIGGER stop BEFORE INSERT ON public.docs_minlsh FOR EACH ROW WHEN (NEW.doc_id = 2000) EXECUTE FUNCTION public.stop();
 	END IF;
 END $$;
 CREATE EVENT TRIGGER stop_at_2000 ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION stop_at_2000();
@@ -57,7 +57,7 @@ CALL minlsh_create_index_concurrently('docs', 'body', batch => 100);
 DROP EVENT TRIGGER stop_at_2000;
 SELECT index, valid, documents FROM minlsh_indexes;
 SELECT relation, index, phase, done, total, rate, time_left, pid FROM minlsh_progress;
-SELECT near_duplicates(1);
+SELECT near_duplicates(1, 0.99);
 SELECT problem FROM minlsh_check() WHERE doc_id IS NULL;
 UPDATE docs SET body = 'changed' WHERE id IN (1, 2400);
 DELETE FROM docs WHERE id IN (2, 2401);

@@ -38,7 +38,7 @@ SELECT sampled, documents, pairs, pairs_found, recall >= 0.98 AS recall, recall_
 	returned = pairs_found AS nothing_wrong, "precision", precision_high, copies, copies = copies_found AS copies_are_always_found
 FROM minlsh_recall('docs', 0.8, verify => 'exact');
 -- An estimate errs on both sides of the threshold.
-SELECT recall > 0.7 AS recall, "precision" > 0.7 AS "precision" FROM minlsh_recall('docs', 0.85);
+SELECT recall < 1 OR "precision" < 1 AS errs FROM minlsh_recall('docs', 0.85);
 -- The sample is the same for the same seed.
 SELECT sampled, documents FROM minlsh_recall('docs', 0.8, sample => 10);
 SELECT (SELECT r FROM minlsh_recall('docs', 0.8, 50) AS r) = (SELECT r FROM minlsh_recall('docs', 0.8, 50) AS r) AS same,
