@@ -29,6 +29,7 @@
 //! | hashes → exact set similarity | `set` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | the inner loops, with vector instructions | `simd` |
+//! | worked examples: hash functions (a·x + b) mod p | `textbook` |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
@@ -54,6 +55,7 @@ mod signature;
 mod simd;
 mod sketcher;
 mod slot_bits;
+mod textbook;
 mod words;
 mod xxh3;
 
@@ -71,3 +73,4 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
+pub use textbook::LinearFunctions;
