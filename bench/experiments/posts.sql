@@ -40,10 +40,11 @@ SELECT rank, coalesce(list[rank], (
 FROM common, syllables, generate_series(1, 12000) AS rank;
 ALTER TABLE words ADD PRIMARY KEY (rank);
 
--- Each post's words: one in six from the 200 of its topic, the others from all.
+-- Each post's words: half of them frequent ones, one in eight from the 200 of its topic, the others from all.
 CREATE TABLE tokens AS
-SELECT post, place, floor(CASE WHEN chance(post, place, 11) < 1 / 6.0 THEN 1000 + 200 * floor(20 * chance(post, 0, 12)) + exp(chance(post, place, 13) * ln(201))
-		ELSE exp(power(chance(post, place, 14), 1.3) * ln(12001)) END)::int AS rank
+SELECT post, place, floor(CASE WHEN chance(post, place, 11) < 0.5 THEN exp(power(chance(post, place, 13), 0.7) * ln(201))
+		WHEN chance(post, place, 11) < 0.625 THEN 1000 + 200 * floor(20 * chance(post, 0, 12)) + exp(chance(post, place, 13) * ln(201))
+		ELSE exp(chance(post, place, 13) * ln(12001)) END)::int AS rank
 FROM generate_series(1, current_setting('experiment.posts')::int) AS post,
 	LATERAL (SELECT greatest(30, round(exp(ln(170) + 0.45 * sqrt(-2 * ln(chance(post, 0, 15))) * cos(2 * pi() * chance(post, 0, 16)))))::int AS length) AS l,
 	generate_series(1, length) AS place;
