@@ -1,10 +1,10 @@
 # minlsh: near-duplicate documents, found inside PostgreSQL. Logic lives in scripts/.
 #
-#   make           build the extension for PG_CONFIG
-#   make install   install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
-#   make demo      find near-duplicates in real text, in a throw-away server
+#   make              build the extension for PG_CONFIG
+#   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
+#   make demo         find near-duplicates in real text, in a throw-away server
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
-#   make test      everything: format, lint, engine, regression and integration tests
+#   make test         everything: format, lint, engine, regression and integration tests
 
 # Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
 ifdef PG_CONFIG

@@ -46,9 +46,9 @@ def one(query: str) -> str:
 
 
 def experiment(posts: int) -> None:
-    psql(text="CREATE EXTENSION IF NOT EXISTS minlsh; DROP SCHEMA IF EXISTS experiment CASCADE;")
+    psql(text="SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS minlsh; DROP SCHEMA IF EXISTS experiment CASCADE;")
     settings = (
-        f"SET experiment.posts = {posts}; SET experiment.copies = {COPIES}; "
+        f"SET client_min_messages = warning; SET experiment.posts = {posts}; SET experiment.copies = {COPIES}; "
         f"SET experiment.seeds = {SEEDS}; SET experiment.rounds = {ROUNDS};"
     )
     for name in ("posts", "accuracy", "time", "bands"):
