@@ -3,7 +3,7 @@
 docs/experiments.md and the plots in docs/plots. `make experiments` calls it beside
 a private server; it needs psql and Python's standard library.
 
-    bench/server.sh python3 bench/experiments/run.py              # in full: three minutes
+    bench/server.sh python3 bench/experiments/run.py              # in full: two minutes
     bench/server.sh python3 bench/experiments/run.py --posts 100 --output build/experiments
 """
 
