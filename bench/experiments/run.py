@@ -91,7 +91,7 @@ def accuracy_table() -> str:
         for scheme in ("normal approximation", "permutations", "fss"):
             mean = next(m for m in means if m["scheme"] == scheme and int(m["num_perm"]) == k)
             name = f"expected by the {scheme}" if scheme.startswith("normal") else f"`{scheme}`"
-            families = "" if scheme.startswith("normal") else f"{count(mean['least'])} to {count(mean['most'])}"
+            families = "" if scheme.startswith("normal") else f"{float(mean['least']):,.0f} to {float(mean['most']):,.0f}"
             off = [count(mean[column]) for column in ("o4", "o7", "o9")]
             body.append([name, off[0], families, *off[1:], f"{float(mean['rmse']):.4f}"])
     return table(["pairs off by more than", "0.04", "single families", "0.07", "0.09", "RMSE"], body)
