@@ -1,9 +1,10 @@
 # minlsh: near-duplicate documents, found inside PostgreSQL. Logic lives in scripts/.
 #
-#   make           build the extension for PG_CONFIG
-#   make install   install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
-#   make demo      find near-duplicates in real text, in a throw-away server
-#   make test      everything: format, lint, engine, regression and integration tests
+#   make              build the extension for PG_CONFIG
+#   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
+#   make demo         find near-duplicates in real text, in a throw-away server
+#   make experiments  repeat published experiments, and write docs/experiments.md and its plots
+#   make test         everything: format, lint, engine, regression and integration tests
 
 # Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
 ifdef PG_CONFIG
@@ -19,7 +20,7 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo test lint engine regress integration accept clean
+.PHONY: all install uninstall installcheck demo experiments test lint engine regress integration accept clean
 
 all:
 	scripts/build.sh
@@ -40,6 +41,10 @@ installcheck:
 
 demo:
 	scripts/demo.sh
+
+# Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
+experiments:
+	scripts/with-postgres.sh '$(PG)' bench/server.sh python3 bench/experiments/run.py
 
 # PG=15: with that version only; else with each one that can be had.
 test:

@@ -92,6 +92,13 @@ CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 
 COMMENT ON FUNCTION lsh_params(double precision, integer, double precision) IS
 	'bands and rows with the fewest false candidates that reach the recall at the threshold; probes: how many of the bands suffice there';
 
+-- textbook
+
+CREATE FUNCTION minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_with' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash_with(bigint[], bigint[], bigint[], bigint) IS
+	'MinHash signature of a set of row numbers under the given functions (a x + b) mod p; nulls do not count; NULL if it is empty';
+
 CREATE FUNCTION minlsh_version() RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is loaded';

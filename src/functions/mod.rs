@@ -6,6 +6,7 @@ mod estimate;
 mod exact;
 mod shingles;
 mod signature;
+mod textbook;
 
 pub(crate) use signature::with_sketcher;
 

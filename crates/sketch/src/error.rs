@@ -113,6 +113,15 @@ pub enum Error {
         /// The recall that one row per band gives.
         attainable: f64,
     },
+    /// Hash functions a·x + b with unequal numbers of a and b.
+    Coefficients {
+        /// Multipliers given.
+        a: usize,
+        /// Summands given.
+        b: usize,
+    },
+    /// A modulus outside `1..2^31`.
+    Modulus(i64),
 }
 
 impl fmt::Display for Error {
@@ -191,6 +200,10 @@ impl fmt::Display for Error {
                  {num_perm}: at most {}",
                 RoundedDown(*attainable)
             ),
+            Self::Coefficients { a, b } => {
+                write!(f, "a and b must have as many elements as each other, not {a} and {b}")
+            }
+            Self::Modulus(p) => write!(f, "p must be between 1 and {}, not {p}", i32::MAX),
         }
     }
 }
@@ -283,6 +296,14 @@ impl Error {
             },
             Self::RecallUnattainable { .. } => {
                 "Raise the threshold or num_perm, or ask for a lower recall.".to_owned()
+            }
+            Self::Coefficients { .. } => {
+                "Give one a and one b for each hash function (a * x + b) mod p.".to_owned()
+            }
+            Self::Modulus(_) => {
+                "Choose a prime that is at least the number of rows: then each function with a \
+                 not divisible by p is a permutation."
+                    .to_owned()
             }
         }
     }

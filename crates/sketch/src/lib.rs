@@ -35,6 +35,7 @@
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
 //! | a sample against all, exactly: what an index finds | `audit` |
 //! | the inner loops, with vector instructions | `simd` |
+//! | worked examples: hash functions (a·x + b) mod p | `textbook` |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
@@ -68,6 +69,7 @@ mod simd;
 mod sketcher;
 mod slot_bits;
 mod text_profile;
+mod textbook;
 mod weighted;
 mod words;
 mod xxh3;
@@ -93,4 +95,5 @@ pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
 pub use text_profile::{text_profile, text_profile_signature};
+pub use textbook::LinearFunctions;
 pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};

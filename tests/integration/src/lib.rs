@@ -261,6 +261,20 @@ impl Database<'_> {
             .connect_as(&self.name, user)
             .unwrap_or_else(|cause| panic!("connect as {user}: {cause}"))
     }
+
+    /// Runs a shell script whose psql finds this database, in the directory where `examples/` is.
+    pub fn shell(&self, script: &str) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = as_server_user(Path::new("sh"));
+        command
+            .args(["-ec", "cd \"$1\"; eval \"$2\"", "sh", &variable("MINLSH_RUN_DIR"), script])
+            .env("PATH", format!("{}:{path}", variable("MINLSH_PG_BIN")))
+            .env("PGHOST", self.server.socket())
+            .env("PGPORT", "5432")
+            .env("PGUSER", superuser())
+            .env("PGDATABASE", &self.name);
+        succeed(&mut command);
+    }
 }
 
 /// A new data directory, made once and copied for each server.

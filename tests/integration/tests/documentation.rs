@@ -1,11 +1,14 @@
 //! The SQL of the documentation runs, and prints what the documentation says it prints.
 //!
-//! A fenced block `sql` is run by psql; a fenced block `text` that follows is its output. The
-//! blocks of one file share a database.
+//! A fenced block `sql` is run by psql, one of `sh` by a shell in which psql finds the database; a
+//! fenced block `text` that follows is the output. The blocks of one file share a database.
 
 use std::path::Path;
 
 use minlsh_integration::database;
+
+/// The files whose `sh` blocks are for the database, not for the reader's machine.
+const RUNS_SHELL: [&str; 1] = ["docs/theory.md"];
 
 /// The fenced blocks of a Markdown file: (language, line number, text).
 fn blocks(markdown: &str) -> Vec<(String, usize, String)> {
@@ -41,6 +44,9 @@ fn check(file: &str) {
     let mut examples_run = 0;
     for (position, (language, line, sql)) in blocks.iter().enumerate() {
         if language != "sql" {
+            if language == "sh" && RUNS_SHELL.contains(&file) {
+                database.shell(sql);
+            }
             continue;
         }
         let script = server.socket().join(format!("{}.sql", database.name));
@@ -77,6 +83,11 @@ fn the_operations_manual_prints_what_it_says() {
 #[test]
 fn the_definition_of_signatures_prints_what_it_says() {
     check("docs/signatures.md");
+}
+
+#[test]
+fn the_tutorial_prints_what_it_says() {
+    check("docs/theory.md");
 }
 
 #[test]
