@@ -1,10 +1,12 @@
 //! The hashes of shingles and of ready-made elements.
 
+use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
-use crate::config::{Config, Unit};
+use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
 use crate::mix::{GOLDEN, mix64};
 use crate::shingle::{char_len, char_start, is_blank};
 use crate::simd::Level;
+use crate::tokens::normalize_text;
 use crate::words;
 use crate::xxh3;
 
@@ -22,8 +24,25 @@ pub fn element_hash(element: &[u8]) -> u64 {
 /// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
 /// hashes to `XXH3(w1)`. `checkpoint` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
+///
+/// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
+/// ascending order of their shingles' hashes `h`: `h`, then `mix64(h + i * G)`
+/// for the `i`-th repeat.
 pub fn shingle_hashes(
     config: &Config,
+    text: &str,
+    out: &mut Vec<u64>,
+    checkpoint: &mut dyn FnMut(),
+) {
+    let text = normalize_text(config, text, checkpoint);
+    let append = if config.bag() { bag::append_elements } else { append_hashes };
+    append(config, Level::best(), &text, out, checkpoint);
+}
+
+/// Appends the hash of each shingle of a normalised text to `out`.
+pub(crate) fn append_hashes(
+    config: &Config,
+    level: Level,
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
@@ -32,15 +51,16 @@ pub fn shingle_hashes(
     // No text has more shingles than bytes.
     let mut buffer = vec![0; text.len().clamp(1, CHUNK)];
     let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
-    text_hashes(config, Level::best(), text, &mut chunks);
+    text_hashes(config, level, text, &mut chunks);
     chunks.deliver();
 }
 
-/// Hands the hash of each shingle of `text` to `chunks`.
+/// Hands the hash of each shingle of a normalised text to `chunks`.
 pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
     match config.unit() {
         Unit::Char => char_windows(level, text, config.shingle_size(), chunks),
-        Unit::Word => word_windows(text, config.shingle_size(), chunks),
+        Unit::Word => word_windows::<false>(config, level, text, chunks),
+        Unit::Anchored => word_windows::<true>(config, level, text, chunks),
     }
 }
 
@@ -79,7 +99,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
 }
 
 /// How many bytes at the start of `bytes` are ASCII.
-fn ascii_prefix(bytes: &[u8]) -> usize {
+pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
     let blocks = bytes.chunks(BLOCK).take_while(|block| block.is_ascii());
     let whole = (blocks.count() * BLOCK).min(bytes.len());
@@ -89,21 +109,31 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
 
 /// Windows of words. The hash of a window is a polynomial in G with the words'
 /// hashes as coefficients, so it moves by one word with two multiplications,
-/// whatever the size.
-fn word_windows(text: &str, size: usize, chunks: &mut Chunks) {
+/// whatever the size. If they are anchored, only those count that start with a
+/// stop word.
+fn word_windows<const ANCHORED: bool>(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut Chunks,
+) {
+    let (rules, size) = (config.rules(), config.shingle_size());
     let finish = |polynomial: u64, length: usize| match length {
         1 => polynomial,
         _ => mix64(polynomial),
     };
     let leaving_weight = (0..size).fold(1_u64, |weight, _| weight.wrapping_mul(GOLDEN));
     // The last `size` word hashes, the oldest at `next`; zero before the first.
-    let mut recent = vec![0_u64; size];
+    let mut recent = [0_u64; MAX_SHINGLE_SIZE];
+    // Whether a shingle can start with the word so many words ago, as bits.
+    let mut starts = 0_u64;
     let mut next = 0;
     let mut words = 0;
     let mut polynomial = 0_u64;
+    let mut any = false;
     for piece in words::pieces(text) {
         chunks.checkpoint();
-        for word in words::words(piece) {
+        rules.words(level, piece, |word| {
             let entering = xxh3::hash(word.as_bytes());
             let leaving = std::mem::replace(&mut recent[next], entering);
             next = if next + 1 == size { 0 } else { next + 1 };
@@ -112,12 +142,25 @@ fn word_windows(text: &str, size: usize, chunks: &mut Chunks) {
                 .wrapping_add(entering)
                 .wrapping_sub(leaving.wrapping_mul(leaving_weight));
             words += 1;
-            if words >= size {
-                chunks.push(finish(polynomial, size));
+            if ANCHORED {
+                starts = starts << 1 | u64::from(rules.starts_shingle(word));
             }
-        }
+            if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
+                chunks.push(finish(polynomial, size));
+                any = true;
+            }
+        });
     }
-    if (1..size).contains(&words) {
-        chunks.push(finish(polynomial, words));
+    if !any && words > 0 {
+        // Fewer words than a window, or no anchor: all words are one shingle.
+        let (mut all, mut count) = (0_u64, 0);
+        for piece in words::pieces(text) {
+            chunks.checkpoint();
+            rules.words(level, piece, |word| {
+                all = all.wrapping_mul(GOLDEN).wrapping_add(xxh3::hash(word.as_bytes()));
+                count += 1;
+            });
+        }
+        chunks.push(finish(all, count));
     }
 }

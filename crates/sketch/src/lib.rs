@@ -21,8 +21,9 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | text → tokens → windows ("shingles") | `words`, `shingle` |
-//! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
+//! | text → normalised text | `normalize`, `stop_words` |
+//! | normalised text → tokens → windows ("shingles") | `tokens`, `words`, `shingle` |
+//! | shingles → 64-bit hashes, in chunks | `hashes`, `bag`, `xxh3`, `chunks`, `passes` |
 //! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
 //! | signature → estimate, union | `signature` |
 //! | signature → band hashes; parameters | `banding` |
@@ -32,12 +33,13 @@
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
-//! or its instruction set, nor on the release of a dependency (so the one that
-//! carries Unicode's tables is pinned).
+//! or its instruction set, nor on the release of a dependency (so those that
+//! carry Unicode's tables are pinned).
 //! [`Config::VERSION`] changes when a value does.
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+mod bag;
 mod banding;
 mod chunks;
 mod config;
@@ -46,6 +48,7 @@ mod error;
 mod fss;
 mod hashes;
 mod mix;
+mod normalize;
 mod passes;
 mod permutations;
 mod set;
@@ -54,16 +57,19 @@ mod signature;
 mod simd;
 mod sketcher;
 mod slot_bits;
+mod stop_words;
+mod tokens;
 mod words;
 mod xxh3;
 
 pub use banding::Banding;
 pub use config::{
-    Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
+    Config, DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
+    DEFAULT_THRESHOLD, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Scheme, Unit,
 };
 pub use error::Error;
 pub use hashes::{element_hash, shingle_hashes};
+pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
 pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
@@ -71,3 +77,5 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
+pub use stop_words::StopWords;
+pub use tokens::{normalize_text, tokens};

@@ -12,6 +12,7 @@
 //! | operation | per | what it is |
 //! |---|---|---|
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
+//! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
 //! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
@@ -21,6 +22,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod classes;
 mod draws;
 mod portable;
 #[cfg(test)]
@@ -32,6 +34,7 @@ use std::fmt;
 
 use crate::xxh3;
 
+pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
 use draws::{BLOCK, Draws};
 pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
 
@@ -111,6 +114,20 @@ impl Level {
                 // SAFETY: the level exists, so the CPU has AVX-512.
                 unsafe { avx512::windows(bytes, width, out) }
             }),
+        }
+    }
+
+    /// The classes of a block of ASCII.
+    #[inline]
+    pub(crate) fn classes(self, block: &[u8; CLASSES_BLOCK]) -> Classes {
+        match self.0 {
+            Instructions::Portable => Classes::portable(block),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::classes(block) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::classes(block) },
         }
     }
 

@@ -1,0 +1,152 @@
+//! One pass over a text: runs of ASCII by the block, other characters by the
+//! table, and what may act on its neighbours by definition.
+
+use std::borrow::Cow;
+
+use super::Characters;
+use super::ascii::Bytes;
+use super::settle::settle;
+use super::table::{Fate, Table};
+use crate::hashes::ascii_prefix;
+
+/// Bytes between two calls of the checkpoint.
+const PIECE: usize = 16 * 1024;
+
+/// `text` after the steps; borrowed if nothing changes.
+pub(super) fn normalize<'a>(
+    steps: Characters,
+    text: &'a str,
+    checkpoint: &mut dyn FnMut(),
+) -> Cow<'a, str> {
+    if steps == Characters::default() {
+        return Cow::Borrowed(text);
+    }
+    let ascii = Bytes::new(steps);
+    let mut same = 0;
+    let mut spaced = true;
+    for piece in text.as_bytes().chunks(PIECE) {
+        checkpoint();
+        let unchanged = ascii.unchanged(&piece[..ascii_prefix(piece)], spaced);
+        same += unchanged;
+        if unchanged < piece.len() {
+            break;
+        }
+        spaced = piece.ends_with(b" ");
+    }
+    // The space at the end of a text goes.
+    if same == text.len() && !(steps.whitespace && spaced) {
+        return Cow::Borrowed(text);
+    }
+    let mut pass = Pass {
+        steps,
+        ascii,
+        table: Table::of(steps),
+        out: Vec::with_capacity(text.len() + 16),
+        spaced: true,
+        cut: Cut::default(),
+    };
+    pass.ascii_run(text.as_bytes(), 0, same);
+    pass.rest(text, same, checkpoint);
+    if steps.whitespace && pass.out.ends_with(b" ") {
+        pass.out.pop();
+    }
+    let normalized =
+        String::from_utf8(pass.out).unwrap_or_else(|_| unreachable!("whole characters"));
+    if normalized == text { Cow::Borrowed(text) } else { Cow::Owned(normalized) }
+}
+
+struct Pass {
+    steps: Characters,
+    ascii: Bytes,
+    table: &'static Table,
+    out: Vec<u8>,
+    /// Whether the output is empty or ends with a space.
+    spaced: bool,
+    cut: Cut,
+}
+
+/// Where the text was last seen to be cuttable, and how the output was there.
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    at: usize,
+    out: usize,
+    spaced: bool,
+}
+
+impl Pass {
+    /// The text from byte `at` on.
+    fn rest(&mut self, text: &str, mut at: usize, checkpoint: &mut dyn FnMut()) {
+        let bytes = text.as_bytes();
+        while at < bytes.len() {
+            checkpoint();
+            let limit = bytes.len().min(at + PIECE);
+            while at < limit {
+                let run = ascii_prefix(&bytes[at..limit]);
+                self.ascii_run(bytes, at, at + run);
+                at = self.other_run(text, at + run, limit);
+            }
+        }
+    }
+
+    /// A run of ASCII.
+    fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) {
+        let kept = |byte: &u8| !self.ascii.removed(*byte);
+        let Some(last) = bytes[start..end].iter().rposition(kept) else { return };
+        let last = start + last;
+        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced);
+        self.cut_before(last);
+        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced);
+    }
+
+    /// Characters that are not ASCII, up to about `limit`; returns where they
+    /// end.
+    fn other_run(&mut self, text: &str, mut at: usize, limit: usize) -> usize {
+        while at < limit {
+            let Some(c) = text[at..].chars().next().filter(|c| !c.is_ascii()) else { break };
+            match self.table.fate(c) {
+                Fate::Becomes(becomes) => {
+                    self.cut_before(at);
+                    self.push(becomes);
+                    at += c.len_utf8();
+                }
+                Fate::Removed => at += c.len_utf8(),
+                Fate::Depends => at = self.segment(text, at + c.len_utf8()),
+            }
+        }
+        at
+    }
+
+    /// The text from the last cut to the next one after `at`, which it returns.
+    /// What was written since the last cut is written anew.
+    fn segment(&mut self, text: &str, at: usize) -> usize {
+        let cuttable = |c: char| match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() => !self.ascii.removed(byte),
+            _ => matches!(self.table.fate(c), Fate::Becomes(_)),
+        };
+        let end = text[at..].find(cuttable).map_or(text.len(), |found| at + found);
+        let Cut { at: start, out, spaced } = self.cut;
+        self.out.truncate(out);
+        self.spaced = spaced;
+        for c in settle(self.steps, &text[start..end]).chars() {
+            self.push(c);
+        }
+        end
+    }
+
+    /// Notes that the text can be cut before byte `at`, which comes next.
+    fn cut_before(&mut self, at: usize) {
+        self.cut = Cut { at, out: self.out.len(), spaced: self.spaced };
+    }
+
+    fn push(&mut self, c: char) {
+        if c == ' ' {
+            if !(self.steps.whitespace && self.spaced) {
+                self.out.push(b' ');
+            }
+            self.spaced = true;
+        } else {
+            self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            self.spaced = false;
+        }
+    }
+}
