@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::Characters;
+use unicode_normalization::UnicodeNormalization;
+
 use super::ascii::Bytes;
 use super::settle::settle;
 use super::table::{Fate, Table};
+use super::{Characters, Form};
 use crate::hashes::ascii_prefix;
 
 /// Bytes between two calls of the checkpoint.
@@ -43,7 +45,7 @@ pub(super) fn normalize<'a>(
         table: Table::of(steps),
         out: Vec::with_capacity(text.len() + 16),
         spaced: true,
-        cut: Cut::default(),
+        cut: Cut { at: 0, out: 0, spaced: true },
     };
     pass.ascii_run(text.as_bytes(), 0, same);
     pass.rest(text, same, checkpoint);
@@ -66,7 +68,7 @@ struct Pass {
 }
 
 /// Where the text was last seen to be cuttable, and how the output was there.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Cut {
     at: usize,
     out: usize,
@@ -110,6 +112,10 @@ impl Pass {
                     at += c.len_utf8();
                 }
                 Fate::Removed => at += c.len_utf8(),
+                Fate::Expands => {
+                    self.cut_before(at);
+                    at = self.segment(text, at + c.len_utf8());
+                }
                 Fate::Depends => at = self.segment(text, at + c.len_utf8()),
             }
         }
@@ -121,16 +127,36 @@ impl Pass {
     fn segment(&mut self, text: &str, at: usize) -> usize {
         let cuttable = |c: char| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => !self.ascii.removed(byte),
-            _ => matches!(self.table.fate(c), Fate::Becomes(_)),
+            _ => matches!(self.table.fate(c), Fate::Becomes(_) | Fate::Expands),
         };
         let end = text[at..].find(cuttable).map_or(text.len(), |found| at + found);
         let Cut { at: start, out, spaced } = self.cut;
         self.out.truncate(out);
         self.spaced = spaced;
-        for c in settle(self.steps, &text[start..end]).chars() {
-            self.push(c);
+        let segment = &text[start..end];
+        if self.push_composed(segment).is_none() {
+            self.out.truncate(out);
+            self.spaced = spaced;
+            settle(self.steps, segment).chars().for_each(|c| self.push(c));
         }
         end
+    }
+
+    /// Most segments are a letter and its mark, or the letters of a syllable,
+    /// which are one character that the table knows. For a normal form it is
+    /// the same to start from the composed text.
+    fn push_composed(&mut self, segment: &str) -> Option<()> {
+        if self.steps.form == Form::AsWritten {
+            return None;
+        }
+        for c in segment.nfc() {
+            let becomes = match self.table.fate(c) {
+                Fate::Becomes(c) => Some(c),
+                _ => None,
+            };
+            self.push(becomes?);
+        }
+        Some(())
     }
 
     /// Notes that the text can be cut before byte `at`, which comes next.

@@ -18,7 +18,9 @@ pub(super) enum Fate {
     Becomes(char),
     /// It is removed; its neighbours become each other's.
     Removed,
-    /// It may act on its neighbours, or become more than one character.
+    /// It becomes more than one character, and a text can be cut before it.
+    Expands,
+    /// It may act on what stands before it.
     Depends,
 }
 
@@ -26,10 +28,11 @@ pub(super) enum Fate {
 const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
-/// [`Fate`]s as one number: a character, or one of two numbers that are none.
+/// [`Fate`]s as one number: a character, or a number that is none.
 type Page = Box<[u32; PAGE]>;
 const REMOVED: u32 = u32::MAX;
-const DEPENDS: u32 = u32::MAX - 1;
+const EXPANDS: u32 = u32::MAX - 1;
+const DEPENDS: u32 = u32::MAX - 2;
 
 /// The fates of all characters under some steps.
 pub(super) struct Table {
@@ -52,6 +55,7 @@ impl Table {
         let page = self.pages[code / PAGE].get_or_init(|| self.fill(code / PAGE));
         match page[code % PAGE] {
             REMOVED => Fate::Removed,
+            EXPANDS => Fate::Expands,
             number => char::from_u32(number).map_or(Fate::Depends, Fate::Becomes),
         }
     }
@@ -64,6 +68,7 @@ impl Table {
             *fate = match c.map_or(Fate::Depends, |c| fate_of(self.steps, c)) {
                 Fate::Becomes(c) => u32::from(c),
                 Fate::Removed => REMOVED,
+                Fate::Expands => EXPANDS,
                 Fate::Depends => DEPENDS,
             };
         }
@@ -86,8 +91,9 @@ fn fate_of(steps: Characters, c: char) -> Fate {
     let mut chars = settled.chars();
     match (chars.next(), chars.next()) {
         (None, _) => Fate::Removed,
-        (Some(only), None) if !composing || starts_anew(only) => Fate::Becomes(only),
-        _ => Fate::Depends,
+        (Some(first), _) if composing && !starts_anew(first) => Fate::Depends,
+        (Some(only), None) => Fate::Becomes(only),
+        (Some(_), Some(_)) => Fate::Expands,
     }
 }
 
