@@ -18,7 +18,10 @@ const PIECE: usize = 1024;
 #[inline]
 pub(crate) fn each(level: Level, piece: &str, f: impl FnMut(&str)) {
     if piece.is_ascii() {
-        each_ascii(level, piece, f);
+        level.compiled(
+            #[inline(always)]
+            || each_ascii(level, piece, f),
+        );
     } else {
         piece.unicode_words().for_each(f);
     }
@@ -30,7 +33,7 @@ pub(crate) fn each(level: Level, piece: &str, f: impl FnMut(&str)) {
 /// digit in it; a full stop, colon or apostrophe between two letters, and a
 /// full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
-#[inline]
+#[inline(always)]
 fn each_ascii(level: Level, piece: &str, mut f: impl FnMut(&str)) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);

@@ -92,7 +92,7 @@ impl Pass {
 
     /// A run of ASCII.
     fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) {
-        let kept = |byte: &u8| !self.ascii.removed(*byte);
+        let kept = |byte: &u8| !self.ascii.removes(*byte);
         let Some(last) = bytes[start..end].iter().rposition(kept) else { return };
         let last = start + last;
         self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced);
@@ -126,7 +126,7 @@ impl Pass {
     /// What was written since the last cut is written anew.
     fn segment(&mut self, text: &str, at: usize) -> usize {
         let cuttable = |c: char| match u8::try_from(c) {
-            Ok(byte) if byte.is_ascii() => !self.ascii.removed(byte),
+            Ok(byte) if byte.is_ascii() => !self.ascii.removes(byte),
             _ => matches!(self.table.fate(c), Fate::Becomes(_) | Fate::Expands),
         };
         let end = text[at..].find(cuttable).map_or(text.len(), |found| at + found);

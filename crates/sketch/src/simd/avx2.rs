@@ -107,7 +107,23 @@ fn multiply<const FACTOR: u64>(h: __m256i) -> __m256i {
     _mm256_add_epi64(_mm256_mul_epu32(h, low), _mm256_slli_epi64::<32>(cross))
 }
 
+/// Runs `work` with these instructions.
+#[target_feature(enable = "avx2")]
+pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+/// The uppermost bit of each byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
+    let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
+    let bits = |half| u64::from(_mm256_movemask_epi8(load_half(half)) as u32);
+    bits(&halves[0]) | bits(&halves[1]) << 32
+}
+
 /// The classes of a block, in two halves.
+#[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();

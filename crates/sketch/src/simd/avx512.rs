@@ -96,7 +96,21 @@ fn fold_product(a: __m512i, b: __m512i) -> __m512i {
     _mm512_xor_si512(bottom, upper)
 }
 
+/// Runs `work` with these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+/// The uppermost bit of each byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
+    _mm512_movepi8_mask(load_bytes(block))
+}
+
 /// The classes of a block.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
     let bytes = load_bytes(block);

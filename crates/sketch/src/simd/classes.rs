@@ -44,17 +44,25 @@ impl Classes {
         let mut classes = Self::default();
         for (eight, at) in block.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
             let word = u64::from_le_bytes(eight.map(|byte| CLASS[usize::from(byte)]));
-            // The bit of each byte, gathered into the uppermost byte.
-            let gather = |class: u32| {
-                let bits = word >> class & 0x0101_0101_0101_0101;
-                bits.wrapping_mul(0x0102_0408_1020_4080) >> 56 << at
-            };
-            classes.letters |= gather(0);
-            classes.digits |= gather(1);
-            classes.low_lines |= gather(2);
-            classes.between_letters |= gather(3);
-            classes.between_digits |= gather(4);
+            classes.letters |= gathered(word) << at;
+            classes.digits |= gathered(word >> 1) << at;
+            classes.low_lines |= gathered(word >> 2) << at;
+            classes.between_letters |= gathered(word >> 3) << at;
+            classes.between_digits |= gathered(word >> 4) << at;
         }
         classes
     }
+}
+
+/// The uppermost bit of each byte, the first byte's as the lowest.
+#[inline(always)]
+pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
+    let (words, _) = block.as_chunks::<8>();
+    words.iter().rev().fold(0, |bits, word| bits << 8 | gathered(u64::from_le_bytes(*word) >> 7))
+}
+
+/// The lowest bits of eight bytes, next to each other.
+#[inline(always)]
+fn gathered(word: u64) -> u64 {
+    (word & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
