@@ -3,7 +3,7 @@
 use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
-use crate::mix::{GOLDEN, mix64};
+use crate::mix::GOLDEN;
 use crate::shingle::{char_len, char_start, is_blank};
 use crate::simd::Level;
 use crate::tokens::normalize_text;
@@ -109,8 +109,8 @@ pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
 
 /// Windows of words. The hash of a window is a polynomial in G with the words'
 /// hashes as coefficients, so it moves by one word with two multiplications,
-/// whatever the size. If they are anchored, only those count that start with a
-/// stop word.
+/// whatever the size; several polynomials are mixed at once. If they are
+/// anchored, only those windows count that start with a stop word.
 fn word_windows<const ANCHORED: bool>(
     config: &Config,
     level: Level,
@@ -118,10 +118,6 @@ fn word_windows<const ANCHORED: bool>(
     chunks: &mut Chunks,
 ) {
     let (rules, size) = (config.rules(), config.shingle_size());
-    let finish = |polynomial: u64, length: usize| match length {
-        1 => polynomial,
-        _ => mix64(polynomial),
-    };
     let leaving_weight = (0..size).fold(1_u64, |weight, _| weight.wrapping_mul(GOLDEN));
     // The last `size` word hashes, the oldest at `next`; zero before the first.
     let mut recent = [0_u64; MAX_SHINGLE_SIZE];
@@ -131,36 +127,90 @@ fn word_windows<const ANCHORED: bool>(
     let mut words = 0;
     let mut polynomial = 0_u64;
     let mut any = false;
+    let mut mixer = Mixer::new(level, size, chunks);
+    for piece in words::pieces(text) {
+        mixer.chunks.checkpoint();
+        rules.words(
+            level,
+            piece,
+            #[inline(always)]
+            |word: &str| {
+                let entering = xxh3::hash(word.as_bytes());
+                let leaving = std::mem::replace(&mut recent[next], entering);
+                next = if next + 1 == size { 0 } else { next + 1 };
+                polynomial = polynomial
+                    .wrapping_mul(GOLDEN)
+                    .wrapping_add(entering)
+                    .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+                words += 1;
+                if ANCHORED {
+                    starts = starts << 1 | u64::from(rules.starts_shingle(word));
+                }
+                if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
+                    mixer.push(polynomial);
+                    any = true;
+                }
+            },
+        );
+    }
+    mixer.deliver();
+    if !any && words > 0 {
+        all_words(config, level, text, chunks);
+    }
+}
+
+/// The one shingle of a text with fewer words than a window, or without an
+/// anchor.
+#[cold]
+fn all_words(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+    let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
         chunks.checkpoint();
-        rules.words(level, piece, |word| {
+        config.rules().words(level, piece, |word| {
             let entering = xxh3::hash(word.as_bytes());
-            let leaving = std::mem::replace(&mut recent[next], entering);
-            next = if next + 1 == size { 0 } else { next + 1 };
-            polynomial = polynomial
-                .wrapping_mul(GOLDEN)
-                .wrapping_add(entering)
-                .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+            polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
             words += 1;
-            if ANCHORED {
-                starts = starts << 1 | u64::from(rules.starts_shingle(word));
-            }
-            if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
-                chunks.push(finish(polynomial, size));
-                any = true;
-            }
         });
     }
-    if !any && words > 0 {
-        // Fewer words than a window, or no anchor: all words are one shingle.
-        let (mut all, mut count) = (0_u64, 0);
-        for piece in words::pieces(text) {
-            chunks.checkpoint();
-            rules.words(level, piece, |word| {
-                all = all.wrapping_mul(GOLDEN).wrapping_add(xxh3::hash(word.as_bytes()));
-                count += 1;
-            });
+    let mut mixer = Mixer::new(level, words, chunks);
+    mixer.push(polynomial);
+    mixer.deliver();
+}
+
+/// The most polynomials that are mixed at once.
+const BATCH: usize = 64;
+
+/// Makes hashes of polynomials of `size` words, [`BATCH`] at once. Those
+/// of one word are hashes already.
+struct Mixer<'a, 'b> {
+    level: Level,
+    size: usize,
+    chunks: &'a mut Chunks<'b>,
+    batch: [u64; BATCH],
+    filled: usize,
+}
+
+impl<'a, 'b> Mixer<'a, 'b> {
+    fn new(level: Level, size: usize, chunks: &'a mut Chunks<'b>) -> Self {
+        Self { level, size, chunks, batch: [0; BATCH], filled: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, polynomial: u64) {
+        self.batch[self.filled] = polynomial;
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.deliver();
         }
-        chunks.push(finish(all, count));
+    }
+
+    /// Hands on what there is.
+    fn deliver(&mut self) {
+        let batch = &mut self.batch[..self.filled];
+        if self.size > 1 {
+            self.level.mix(batch, 0);
+        }
+        batch.iter().for_each(|hash| self.chunks.push(*hash));
+        self.filled = 0;
     }
 }

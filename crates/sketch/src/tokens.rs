@@ -86,18 +86,22 @@ impl Rules {
     }
 
     /// Calls `f` for each word of a piece of a normalised text that counts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn words(&self, level: Level, piece: &str, mut f: impl FnMut(&str)) {
-        let f = |word: &str| {
-            if self.keeps(word) {
-                f(word);
-            }
-        };
         if self.split_whitespace {
-            piece.split_whitespace().for_each(f);
-        } else {
-            words::each(level, piece, f);
+            piece.split_whitespace().filter(|word| self.keeps(word)).for_each(f);
+            return;
         }
+        words::each(
+            level,
+            piece,
+            #[inline(always)]
+            |word| {
+                if self.keeps(word) {
+                    f(word);
+                }
+            },
+        );
     }
 
     /// Whether a shingle can start with `word`.

@@ -15,7 +15,7 @@ use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
 const PIECE: usize = 1024;
 
 /// Calls `f` for each word of a piece, in order.
-#[inline]
+#[inline(always)]
 pub(crate) fn each(level: Level, piece: &str, f: impl FnMut(&str)) {
     if piece.is_ascii() {
         level.compiled(
