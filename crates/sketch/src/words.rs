@@ -49,18 +49,23 @@ fn each_ascii(level: Level, piece: &str, mut f: impl FnMut(&str)) {
         let infix = (here.between_letters & between(here.letters, letter_before, after.letters))
             | (here.between_digits & between(here.digits, digit_before, after.digits));
         let runs = here.letters | here.digits | here.low_lines | infix;
-        // A bit where a run starts and one behind its end.
-        let mut edges = runs ^ (runs << 1 | inside);
-        while edges != 0 {
-            let edge = at + edges.trailing_zeros() as usize;
-            edges &= edges - 1;
-            if inside == 0 {
-                start = edge;
-            } else {
-                word(&piece[start..edge], &mut f);
-            }
-            inside ^= 1;
+        let after_run = runs << 1 | inside;
+        // Bits where a run starts, and behind its end.
+        let (mut starts, mut ends) = (runs & !after_run, after_run & !runs);
+        if inside == 1 && ends != 0 {
+            word(&piece[start..at + ends.trailing_zeros() as usize], &mut f);
+            ends &= ends - 1;
         }
+        while ends != 0 {
+            let run = starts.trailing_zeros() as usize..ends.trailing_zeros() as usize;
+            word(&piece[at + run.start..at + run.end], &mut f);
+            starts &= starts.wrapping_sub(1);
+            ends &= ends - 1;
+        }
+        if starts != 0 {
+            start = at + starts.trailing_zeros() as usize;
+        }
+        inside = runs >> (BLOCK - 1);
         if rest.is_empty() {
             break;
         }
