@@ -279,7 +279,7 @@ impl Default for Config {
 }
 
 /// Like `fss, num_perm 128, char 5-shingles, seed 0`, with what is not as by
-/// default after it: `normalization casefold`, `9 stop words`, `bag`.
+/// default after it: `normalization casefold`, `stop_words 9` (their number), `bag`.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -291,7 +291,7 @@ impl fmt::Display for Config {
             write!(f, ", normalization {}", self.normalization)?;
         }
         if self.stop_words != StopWords::default() {
-            write!(f, ", {} stop words", self.stop_words.len())?;
+            write!(f, ", stop_words {}", self.stop_words.len())?;
         }
         if self.bag {
             write!(f, ", bag")?;
