@@ -14,16 +14,28 @@ use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
 /// A piece ends at the first space or line feed after this many bytes.
 const PIECE: usize = 1024;
 
+/// A piece that is not ASCII is cut again, after this many bytes: words without
+/// an accent are quicker by themselves.
+const PART: usize = 32;
+
 /// Calls `f` for each word of a piece, in order.
 #[inline(always)]
-pub(crate) fn each(level: Level, piece: &str, f: impl FnMut(&str)) {
-    if piece.is_ascii() {
+pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(&str)) {
+    let ascii = |piece, f: &mut _| {
         level.compiled(
             #[inline(always)]
             || each_ascii(level, piece, f),
         );
-    } else {
-        piece.unicode_words().for_each(f);
+    };
+    if piece.is_ascii() {
+        return ascii(piece, &mut f);
+    }
+    for part in pieces_of(piece, PART) {
+        if part.is_ascii() {
+            ascii(part, &mut f);
+        } else {
+            part.unicode_words().for_each(&mut f);
+        }
     }
 }
 
@@ -34,7 +46,7 @@ pub(crate) fn each(level: Level, piece: &str, f: impl FnMut(&str)) {
 /// full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
-fn each_ascii(level: Level, piece: &str, mut f: impl FnMut(&str)) {
+fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(&str)) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);
     // The uppermost bits of the block before.
@@ -53,12 +65,12 @@ fn each_ascii(level: Level, piece: &str, mut f: impl FnMut(&str)) {
         // Bits where a run starts, and behind its end.
         let (mut starts, mut ends) = (runs & !after_run, after_run & !runs);
         if inside == 1 && ends != 0 {
-            word(&piece[start..at + ends.trailing_zeros() as usize], &mut f);
+            word(&piece[start..at + ends.trailing_zeros() as usize], f);
             ends &= ends - 1;
         }
         while ends != 0 {
             let run = starts.trailing_zeros() as usize..ends.trailing_zeros() as usize;
-            word(&piece[at + run.start..at + run.end], &mut f);
+            word(&piece[at + run.start..at + run.end], f);
             starts &= starts.wrapping_sub(1);
             ends &= ends - 1;
         }
@@ -75,7 +87,7 @@ fn each_ascii(level: Level, piece: &str, mut f: impl FnMut(&str)) {
         at += BLOCK;
     }
     if inside == 1 {
-        word(&piece[start..], &mut f);
+        word(&piece[start..], f);
     }
 }
 
@@ -195,7 +207,7 @@ mod tests {
                 .collect();
             for level in Level::available() {
                 let mut found = Vec::new();
-                each_ascii(level, &text, |word| found.push(word.to_owned()));
+                each_ascii(level, &text, &mut |word: &str| found.push(word.to_owned()));
                 prop_assert_eq!(&found, &expected, "{}", level);
             }
         }

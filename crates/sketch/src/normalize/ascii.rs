@@ -99,7 +99,7 @@ impl Bytes {
 
     /// What a byte becomes if it is kept.
     #[inline(always)]
-    fn mapped(self, byte: u8) -> u8 {
+    pub(super) fn mapped(self, byte: u8) -> u8 {
         let byte = byte | (among(byte, b'A', 26) & self.casefold & 0x20);
         let byte = select(among(byte, b'0', 10) & self.digits, b'0', byte);
         let space = among(byte, b'\t', 5) & self.whitespace;

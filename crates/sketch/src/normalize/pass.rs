@@ -92,6 +92,17 @@ impl Pass {
 
     /// A run of ASCII.
     fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) {
+        /// Shorter runs are done by the byte.
+        const SHORT: usize = 24;
+        if end - start < SHORT {
+            for (at, &byte) in bytes[start..end].iter().enumerate() {
+                if !self.ascii.removes(byte) {
+                    self.cut_before(start + at);
+                    self.push(char::from(self.ascii.mapped(byte)));
+                }
+            }
+            return;
+        }
         let kept = |byte: &u8| !self.ascii.removes(*byte);
         let Some(last) = bytes[start..end].iter().rposition(kept) else { return };
         let last = start + last;
@@ -104,19 +115,29 @@ impl Pass {
     /// end.
     fn other_run(&mut self, text: &str, mut at: usize, limit: usize) -> usize {
         while at < limit {
-            let Some(c) = text[at..].chars().next().filter(|c| !c.is_ascii()) else { break };
-            match self.table.fate(c) {
-                Fate::Becomes(becomes) => {
-                    self.cut_before(at);
-                    self.push(becomes);
-                    at += c.len_utf8();
+            let start = at;
+            for c in text[start..].chars().take_while(|c| !c.is_ascii()) {
+                match self.table.fate(c) {
+                    Fate::Becomes(becomes) => {
+                        self.cut_before(at);
+                        self.push(becomes);
+                    }
+                    Fate::Removed => (),
+                    Fate::Expands | Fate::Depends => break,
                 }
-                Fate::Removed => at += c.len_utf8(),
-                Fate::Expands => {
-                    self.cut_before(at);
+                at += c.len_utf8();
+                if at >= limit {
+                    return at;
+                }
+            }
+            match text[at..].chars().next().filter(|c| !c.is_ascii()) {
+                None => break,
+                Some(c) => {
+                    if self.table.fate(c) == Fate::Expands {
+                        self.cut_before(at);
+                    }
                     at = self.segment(text, at + c.len_utf8());
                 }
-                Fate::Depends => at = self.segment(text, at + c.len_utf8()),
             }
         }
         at
@@ -164,15 +185,19 @@ impl Pass {
         self.cut = Cut { at, out: self.out.len(), spaced: self.spaced };
     }
 
+    #[inline]
     fn push(&mut self, c: char) {
-        if c == ' ' {
-            if !(self.steps.whitespace && self.spaced) {
-                self.out.push(b' ');
-            }
-            self.spaced = true;
-        } else {
-            self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            self.spaced = false;
+        if c == ' ' && self.steps.whitespace && self.spaced {
+            return;
+        }
+        self.spaced = c == ' ';
+        let mut utf8 = [0; 4];
+        // Copies of known length take no call.
+        match *c.encode_utf8(&mut utf8).as_bytes() {
+            [a] => self.out.push(a),
+            [a, b] => self.out.extend_from_slice(&[a, b]),
+            [a, b, c] => self.out.extend_from_slice(&[a, b, c]),
+            _ => self.out.extend_from_slice(&utf8),
         }
     }
 }
