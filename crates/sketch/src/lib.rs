@@ -22,7 +22,7 @@
 //! | step | module |
 //! |---|---|
 //! | text → normalised text | `normalize`, `stop_words` |
-//! | normalised text → tokens → windows ("shingles") | `tokens`, `words`, `shingle` |
+//! | normalised text → tokens → windows ("shingles") | `tokens`, `words`, `letters`, `shingle` |
 //! | shingles → 64-bit hashes, in chunks | `hashes`, `bag`, `xxh3`, `chunks`, `passes` |
 //! | hashes → signature of `num_perm` slots | `sketcher`, `fss`, `permutations` |
 //! | signature → estimate, union | `signature` |
@@ -47,6 +47,7 @@ pub mod corpus;
 mod error;
 mod fss;
 mod hashes;
+mod letters;
 mod mix;
 mod normalize;
 mod passes;

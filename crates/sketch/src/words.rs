@@ -9,6 +9,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::letters;
 use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
 
 /// A piece ends at the first space or line feed after this many bytes.
@@ -33,7 +34,7 @@ pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(&str)) {
     for part in pieces_of(piece, PART) {
         if part.is_ascii() {
             ascii(part, &mut f);
-        } else {
+        } else if !letters::each(part, &mut f) {
             part.unicode_words().for_each(&mut f);
         }
     }
