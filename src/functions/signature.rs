@@ -29,7 +29,7 @@ pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher)
         kept.iter().rposition(|sketcher| sketcher.config() == config).map(|i| kept.remove(i))
     });
     // Taken out while it works: a cancelled call drops it, and nothing is left half-done.
-    let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(*config));
+    let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(config.clone()));
     let result = work(&mut sketcher);
     SKETCHERS.with_borrow_mut(|kept| {
         if kept.len() == KEPT_SKETCHERS {

@@ -4,7 +4,9 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use sketch::{Banding, Config, Level, ShingleSet, Sketcher, estimate_jaccard, shingle_hashes};
+use sketch::{
+    Banding, Config, Level, Normalization, ShingleSet, Sketcher, estimate_jaccard, shingle_hashes,
+};
 
 /// Words of two to nine letters from a vocabulary of 4096.
 fn text(bytes: usize, seed: u64) -> String {
@@ -72,6 +74,104 @@ fn units(c: &mut Criterion) {
     group.finish();
 }
 
+/// Sentences of 4 to 15 words with capitals, commas, numbers and lines.
+fn prose(bytes: usize, seed: u64) -> String {
+    let mut prose = String::new();
+    let mut left = 0;
+    for (i, word) in text(bytes, seed).split(' ').enumerate() {
+        if left == 0 {
+            left = 4 + i % 12;
+            prose.push_str(&word[..word.len().min(1)].to_uppercase());
+            prose.push_str(word.get(1..).unwrap_or(""));
+        } else {
+            prose.push_str(if i % 29 == 0 { "1,984" } else { word });
+        }
+        left -= 1;
+        prose.push_str(match (left, i % 9) {
+            (0, 0) => ".\n\n",
+            (0, _) => ". ",
+            (_, 0) => ", ",
+            (_, 5) if i % 10 == 0 => " the ",
+            _ => " ",
+        });
+    }
+    prose.truncate(bytes);
+    prose
+}
+
+/// What each option adds to hashing the shingles of a kilobyte.
+fn options(c: &mut Criterion) {
+    let ascii = prose(1000, 1);
+    let mut accented = ascii.replace(['a', 'e'], "\u{e9}");
+    accented.truncate(accented.floor_char_boundary(1000));
+    let mut decomposed = ascii.replace(['a', 'e'], "e\u{301}");
+    decomposed.truncate(decomposed.floor_char_boundary(1000));
+    let mut cyrillic: String = ascii
+        .chars()
+        .map(|c| match c {
+            'a'..='z' => char::from_u32(c as u32 - 'a' as u32 + 0x430).unwrap_or(c),
+            'A'..='Z' => char::from_u32(c as u32 - 'A' as u32 + 0x410).unwrap_or(c),
+            _ => c,
+        })
+        .collect();
+    cyrillic.truncate(cyrillic.floor_char_boundary(1000));
+    let texts = [
+        ("ascii", ascii),
+        ("accented", accented),
+        ("decomposed", decomposed),
+        ("cyrillic", cyrillic),
+    ];
+    let normalizations = [
+        "none",
+        "nfc",
+        "nfkc",
+        "casefold",
+        "diacritics",
+        "punctuation",
+        "punctuation_space",
+        "digits",
+        "whitespace",
+        "split_whitespace",
+        "min_length=3",
+        "stop_words",
+        "plain",
+        "aggressive",
+        "classic",
+    ];
+    for (name, text) in &texts {
+        let mut group = c.benchmark_group(format!("options, 1 kB, {name}"));
+        for steps in normalizations {
+            let steps: Normalization = steps.parse().expect("valid");
+            group.bench_function(BenchmarkId::new("normalize", &steps), |b| {
+                b.iter(|| black_box(steps.normalize(black_box(text), &mut || ())).len());
+            });
+            for unit in ["char", "word", "anchored"] {
+                for bag in [false, true] {
+                    let Ok(config) = config("fss", unit).with_normalization(steps.clone()) else {
+                        continue;
+                    };
+                    let config = config.with_bag(bag);
+                    let mut hashes = Vec::new();
+                    let unit = if bag { format!("{unit} bag") } else { unit.to_owned() };
+                    group.bench_function(BenchmarkId::new(&unit, &steps), |b| {
+                        b.iter(|| {
+                            hashes.clear();
+                            shingle_hashes(&config, black_box(text), &mut hashes, &mut || ());
+                        });
+                    });
+                    let mut sketcher = Sketcher::new(config);
+                    group.bench_function(BenchmarkId::new(format!("sketch {unit}"), &steps), |b| {
+                        b.iter(|| {
+                            black_box(sketcher.sketch(black_box(text), &mut || ())).is_some()
+                        });
+                    });
+                }
+            }
+        }
+        group.finish();
+    }
+}
+
 fn signatures(c: &mut Criterion) {
     let mut sketcher = Sketcher::new(Config::default());
     let mut signature = |seed| {
@@ -98,5 +198,5 @@ fn exact(c: &mut Criterion) {
     c.bench_function("ShingleSet::from_text/1000", |bench| bench.iter(|| set(black_box(3))));
 }
 
-criterion_group!(benches, sketches, units, signatures, exact);
+criterion_group!(benches, sketches, units, options, signatures, exact);
 criterion_main!(benches);

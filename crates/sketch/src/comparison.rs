@@ -33,16 +33,16 @@ impl Comparison {
         examples: usize,
         checkpoint: &mut dyn FnMut(),
     ) -> Self {
-        // Hashes of 64 bits, whatever the scheme.
-        let config = &config.with_scheme(Scheme::Fss);
+        let set_a = ShingleSet::from_text(config, a, checkpoint);
+        let set_b = ShingleSet::from_text(config, b, checkpoint);
+        // The same hashes in the order of the text: those of a bag have none.
+        let config = &config.with_scheme(Scheme::Fss).with_bag(false);
         let mut hashes_of = |text: &str| {
             let mut hashes = Vec::new();
             shingle_hashes(config, text, &mut hashes, checkpoint);
             hashes
         };
         let (hashes_a, hashes_b) = (hashes_of(a), hashes_of(b));
-        let set_a = ShingleSet::from_hashes(hashes_a.clone());
-        let set_b = ShingleSet::from_hashes(hashes_b.clone());
         let mut some = |text: &str, hashes: &[u64], wanted: &dyn Fn(u64) -> bool| {
             some_shingles(config, text, hashes, wanted, examples, checkpoint)
         };

@@ -2,9 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::error::Error;
+use crate::normalize::{Dropped, Normalization};
 use crate::scheme::Scheme;
+use crate::stop_words::StopWords;
+use crate::tokens::Rules;
 
 /// The most slots a signature may have. The error falls with the square root
 /// of the slots: at 4096 it is below 0.8 % everywhere.
@@ -15,6 +19,9 @@ pub const DEFAULT_NUM_PERM: usize = 128;
 pub const MAX_SHINGLE_SIZE: usize = 64;
 /// Length of a shingle unless told otherwise.
 pub const DEFAULT_SHINGLE_SIZE: usize = 5;
+/// Length of an anchored shingle unless told otherwise: a stop word and the two
+/// words after it.
+pub const DEFAULT_ANCHORED_SIZE: usize = 3;
 /// The fraction of the pairs at the threshold that bands are chosen to find.
 pub const DEFAULT_RECALL: f64 = 0.99;
 /// The Jaccard similarity from which on a pair counts as near-duplicate.
@@ -28,7 +35,19 @@ pub enum Unit {
     Char,
     /// Words as Unicode Standard Annex 29 cuts them; what is between words
     /// does not count.
+    ///
+    /// Scripts with spaces give what a reader calls words (Latin, Greek,
+    /// Cyrillic, Hebrew, Arabic, Korean by the eojeol). Others need a
+    /// dictionary, which Annex 29 does without: Chinese characters, hiragana
+    /// and Thai letters (with the marks on them) are a word each, and a run of
+    /// katakana is one word. So shingles of words are there what shingles of
+    /// characters are elsewhere. Emoji, like punctuation, are no words.
     Word,
+    /// Words, of whose windows only those count that start with a stop word
+    /// (Rajaraman and Ullman, Mining of Massive Datasets, 3.2.4): the prose of
+    /// a page has stop words, the navigation around it has not. The stop words
+    /// are those of [`Config::with_stop_words`].
+    Anchored,
 }
 
 impl Unit {
@@ -38,6 +57,7 @@ impl Unit {
         match self {
             Self::Char => "char",
             Self::Word => "word",
+            Self::Anchored => "anchored",
         }
     }
 }
@@ -49,6 +69,7 @@ impl FromStr for Unit {
         match name {
             "char" => Ok(Self::Char),
             "word" => Ok(Self::Word),
+            "anchored" => Ok(Self::Anchored),
             _ => Err(Error::UnknownUnit(name.to_owned())),
         }
     }
@@ -62,13 +83,20 @@ impl fmt::Display for Unit {
 
 /// All that a signature depends on. Signatures are comparable only if their
 /// configurations and [`Config::VERSION`] are equal.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+///
+/// Cloning is cheap: lists are shared.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Config {
     scheme: Scheme,
     num_perm: usize,
     unit: Unit,
     shingle_size: usize,
     seed: i64,
+    normalization: Normalization,
+    stop_words: StopWords,
+    bag: bool,
+    /// What the unit, the normalisation and the stop words come to.
+    rules: Arc<Rules>,
 }
 
 impl Config {
@@ -101,11 +129,45 @@ impl Config {
             shingle_size: in_range(shingle_size, MAX_SHINGLE_SIZE)
                 .ok_or(Error::ShingleSize(shingle_size))?,
             seed,
+            ..Self::default()
         };
         if config.scheme.is_datasketch() && u32::try_from(seed).is_err() {
             return Err(Error::Seed(seed));
         }
-        Ok(config)
+        Ok(config.with_rules())
+    }
+
+    /// The same with texts normalised first.
+    ///
+    /// # Errors
+    /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that
+    /// anchored shingles start with.
+    pub fn with_normalization(self, normalization: Normalization) -> Result<Self, Error> {
+        if self.unit == Unit::Anchored && normalization.stop_words == Dropped::Configured {
+            return Err(Error::AnchorsDropped);
+        }
+        Ok(Self { normalization, ..self }.with_rules())
+    }
+
+    /// The same with other stop words than the English ones: those that
+    /// anchored shingles start with, and that the step `stop_words` of the
+    /// normalisation drops.
+    #[must_use]
+    pub fn with_stop_words(self, stop_words: StopWords) -> Self {
+        Self { stop_words, ..self }.with_rules()
+    }
+
+    /// The same with texts as bags, in which a repeat counts, or as sets.
+    /// Similarities of bags are weighted: the sum of the lesser numbers of
+    /// occurrences over the sum of the greater.
+    #[must_use]
+    pub fn with_bag(self, bag: bool) -> Self {
+        Self { bag, ..self }
+    }
+
+    fn with_rules(self) -> Self {
+        let rules = Rules::new(self.unit, &self.normalization, &self.stop_words);
+        Self { rules: Arc::new(rules), ..self }
     }
 
     /// How shingle hashes become a signature.
@@ -116,9 +178,8 @@ impl Config {
 
     /// The same configuration with another scheme. For 64-bit hashes of
     /// shingles only: the seed is not looked at.
-    pub(crate) const fn with_scheme(mut self, scheme: Scheme) -> Self {
-        self.scheme = scheme;
-        self
+    pub(crate) fn with_scheme(&self, scheme: Scheme) -> Self {
+        Self { scheme, ..self.clone() }
     }
 
     /// Slots of a signature, `1..=`[`MAX_NUM_PERM`].
@@ -145,6 +206,29 @@ impl Config {
     pub const fn seed(&self) -> i64 {
         self.seed
     }
+
+    /// What is done to a text before it is cut.
+    #[must_use]
+    pub const fn normalization(&self) -> &Normalization {
+        &self.normalization
+    }
+
+    /// The list of stop words; English unless another was given.
+    #[must_use]
+    pub const fn stop_words(&self) -> &StopWords {
+        &self.stop_words
+    }
+
+    /// Whether a repeat of a shingle counts.
+    #[must_use]
+    pub const fn bag(&self) -> bool {
+        self.bag
+    }
+
+    /// How a normalised text is cut into words.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
 }
 
 impl Default for Config {
@@ -155,18 +239,33 @@ impl Default for Config {
             unit: Unit::default(),
             shingle_size: DEFAULT_SHINGLE_SIZE,
             seed: 0,
+            normalization: Normalization::default(),
+            stop_words: StopWords::default(),
+            bag: false,
+            rules: Arc::default(),
         }
     }
 }
 
-/// Like `fss, num_perm 128, char 5-shingles, seed 0`.
+/// Like `fss, num_perm 128, char 5-shingles, seed 0`, with what is not as by
+/// default after it: `normalization casefold`, `stop_words 9` (their number), `bag`.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "{}, num_perm {}, {} {}-shingles, seed {}",
             self.scheme, self.num_perm, self.unit, self.shingle_size, self.seed
-        )
+        )?;
+        if !self.normalization.is_none() {
+            write!(f, ", normalization {}", self.normalization)?;
+        }
+        if self.stop_words != StopWords::default() {
+            write!(f, ", stop_words {}", self.stop_words.len())?;
+        }
+        if self.bag {
+            write!(f, ", bag")?;
+        }
+        Ok(())
     }
 }
 
@@ -193,7 +292,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for unit in [Unit::Char, Unit::Word] {
+        for unit in [Unit::Char, Unit::Word, Unit::Anchored] {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
     }

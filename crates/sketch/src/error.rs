@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
+use crate::normalize::MAX_MIN_LENGTH;
 use crate::scheme::Scheme;
 use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
 
@@ -17,7 +18,7 @@ use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
 pub enum Error {
     /// A name that no [`Scheme`](crate::Scheme) has.
     UnknownScheme(String),
-    /// A shingle unit other than `char` and `word`.
+    /// A shingle unit other than `char`, `word` and `anchored`.
     UnknownUnit(String),
     /// `num_perm` outside `1..=MAX_NUM_PERM`.
     NumPerm(i64),
@@ -58,6 +59,16 @@ pub enum Error {
     QuantRate(f64),
     /// A weight that is neither 0 nor in `MIN_WEIGHT..=MAX_WEIGHT`.
     Weight(f64),
+    /// A step of normalisation that there is not.
+    UnknownStep(String),
+    /// A step of normalisation written twice.
+    RepeatedStep(String),
+    /// Two steps of normalisation that cannot both be done.
+    ContradictorySteps(String, String),
+    /// A `min_length` outside `1..=MAX_MIN_LENGTH`.
+    MinLength(String),
+    /// Shingles that start with stop words, of a text without stop words.
+    AnchorsDropped,
     /// `slot_bits` other than 8, 16 and 32.
     SlotBits(i64),
     /// `num_perm` slots of `slot_bits` bits do not fill whole integers.
@@ -163,6 +174,20 @@ impl fmt::Display for Error {
                 f,
                 "a weight must be 0 or between {MIN_WEIGHT:e} and {MAX_WEIGHT:e}, not {w}"
             ),
+            Self::UnknownStep(step) => write!(f, "unknown normalization step \"{step}\""),
+            Self::RepeatedStep(step) => {
+                write!(f, "normalization step \"{step}\" must be written once, not twice")
+            }
+            Self::ContradictorySteps(first, second) => {
+                write!(f, "normalization steps \"{first}\" and \"{second}\" contradict each other")
+            }
+            Self::MinLength(value) => {
+                write!(f, "min_length must be between 1 and {MAX_MIN_LENGTH}, not \"{value}\"")
+            }
+            Self::AnchorsDropped => write!(
+                f,
+                "normalization step \"stop_words\" contradicts the shingle unit \"anchored\""
+            ),
             Self::SlotBits(n) => write!(f, "slot_bits must be 8, 16 or 32, not {n}"),
             Self::SlotsDoNotFill { num_perm, slot_bits } => write!(
                 f,
@@ -226,7 +251,9 @@ impl Error {
                 let names = Scheme::ALL.map(|scheme| format!("\"{scheme}\""));
                 format!("The schemes are {}.", names.join(", "))
             }
-            Self::UnknownUnit(_) => "The shingle units are \"char\" and \"word\".".to_owned(),
+            Self::UnknownUnit(_) => {
+                "The shingle units are \"char\", \"word\" and \"anchored\".".to_owned()
+            }
             Self::NumPerm(_) => {
                 "128 suits most uses; the error of an estimate falls with the square root of \
                  num_perm."
@@ -264,6 +291,19 @@ impl Error {
             Self::QuantRate(_) => "A rate is a fraction, such as 0.01.".to_owned(),
             Self::Weight(_) => {
                 "An element of weight 0 is not in the set; leave it out or give 0.".to_owned()
+            }
+            Self::UnknownStep(_) => {
+                "The presets are none, plain, aggressive and classic; the steps are nfc, nfkc, \
+                 casefold, diacritics, punctuation, punctuation_space, punctuation_basic, digits, \
+                 whitespace, split_whitespace, min_length=N, stop_words and \
+                 stop_words=word+word."
+                    .to_owned()
+            }
+            Self::RepeatedStep(_) => "Steps are done once, in a fixed order.".to_owned(),
+            Self::ContradictorySteps(..) => "Keep one of the two.".to_owned(),
+            Self::MinLength(_) => "min_length=3 drops tokens of one and two characters.".to_owned(),
+            Self::AnchorsDropped => {
+                "Anchored shingles start with stop words, so stop words must be kept.".to_owned()
             }
             Self::SlotBits(_) => {
                 "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()

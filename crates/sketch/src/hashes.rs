@@ -1,11 +1,13 @@
 //! The hashes of shingles and of ready-made elements.
 
+use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
-use crate::config::{Config, Unit};
-use crate::mix::{GOLDEN, mix64};
+use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
+use crate::mix::GOLDEN;
 use crate::scheme::ElementHash;
-use crate::shingle::{char_len, char_start, for_each_shingle, is_blank};
+use crate::shingle::{char_len, char_start, for_each_window, is_blank};
 use crate::simd::Level;
+use crate::tokens::normalize_text;
 use crate::words;
 use crate::xxh3;
 
@@ -26,8 +28,25 @@ pub fn element_hash(element: &[u8]) -> u64 {
 /// [`for_each_shingle`] gives it with their
 /// [`ElementHash`](crate::ElementHash). `checkpoint` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
+///
+/// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
+/// ascending order of their shingles' hashes `h`: `h`, then `mix64(h + i * G)`
+/// for the `i`-th repeat.
 pub fn shingle_hashes(
     config: &Config,
+    text: &str,
+    out: &mut Vec<u64>,
+    checkpoint: &mut dyn FnMut(),
+) {
+    let text = normalize_text(config, text, checkpoint);
+    let append = if config.bag() { bag::append_elements } else { append_hashes };
+    append(config, Level::best(), &text, out, checkpoint);
+}
+
+/// Appends the hash of each shingle of a normalised text to `out`.
+pub(crate) fn append_hashes(
+    config: &Config,
+    level: Level,
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
@@ -36,19 +55,24 @@ pub fn shingle_hashes(
     // No text has more shingles than bytes.
     let mut buffer = vec![0; text.len().clamp(1, CHUNK)];
     let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
-    text_hashes(config, Level::best(), text, &mut chunks);
+    text_hashes(config, level, text, &mut chunks);
     chunks.deliver();
 }
 
-/// Hands the hash of each shingle of `text` to `chunks`.
+/// Hands the hash of each shingle of a normalised text to `chunks`.
 pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
     let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {
         Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
             char_windows(level, text, size, chunks);
         }
-        Unit::Word if !scheme.is_datasketch() => word_windows(text, size, chunks),
-        _ => for_each_shingle(config, text, &mut |shingle| {
+        Unit::Word if !scheme.is_datasketch() => {
+            word_windows::<false>(config, level, text, chunks);
+        }
+        Unit::Anchored if !scheme.is_datasketch() => {
+            word_windows::<true>(config, level, text, chunks);
+        }
+        _ => for_each_window(config, text, &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
         }),
     }
@@ -89,7 +113,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
 }
 
 /// How many bytes at the start of `bytes` are ASCII.
-fn ascii_prefix(bytes: &[u8]) -> usize {
+pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
     let blocks = bytes.chunks(BLOCK).take_while(|block| block.is_ascii());
     let whole = (blocks.count() * BLOCK).min(bytes.len());
@@ -99,35 +123,108 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
 
 /// Windows of words. The hash of a window is a polynomial in G with the words'
 /// hashes as coefficients, so it moves by one word with two multiplications,
-/// whatever the size.
-fn word_windows(text: &str, size: usize, chunks: &mut Chunks) {
-    let finish = |polynomial: u64, length: usize| match length {
-        1 => polynomial,
-        _ => mix64(polynomial),
-    };
+/// whatever the size; several polynomials are mixed at once. If they are
+/// anchored, only those windows count that start with a stop word.
+fn word_windows<const ANCHORED: bool>(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut Chunks,
+) {
+    let (rules, size) = (config.rules(), config.shingle_size());
     let leaving_weight = (0..size).fold(1_u64, |weight, _| weight.wrapping_mul(GOLDEN));
     // The last `size` word hashes, the oldest at `next`; zero before the first.
-    let mut recent = vec![0_u64; size];
+    let mut recent = [0_u64; MAX_SHINGLE_SIZE];
+    // Whether a shingle can start with the word so many words ago, as bits.
+    let mut starts = 0_u64;
     let mut next = 0;
     let mut words = 0;
     let mut polynomial = 0_u64;
+    let mut any = false;
+    let mut mixer = Mixer::new(level, size, chunks);
+    for piece in words::pieces(text) {
+        mixer.chunks.checkpoint();
+        rules.words(
+            level,
+            piece,
+            #[inline(always)]
+            |word: &str| {
+                let entering = xxh3::hash(word.as_bytes());
+                let leaving = std::mem::replace(&mut recent[next], entering);
+                next = if next + 1 == size { 0 } else { next + 1 };
+                polynomial = polynomial
+                    .wrapping_mul(GOLDEN)
+                    .wrapping_add(entering)
+                    .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+                words += 1;
+                if ANCHORED {
+                    starts = starts << 1 | u64::from(rules.starts_shingle(word));
+                }
+                if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
+                    mixer.push(polynomial);
+                    any = true;
+                }
+            },
+        );
+    }
+    mixer.deliver();
+    if !any && words > 0 {
+        all_words(config, level, text, chunks);
+    }
+}
+
+/// The one shingle of a text with fewer words than a window, or without an
+/// anchor.
+#[cold]
+fn all_words(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+    let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
         chunks.checkpoint();
-        for word in words::words(piece) {
+        config.rules().words(level, piece, |word| {
             let entering = xxh3::hash(word.as_bytes());
-            let leaving = std::mem::replace(&mut recent[next], entering);
-            next = if next + 1 == size { 0 } else { next + 1 };
-            polynomial = polynomial
-                .wrapping_mul(GOLDEN)
-                .wrapping_add(entering)
-                .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+            polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
             words += 1;
-            if words >= size {
-                chunks.push(finish(polynomial, size));
-            }
+        });
+    }
+    let mut mixer = Mixer::new(level, words, chunks);
+    mixer.push(polynomial);
+    mixer.deliver();
+}
+
+/// The most polynomials that are mixed at once.
+const BATCH: usize = 64;
+
+/// Makes hashes of polynomials of `size` words, [`BATCH`] at once. Those
+/// of one word are hashes already.
+struct Mixer<'a, 'b> {
+    level: Level,
+    size: usize,
+    chunks: &'a mut Chunks<'b>,
+    batch: [u64; BATCH],
+    filled: usize,
+}
+
+impl<'a, 'b> Mixer<'a, 'b> {
+    fn new(level: Level, size: usize, chunks: &'a mut Chunks<'b>) -> Self {
+        Self { level, size, chunks, batch: [0; BATCH], filled: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, polynomial: u64) {
+        self.batch[self.filled] = polynomial;
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.deliver();
         }
     }
-    if (1..size).contains(&words) {
-        chunks.push(finish(polynomial, words));
+
+    /// Hands on what there is.
+    fn deliver(&mut self) {
+        let batch = &mut self.batch[..self.filled];
+        if self.size > 1 {
+            self.level.mix(batch, 0);
+        }
+        batch.iter().for_each(|hash| self.chunks.push(*hash));
+        self.filled = 0;
     }
 }

@@ -21,8 +21,9 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | text → tokens → windows ("shingles") | `words`, `shingle` |
-//! | shingles → 64-bit hashes, in chunks | `hashes`, `xxh3`, `chunks`, `passes` |
+//! | text → normalised text | `normalize`, `stop_words` |
+//! | normalised text → tokens → windows ("shingles") | `tokens`, `words`, `letters`, `shingle` |
+//! | shingles → 64-bit hashes, in chunks | `hashes`, `bag`, `xxh3`, `chunks`, `passes` |
 //! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
 //! | signature → estimate, union; packed for storage | `signature`, `slot_bits` |
 //! | signature ↔ bytes of datasketch | `lean` |
@@ -39,14 +40,15 @@
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
-//! or its instruction set, nor on the release of a dependency (so the one that
-//! carries Unicode's tables is pinned).
+//! or its instruction set, nor on the release of a dependency (so those that
+//! carry Unicode's tables are pinned).
 //! [`Config::VERSION`] changes when a value does.
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
 mod accumulator;
 mod audit;
+mod bag;
 mod banding;
 mod cardinality;
 mod chunks;
@@ -58,7 +60,9 @@ mod error;
 mod fss;
 mod hashes;
 mod lean;
+mod letters;
 mod mix;
+mod normalize;
 mod passes;
 mod permutations;
 mod scheme;
@@ -68,8 +72,10 @@ mod signature;
 mod simd;
 mod sketcher;
 mod slot_bits;
+mod stop_words;
 mod text_profile;
 mod textbook;
+mod tokens;
 mod weighted;
 mod words;
 mod xxh3;
@@ -80,12 +86,13 @@ pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};
 pub use comparison::Comparison;
 pub use config::{
-    Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
-    MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
+    Config, DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
+    DEFAULT_THRESHOLD, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
 pub use error::{Error, counted};
 pub use hashes::{element_hash, shingle_hashes};
 pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
+pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
 pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
 pub use shingle::for_each_shingle;
@@ -94,6 +101,8 @@ pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_er
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
+pub use stop_words::StopWords;
 pub use text_profile::{text_profile, text_profile_signature};
 pub use textbook::LinearFunctions;
+pub use tokens::{normalize_text, tokens};
 pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};

@@ -9,7 +9,7 @@ use crate::simd::Level;
 /// Where hashes come from.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// The shingles of a text.
+    /// The shingles of a text that is normalised already.
     Text(&'a str),
     /// Elements, already hashed.
     Hashes(&'a [u64]),

@@ -115,7 +115,7 @@ impl ShingleSet {
 ///
 /// Hashes are uniform in their top bits, so one pass into buckets leaves
 /// little sorting in each.
-fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
+pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
     const SMALL: usize = 1 << 16;
     if hashes.len() <= SMALL {
         hashes.sort_unstable();

@@ -8,17 +8,27 @@
 use std::collections::VecDeque;
 
 use crate::config::{Config, Unit};
+use crate::simd::Level;
+use crate::tokens::normalize_text;
 use crate::words;
 
 /// Calls `f` for each shingle of `text`, in order and with repeats.
 ///
-/// Characters: each window of `shingle_size` Unicode scalar values. Words: each
-/// window of `shingle_size` words, joined by one space. A text that is empty
-/// or has nothing but white space, or with words no word, has no shingle.
+/// The text is normalised first. Characters: each window of `shingle_size`
+/// Unicode scalar values. Words: each window of `shingle_size` words, joined by
+/// one space. Anchored: those of the windows of words that start with a stop
+/// word. A text with fewer tokens than one window, or without an anchored one,
+/// has one shingle: all of it. One that is empty or has nothing but white
+/// space, or with words no word, has no shingle.
 pub fn for_each_shingle(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
+    for_each_window(config, &normalize_text(config, text, &mut || ()), f);
+}
+
+/// The same of a text that has been normalised.
+pub(crate) fn for_each_window(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
     match config.unit() {
         Unit::Char => for_each_char_window(text, config.shingle_size(), f),
-        Unit::Word => for_each_word_window(text, config.shingle_size(), f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, f),
     }
 }
 
@@ -63,29 +73,41 @@ fn for_each_char_window(text: &str, size: usize, f: &mut dyn FnMut(&str)) {
     }
 }
 
-fn for_each_word_window(text: &str, size: usize, f: &mut dyn FnMut(&str)) {
-    // The window, and the lengths of its words.
+fn for_each_word_window(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
+    let (rules, size) = (config.rules(), config.shingle_size());
+    let words = |f: &mut dyn FnMut(&str)| {
+        words::pieces(text).for_each(|piece| rules.words(Level::best(), piece, &mut *f));
+    };
+    // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();
-    let mut lengths = VecDeque::with_capacity(size);
-    let mut full = false;
-    for word in words::pieces(text).flat_map(words::words) {
-        if full && let Some(oldest) = lengths.pop_front() {
+    let mut recent = VecDeque::with_capacity(size);
+    let mut any = false;
+    words(&mut |word| {
+        if recent.len() == size
+            && let Some((oldest, _)) = recent.pop_front()
+        {
             // Its space goes with it.
             window.drain(..window.len().min(oldest + 1));
         }
-        if !window.is_empty() {
-            window.push(' ');
-        }
-        window.push_str(word);
-        lengths.push_back(word.len());
-        full = lengths.len() == size;
-        if full {
+        append_word(&mut window, word);
+        recent.push_back((word.len(), rules.starts_shingle(word)));
+        if recent.len() == size && recent.front().is_some_and(|(_, starts)| *starts) {
             f(&window);
+            any = true;
         }
-    }
-    if !full && !window.is_empty() {
+    });
+    if !any && !window.is_empty() {
+        window.clear();
+        words(&mut |word| append_word(&mut window, word));
         f(&window);
     }
+}
+
+fn append_word(window: &mut String, word: &str) {
+    if !window.is_empty() {
+        window.push(' ');
+    }
+    window.push_str(word);
 }
 
 #[cfg(test)]

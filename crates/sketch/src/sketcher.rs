@@ -1,5 +1,6 @@
 //! From a text, or hashes, to a signature.
 
+use crate::bag::append_elements;
 use crate::config::Config;
 use crate::datasketch::{self, Legacy};
 use crate::fss;
@@ -7,6 +8,7 @@ use crate::passes::{Passes, Source};
 use crate::permutations::Functions;
 use crate::scheme::Scheme;
 use crate::simd::Level;
+use crate::tokens::normalize_text;
 
 /// Computes signatures of one configuration.
 ///
@@ -45,14 +47,15 @@ impl Sketcher {
             }
             Scheme::DatasketchLegacy(_) => legacy = Legacy::new(seed, count),
         }
+        let num_perm = config.num_perm();
         Self {
             config,
             level,
             functions,
             legacy,
-            slots: vec![0; config.num_perm()],
+            slots: vec![0; num_perm],
             hashes: Vec::new(),
-            signature: Vec::with_capacity(config.num_perm()),
+            signature: Vec::with_capacity(num_perm),
         }
     }
 
@@ -66,11 +69,18 @@ impl Sketcher {
     /// shingle (see [`for_each_shingle`](crate::for_each_shingle)).
     ///
     /// The time is linear in the length of the text, the memory independent of
-    /// it. `checkpoint` is called at least every 64 KiB of text (but a run
+    /// it, but for a normalised copy of the text, and the hashes of the elements
+    /// of a bag, where the configuration asks for them. `checkpoint` is called at least every 64 KiB of text (but a run
     /// without space or line feed is one step of cutting into words) and every
     /// million elementary steps. It may unwind: the next call starts afresh.
     pub fn sketch(&mut self, text: &str, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
-        self.sketch_source(Source::Text(text), checkpoint)
+        let text = normalize_text(&self.config, text, checkpoint);
+        if self.config.bag() {
+            let mut elements = Vec::new();
+            append_elements(&self.config, self.level, &text, &mut elements, checkpoint);
+            return self.sketch_hashes(&elements, checkpoint);
+        }
+        self.sketch_source(Source::Text(&text), checkpoint)
     }
 
     /// The signature of a set of elements given by their hashes, in any order

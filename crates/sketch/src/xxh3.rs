@@ -26,8 +26,13 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
         1..=3 => hash_1_to_3(bytes),
         4..=8 => hash_4_to_8(bytes),
         9..=16 => hash_9_to_16(bytes),
-        _ => xxh3_64(bytes),
+        _ => hash_long(bytes),
     }
+}
+
+#[inline(never)]
+fn hash_long(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
 }
 
 /// Fills `out` with XXH3_64 of the windows of `width` bytes, as far as there

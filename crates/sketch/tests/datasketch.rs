@@ -34,7 +34,7 @@ fn check(line: &str, number: usize) {
         let [unit, size, text] = fields[3].split(':').collect::<Vec<_>>()[..] else { panic!() };
         let text = String::from_utf8(bytes(text)).unwrap();
         let config = config(unit, size.parse().unwrap());
-        let mut sketcher = Sketcher::new(config);
+        let mut sketcher = Sketcher::new(config.clone());
         let mut hashes = Vec::new();
         shingle_hashes(&config, &text, &mut hashes, &mut || ());
         let of_hashes = sketcher.sketch_hashes(&hashes, &mut || ()).map(<[i32]>::to_vec);

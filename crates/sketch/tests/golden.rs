@@ -16,7 +16,7 @@ fn signatures_are_the_known_answers() {
             let (size, num_perm) = (fields[1].parse().unwrap(), fields[2].parse().unwrap());
             let expected = fields[3].split(',').map(|slot| slot.parse().unwrap()).collect();
             let config = config(scheme, num_perm, "char", size, 0);
-            assert_eq!(sketch(config, text), Some(expected), "{config}: {text}");
+            assert_eq!(sketch(&config, text), Some(expected), "{config}: {text}");
             compared += 1;
         }
     }
@@ -34,7 +34,7 @@ fn word_and_seeded_signatures_are_the_known_answers() {
         (config("permutations", 4, "word", 3, -1), SEEDED_WORDS),
     ];
     for (config, answer) in answers {
-        assert_eq!(sketch(config, text).as_deref(), Some(&answer[..]), "{config}");
+        assert_eq!(sketch(&config, text).as_deref(), Some(&answer[..]), "{config}");
         assert_eq!(signature(&config, text).as_deref(), Some(&answer[..]), "{config}");
     }
 }

@@ -8,6 +8,7 @@ use crate::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
+use super::classes::{BLOCK, Classes};
 use super::draws::{Draws, Packed, Wanted};
 use super::portable;
 use super::windows::{CONTROL, REVERSE, STEP};
@@ -93,6 +94,41 @@ fn fold_product(a: __m512i, b: __m512i) -> __m512i {
     let upper = _mm512_add_epi64(upper, _mm512_srli_epi64::<32>(middle));
     let bottom = _mm512_or_si512(_mm512_slli_epi64::<32>(middle), _mm512_and_si512(ll, lower));
     _mm512_xor_si512(bottom, upper)
+}
+
+/// Runs `work` with these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+/// The uppermost bit of each byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
+    _mm512_movepi8_mask(load_bytes(block))
+}
+
+/// The classes of a block.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
+    let bytes = load_bytes(block);
+    let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+    // Bytes among `count` from `first` on.
+    let among = |bytes, first: u8, count: u8| {
+        let offset = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first as i8));
+        _mm512_cmplt_epu8_mask(offset, _mm512_set1_epi8(count as i8))
+    };
+    let lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+    let both = is(b'.') | is(b'\'');
+    Classes {
+        letters: among(lower, b'a', 26),
+        digits: among(bytes, b'0', 10),
+        low_lines: is(b'_'),
+        between_letters: both | is(b':'),
+        between_digits: both | is(b',') | is(b';'),
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

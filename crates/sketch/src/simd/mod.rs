@@ -6,12 +6,16 @@
 //! Which instructions there are is asked at run time, so that one build serves
 //! every machine.
 //!
+//! [`Level::compiled`] runs plain Rust that the compiler makes vectors of.
+//!
 //! Each operation has a portable form, and the vector forms give the same
 //! values bit for bit: signatures are stored, and read on other machines.
 //!
 //! | operation | per | what it is |
 //! |---|---|---|
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
+//! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
+//! | [`Level::upper_bits`] | byte of text | which bytes are marked |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
 //! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
@@ -21,6 +25,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod classes;
 mod draws;
 mod portable;
 #[cfg(test)]
@@ -32,6 +37,7 @@ use std::fmt;
 
 use crate::xxh3;
 
+pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
 use draws::{BLOCK, Draws};
 pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
 
@@ -111,6 +117,49 @@ impl Level {
                 // SAFETY: the level exists, so the CPU has AVX-512.
                 unsafe { avx512::windows(bytes, width, out) }
             }),
+        }
+    }
+
+    /// Runs `work`, which should be inlined, compiled for the level: what the
+    /// compiler makes vectors of takes the widest.
+    #[inline]
+    pub(crate) fn compiled<T>(self, work: impl FnOnce() -> T) -> T {
+        match self.0 {
+            Instructions::Portable => work(),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::compiled(work) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::compiled(work) },
+        }
+    }
+
+    /// The uppermost bit of each byte of a block, the first as the lowest.
+    #[inline(always)]
+    pub(crate) fn upper_bits(self, block: &[u8; CLASSES_BLOCK]) -> u64 {
+        match self.0 {
+            Instructions::Portable => classes::upper_bits(block),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::upper_bits(block) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::upper_bits(block) },
+        }
+    }
+
+    /// The classes of a block of ASCII.
+    #[inline(always)]
+    pub(crate) fn classes(self, block: &[u8; CLASSES_BLOCK]) -> Classes {
+        match self.0 {
+            Instructions::Portable => Classes::portable(block),
+            // SAFETY: the level exists, so the CPU has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { avx2::classes(block) },
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::classes(block) },
         }
     }
 

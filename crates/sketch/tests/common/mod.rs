@@ -16,9 +16,9 @@ pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> 
 }
 
 /// The signature of a text on every level of this machine, which must agree.
-pub fn sketch(config: Config, text: &str) -> Option<Vec<i32>> {
+pub fn sketch(config: &Config, text: &str) -> Option<Vec<i32>> {
     let mut signatures = Level::available().into_iter().map(|level| {
-        let mut sketcher = Sketcher::with_level(config, level);
+        let mut sketcher = Sketcher::with_level(config.clone(), level);
         (level, sketcher.sketch(text, &mut || ()).map(<[i32]>::to_vec))
     });
     let (_, first) = signatures.next().unwrap();
@@ -33,7 +33,7 @@ pub fn shingles(config: &Config, text: &str) -> Vec<Vec<String>> {
     let tokens: Vec<String> = match config.unit() {
         Unit::Char if text.trim().is_empty() => Vec::new(),
         Unit::Char => text.chars().map(String::from).collect(),
-        Unit::Word => text.unicode_words().map(String::from).collect(),
+        Unit::Word | Unit::Anchored => text.unicode_words().map(String::from).collect(),
     };
     let size = config.shingle_size().min(tokens.len()).max(1);
     tokens.windows(size).map(<[String]>::to_vec).collect()
@@ -59,8 +59,8 @@ pub fn hashes(config: &Config, text: &str) -> Vec<u64> {
     let of =
         |window: Vec<String>| match (config.unit(), &window[..]) {
             (Unit::Char, _) => xxh3_64(window.concat().as_bytes()),
-            (Unit::Word, [only]) => word(only),
-            (Unit::Word, _) => mix64(window.iter().fold(0, |polynomial: u64, next| {
+            (_, [only]) => word(only),
+            (_, _) => mix64(window.iter().fold(0, |polynomial: u64, next| {
                 polynomial.wrapping_mul(G).wrapping_add(word(next))
             })),
         };

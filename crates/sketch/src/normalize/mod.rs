@@ -1,0 +1,197 @@
+//! Normalisation: what about a text does not count, said in one line.
+
+mod ascii;
+mod parse;
+mod pass;
+mod settle;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::stop_words::StopWords;
+
+/// The largest `min_length`, in characters.
+pub const MAX_MIN_LENGTH: usize = 64;
+
+/// The versions of Unicode whose tables decide what a text is compared as:
+/// cutting into words, normal forms, general categories and case folding, in
+/// this order. They belong to [`Config::VERSION`](crate::Config::VERSION): a
+/// stored configuration can carry them to say under which it was made.
+///
+/// A character keeps its normal forms and its case folding once it is
+/// assigned, so the tables differ only for characters that were new in one.
+pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
+     general category 17.0.0, case folding 16.0.0";
+
+/// What is done to a text before it is cut: optional steps in a fixed order.
+///
+/// It is read from one text: the name of a preset, or steps with spaces or
+/// commas between them, in any order. They are always done in this order:
+///
+/// | step | what it does |
+/// |---|---|
+/// | `nfc` or `nfkc` | Unicode Normalization Form C or KC |
+/// | `casefold` | full case folding, as for caseless matching: `ß` is `ss` |
+/// | `diacritics` | marks (general category Mn) dropped from the decomposed text, which is then composed |
+/// | `punctuation`, `punctuation_space` or `punctuation_basic` | all of general category P* and S* removed, or turned into a space each; or only `. , : ; '` removed |
+/// | `digits` | each decimal digit (Nd) of any script becomes `0` |
+/// | `whitespace` | runs of white space (White_Space) become one space, none at the ends |
+/// | `split_whitespace` | words are what stands between white space, instead of what Annex 29 says |
+/// | `min_length=N` | tokens of fewer than `N` characters dropped, `N` in `1..=`[`MAX_MIN_LENGTH`] |
+/// | `stop_words` | tokens on the list of the configuration dropped; `stop_words=a+the` names a list of its own |
+///
+/// | preset | steps |
+/// |---|---|
+/// | `none` | |
+/// | `plain` | `nfkc casefold whitespace` |
+/// | `aggressive` | `nfkc casefold diacritics punctuation_space digits whitespace` |
+/// | `classic` | `casefold punctuation_basic split_whitespace min_length=3 stop_words=the` |
+///
+/// The steps up to `whitespace` work on characters. They are repeated until
+/// nothing changes, which matters for few texts (a mark that loses the full
+/// stop before it composes with the letter before that), so normalising twice
+/// is the same as normalising once.
+///
+/// The last three work on tokens: words, if words are compared; with units of
+/// characters what stands between white space, and what is kept is joined by
+/// one space.
+///
+/// What the steps do to scripts: `diacritics` drops the points of Hebrew and
+/// the vowel marks of Arabic, which few texts write, but also vowel signs of
+/// Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes
+/// `か`), which distinguish words; Korean is untouched. `punctuation` takes
+/// emoji and currency signs, which are symbols, along. Zero-width characters
+/// (joiners, soft hyphens; category Cf) are no white space and no punctuation:
+/// every step keeps them. `digits` makes numbers of equal length equal, as
+/// CCNet does it: dates and prices do not tell two copies apart.
+///
+/// ```
+/// use sketch::Normalization;
+///
+/// let steps: Normalization = "whitespace, casefold".parse()?;
+/// assert_eq!(steps.to_string(), "casefold whitespace");
+/// assert_eq!(steps.normalize(" Straße\n42 ", &mut || ()), "strasse 42");
+/// # Ok::<(), sketch::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Normalization {
+    pub(crate) characters: Characters,
+    pub(crate) split_whitespace: bool,
+    /// In characters; at most 1 drops nothing.
+    pub(crate) min_length: usize,
+    pub(crate) stop_words: Dropped,
+}
+
+/// The steps on characters.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) struct Characters {
+    pub(crate) form: Form,
+    pub(crate) casefold: bool,
+    pub(crate) diacritics: bool,
+    pub(crate) punctuation: Punctuation,
+    pub(crate) digits: bool,
+    pub(crate) whitespace: bool,
+}
+
+/// Which normal form a text gets.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Form {
+    #[default]
+    AsWritten,
+    Nfc,
+    Nfkc,
+}
+
+/// What becomes of punctuation.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Punctuation {
+    #[default]
+    Kept,
+    Removed,
+    Space,
+    /// Only `. , : ; '` are removed.
+    BasicRemoved,
+}
+
+/// Which stop words are dropped.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) enum Dropped {
+    #[default]
+    Nothing,
+    /// Those of the configuration.
+    Configured,
+    These(Arc<StopWords>),
+}
+
+impl Normalization {
+    /// The preset `none`: a text is compared as it is written.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The preset `plain`, which suits words.
+    #[must_use]
+    pub fn plain() -> Self {
+        let characters = Characters {
+            form: Form::Nfkc,
+            casefold: true,
+            whitespace: true,
+            ..Characters::default()
+        };
+        Self { characters, ..Self::default() }
+    }
+
+    /// The preset `aggressive`: letters and digits without what decorates them.
+    #[must_use]
+    pub fn aggressive() -> Self {
+        let characters = Characters {
+            diacritics: true,
+            punctuation: Punctuation::Space,
+            digits: true,
+            ..Self::plain().characters
+        };
+        Self { characters, ..Self::default() }
+    }
+
+    /// The preset `classic`, of a much-taught course system.
+    #[must_use]
+    pub fn classic() -> Self {
+        let characters = Characters {
+            casefold: true,
+            punctuation: Punctuation::BasicRemoved,
+            ..Characters::default()
+        };
+        Self {
+            characters,
+            split_whitespace: true,
+            min_length: 3,
+            stop_words: Dropped::These(Arc::new(StopWords::new(["the"]))),
+        }
+    }
+
+    /// Whether there is no step at all.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a step drops tokens.
+    pub(crate) fn drops_tokens(&self) -> bool {
+        self.min_length > 1 || self.stop_words != Dropped::Nothing
+    }
+
+    /// `text` after the steps on characters; borrowed if they change nothing.
+    /// What the steps on tokens keep is seen by [`tokens`](crate::tokens) and,
+    /// for units of characters, by [`normalize_text`](crate::normalize_text).
+    ///
+    /// `checkpoint` is called at least every 64 KiB of text, but a letter with
+    /// its marks is one step of it.
+    #[must_use]
+    pub fn normalize<'a>(&self, text: &'a str, checkpoint: &mut dyn FnMut()) -> Cow<'a, str> {
+        pass::normalize(self.characters, text, checkpoint)
+    }
+}

@@ -1,0 +1,356 @@
+//! Every way to cut a text gives what the specification says, plainly written.
+
+mod common;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use common::{mix64, sketch};
+use proptest::prelude::*;
+use sketch::{
+    Config, Normalization, ShingleSet, Sketcher, StopWords, Unit, for_each_shingle, normalize_text,
+    shingle_hashes, tokens,
+};
+use unicode_segmentation::UnicodeSegmentation;
+use xxhash_rust::xxh3::xxh3_64;
+
+const G: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn config(unit: &str, size: i64, steps: &str) -> Config {
+    let config = Config::new("fss", 64, unit, size, 0).unwrap();
+    config.with_normalization(steps.parse().unwrap()).unwrap()
+}
+
+/// English and other words, with what normalisation is about between them.
+fn texts() -> impl Strategy<Value = String> {
+    let words = "((the|of|a|THE|Of|it|quick|Fox|naïve|cafe\u{301}|ÜBER|漢字かな|한글|3\\.14|don't|e-mail|_|😀\
+        |c\u{200b}d|\u{301})[ ,.\n\u{3000}]{0,2}){0,40}";
+    prop_oneof![words, "[ -~\n]{0,200}", "\\PC{0,60}", "[ab .]{0,80}"]
+}
+
+fn configs() -> impl Strategy<Value = Config> {
+    let scheme = prop::sample::select(vec!["fss", "permutations"]);
+    let unit = prop::sample::select(vec!["char", "word", "anchored"]);
+    let size = prop_oneof![1_i64..=6, Just(64)];
+    let steps = prop::sample::subsequence(
+        vec![
+            "nfkc",
+            "casefold",
+            "diacritics",
+            "punctuation",
+            "digits",
+            "whitespace",
+            "split_whitespace",
+            "min_length=3",
+            "stop_words=fox+caf\u{e9}+of",
+        ],
+        0..=9,
+    );
+    let steps = prop_oneof![
+        steps.prop_map(|steps| steps.join(" ")),
+        prop::sample::select(vec!["none", "plain", "aggressive", "classic", "stop_words"])
+            .prop_map(str::to_owned),
+    ];
+    let list = prop::option::of(Just(["Über", "quick", "it", "", "two words"]));
+    (scheme, unit, size, steps, list, any::<bool>(), prop_oneof![Just(0), any::<i64>()]).prop_map(
+        |(scheme, unit, size, steps, list, bag, seed)| {
+            let steps = if unit == "anchored" && steps == "stop_words" { "none" } else { &steps };
+            let config = Config::new(scheme, 33, unit, size, seed).unwrap().with_bag(bag);
+            let config = match list {
+                Some(list) => config.with_stop_words(StopWords::new(list)),
+                None => config,
+            };
+            config.with_normalization(steps.parse().unwrap()).unwrap()
+        },
+    )
+}
+
+/// The tokens of a text by the specification.
+fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
+    let steps = config.normalization();
+    let text = steps.normalize(text, &mut || ());
+    let written = steps.to_string();
+    let step = |name: &str| written.split(' ').find(|step| step.starts_with(name));
+    let listed = listed(
+        config,
+        match step("stop_words") {
+            None => Vec::new(),
+            Some("stop_words") => config.stop_words().iter().collect(),
+            Some(step) => step["stop_words=".len()..].split('+').collect(),
+        },
+    );
+    let shortest = step("min_length").map_or(0, |step| step[11..].parse().unwrap());
+    let kept =
+        |word: &&str| word.chars().count() >= shortest && !listed.contains(&word.to_string());
+    let by_space = || text.split_whitespace().filter(kept);
+    match config.unit() {
+        Unit::Char if shortest == 0 && step("stop_words").is_none() => {
+            if text.trim().is_empty() {
+                Vec::new()
+            } else {
+                text.chars().map(String::from).collect()
+            }
+        }
+        Unit::Char => by_space().collect::<Vec<_>>().join(" ").chars().map(String::from).collect(),
+        _ if step("split_whitespace").is_some() => by_space().map(String::from).collect(),
+        _ => text.unicode_words().filter(kept).map(String::from).collect(),
+    }
+}
+
+fn listed(config: &Config, list: Vec<&str>) -> Vec<String> {
+    let normalized = |word| config.normalization().normalize(word, &mut || ()).trim().to_owned();
+    list.into_iter().map(normalized).collect()
+}
+
+/// The shingles of a text by the specification.
+fn expected_shingles(config: &Config, text: &str) -> Vec<Vec<String>> {
+    let tokens = expected_tokens(config, text);
+    let mut windows: Vec<_> = tokens.windows(config.shingle_size()).map(<[_]>::to_vec).collect();
+    if config.unit() == Unit::Anchored {
+        let anchors = listed(config, config.stop_words().iter().collect());
+        windows.retain(|window| anchors.contains(&window[0]));
+    }
+    if windows.is_empty() && !tokens.is_empty() { vec![tokens] } else { windows }
+}
+
+/// The hashes of shingles by the specification.
+fn expected_hashes(config: &Config, shingles: &[Vec<String>]) -> Vec<u64> {
+    let hash = |shingle: &Vec<String>| match (config.unit(), &shingle[..]) {
+        (Unit::Char, _) => xxh3_64(shingle.concat().as_bytes()),
+        (_, [word]) => xxh3_64(word.as_bytes()),
+        (_, words) => mix64(words.iter().fold(0, |polynomial: u64, word| {
+            polynomial.wrapping_mul(G).wrapping_add(xxh3_64(word.as_bytes()))
+        })),
+    };
+    let mut seen = HashMap::new();
+    let numbered = |hash: u64| {
+        let count: &mut u64 = seen.entry(hash).or_default();
+        *count += 1;
+        if *count == 1 { hash } else { mix64(hash.wrapping_add((*count - 1).wrapping_mul(G))) }
+    };
+    let hashes = shingles.iter().map(hash);
+    if config.bag() { hashes.map(numbered).collect() } else { hashes.collect() }
+}
+
+fn found_tokens(config: &Config, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    tokens(config, text, &mut || (), &mut |token| found.push(token.to_owned()));
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+    #[test]
+    fn tokens_shingles_hashes_and_signatures_agree(config in configs(), text in texts()) {
+        prop_assert_eq!(found_tokens(&config, &text), expected_tokens(&config, &text));
+
+        let shingles = expected_shingles(&config, &text);
+        let between = if config.unit() == Unit::Char { "" } else { " " };
+        let mut found = Vec::new();
+        for_each_shingle(&config, &text, &mut |shingle| found.push(shingle.to_owned()));
+        let joined: Vec<String> = shingles.iter().map(|shingle| shingle.join(between)).collect();
+        prop_assert_eq!(found, joined);
+
+        let mut expected = expected_hashes(&config, &shingles);
+        let mut found = Vec::new();
+        shingle_hashes(&config, &text, &mut found, &mut || ());
+        if config.bag() {
+            expected.sort_unstable();
+            found.sort_unstable();
+        }
+        prop_assert_eq!(&found, &expected);
+
+        let mut sketcher = Sketcher::new(config.clone());
+        let of_hashes = sketcher.sketch_hashes(&expected, &mut || ()).map(<[i32]>::to_vec);
+        prop_assert_eq!(sketch(&config, &text), of_hashes);
+    }
+
+    #[test]
+    fn a_normalised_text_is_compared_as_the_text(config in configs(), text in texts()) {
+        let normalized = normalize_text(&config, &text, &mut || ());
+        prop_assert_eq!(found_tokens(&config, &normalized), found_tokens(&config, &text));
+        prop_assert_eq!(&normalize_text(&config, &normalized, &mut || ()), &normalized);
+        prop_assert_eq!(sketch(&config, &normalized), sketch(&config, &text));
+    }
+
+    #[test]
+    fn the_similarity_of_bags_is_the_weighted_one(a in "[ab ]{0,40}", b in "[ab ]{0,40}") {
+        let config = config("char", 2, "none").with_bag(true);
+        let count = |text: &str| {
+            let mut counts = HashMap::<String, usize>::new();
+            for_each_shingle(&config, text, &mut |shingle| {
+                *counts.entry(shingle.to_owned()).or_default() += 1;
+            });
+            counts
+        };
+        let (x, y) = (count(&a), count(&b));
+        let number = |counts: &HashMap<_, usize>, key| counts.get(key).copied().unwrap_or(0);
+        let least: usize = x.keys().map(|key| number(&x, key).min(number(&y, key))).sum();
+        let both: usize = x.values().sum::<usize>() + y.values().sum::<usize>();
+        let expected = (both > 0).then(|| least as f64 / (both - least) as f64);
+        let set = |text| ShingleSet::from_text(&config, text, &mut || ());
+        prop_assert_eq!(set(&a).jaccard(&set(&b)), expected);
+    }
+}
+
+#[test]
+fn anchored_shingles_are_those_of_the_book() {
+    // Mining of Massive Datasets, section 3.2.4.
+    let text = "A spokesperson for the Sudzo Corporation revealed today that studies have shown it \
+        is good for people to buy Sudzo products.";
+    let mut found = Vec::new();
+    for_each_shingle(&config("anchored", 3, "casefold"), text, &mut |shingle| {
+        found.push(shingle.to_owned());
+    });
+    assert_eq!(
+        found,
+        [
+            "a spokesperson for",
+            "for the sudzo",
+            "the sudzo corporation",
+            "that studies have",
+            "have shown it",
+            "it is good",
+            "is good for",
+            "for people to",
+            "to buy sudzo",
+        ]
+    );
+}
+
+#[test]
+fn a_text_without_anchors_resembles_only_its_copies() {
+    let config = config("anchored", 3, "plain");
+    assert_eq!(sketch(&config, "Buy Sudzo now!!"), sketch(&config, "buy  sudzo, NOW"));
+    let navigation = "home products contact imprint";
+    assert_ne!(sketch(&config, navigation), sketch(&config, "home products contact"));
+    assert!(sketch(&config, navigation).is_some());
+    assert_eq!(sketch(&config, "?!"), None);
+}
+
+#[test]
+fn a_list_of_ones_own_makes_anchors() {
+    let german = StopWords::new(["Der", "die", "das", "und"]);
+    let config = config("anchored", 2, "plain").with_stop_words(german);
+    let mut found = Vec::new();
+    for_each_shingle(&config, "Der Hund und DIE Katze", &mut |shingle| {
+        found.push(shingle.to_owned());
+    });
+    assert_eq!(found, ["der hund", "und die", "die katze"]);
+}
+
+#[test]
+fn classic_keeps_what_the_course_system_keeps() {
+    let config = config("word", 2, "classic");
+    let text = "The U.S.A. isn't an e-mail: \"The\" is (the) 3.14; ab abc.";
+    let expected = ["usa", "isnt", "e-mail", "\"the\"", "(the)", "314", "abc"];
+    assert_eq!(found_tokens(&config, text), expected);
+}
+
+#[test]
+fn configurations_say_what_is_not_default() {
+    let config = config("word", 3, "whitespace,casefold");
+    let written = "fss, num_perm 64, word 3-shingles, seed 0, normalization casefold whitespace";
+    assert_eq!(config.to_string(), written);
+    let all = config.with_stop_words(StopWords::new(["x"])).with_bag(true);
+    assert_eq!(all.to_string(), format!("{written}, stop_words 1, bag"));
+    assert_eq!(all.with_bag(false).with_stop_words(StopWords::english()).to_string(), written);
+}
+
+#[test]
+fn anchors_that_are_dropped_are_refused() {
+    let config = Config::new("fss", 64, "anchored", 3, 0).unwrap();
+    let steps: Normalization = "stop_words".parse().unwrap();
+    let refused = config.clone().with_normalization(steps).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "normalization step \"stop_words\" contradicts the shingle unit \"anchored\""
+    );
+    assert!(!refused.hint().is_empty());
+    assert!(config.with_normalization(Normalization::classic()).is_ok());
+}
+
+#[test]
+fn the_versions_of_unicode_are_those_of_the_tables() {
+    let three = |(a, b, c): (u64, u64, u64)| format!("{a}.{b}.{c}");
+    let normalization = unicode_normalization::UNICODE_VERSION;
+    assert_eq!(
+        sketch::UNICODE_VERSIONS,
+        format!(
+            "segmentation {}, normalization {}, general category {}, case folding {}",
+            three(unicode_segmentation::UNICODE_VERSION),
+            three((normalization.0.into(), normalization.1.into(), normalization.2.into())),
+            three(unicode_properties::UNICODE_VERSION),
+            three(caseless::UNICODE_VERSION),
+        )
+    );
+}
+
+#[test]
+fn ten_megabytes_without_a_space_are_no_trouble() {
+    let units =
+        ["a", "A", "漢", "ab.", "a_", "\u{301}", "\u{200d}", "😀", "カ", "가", "ก", "a\u{301}:"];
+    for unit in units {
+        let text = unit.repeat(10_000_000 / unit.len());
+        for (kind, steps) in [("char", "plain"), ("word", "none"), ("anchored", "plain")] {
+            let mut sketcher = Sketcher::new(config(kind, 3, steps));
+            let start = Instant::now();
+            sketcher.sketch(&text, &mut || ());
+            let time = start.elapsed();
+            println!("{unit:?} {kind} {steps}: {time:?}");
+            assert!(time < Duration::from_secs(60), "{unit:?} {kind}: {time:?}");
+        }
+    }
+}
+
+#[test]
+fn signatures_of_every_option_are_the_known_answers() {
+    let text = "The Café\u{301}s of T\u{fc}bingen: don't panic, it's ﬁne! ٤٢ Ｅuros — 漢字かな한글 \
+        and the end of the story, the end of the story.";
+    let lines: Vec<String> = golden_configs()
+        .map(|config| {
+            let signature = sketch(&config, text).unwrap();
+            let slots: Vec<String> = signature.iter().map(i32::to_string).collect();
+            format!("{config}: {}", slots.join(","))
+        })
+        .collect();
+    let found = lines.join("\n") + "\n";
+    if std::env::var_os("MINLSH_WRITE_GOLDEN").is_some() {
+        std::fs::write("tests/golden/options.txt", &found).unwrap();
+    }
+    let known = std::fs::read_to_string("tests/golden/options.txt").unwrap();
+    for (found, known) in found.lines().zip(known.lines()) {
+        assert_eq!(found, known);
+    }
+    assert_eq!(found, known);
+}
+
+fn golden_configs() -> impl Iterator<Item = Config> {
+    let steps = [
+        "none",
+        "nfc",
+        "nfkc",
+        "casefold",
+        "diacritics",
+        "punctuation",
+        "punctuation_space",
+        "punctuation_basic",
+        "digits",
+        "whitespace",
+        "split_whitespace",
+        "min_length=4",
+        "stop_words=the+of",
+        "plain",
+        "aggressive",
+        "classic",
+    ];
+    steps.into_iter().flat_map(|steps| {
+        [("char", 5), ("word", 2), ("anchored", 3)].into_iter().flat_map(move |(unit, size)| {
+            [false, true].map(|bag| {
+                let config = Config::new("fss", 4, unit, size, 0).unwrap().with_bag(bag);
+                config.with_normalization(steps.parse().unwrap()).unwrap()
+            })
+        })
+    })
+}
