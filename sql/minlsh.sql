@@ -1,25 +1,38 @@
--- minlsh: the whole SQL interface, in the order: shingles, signatures, measures, bands,
+-- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, bands,
 -- registry, index, queries. The source of truth: C functions are declared here, and PostgreSQL
 -- checks at CREATE EXTENSION that each exists.
 
--- shingles
+-- texts and shingles
 
-CREATE FUNCTION shingles(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS text[]
+CREATE FUNCTION normalize_text(body text, normalization text DEFAULT 'plain', stop_words text DEFAULT 'english') RETURNS text
+	AS 'MODULE_PATHNAME', 'minlsh_normalize_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION normalize_text(text, text, text) IS
+	'a text after normalization: by the name of a preset, or by its steps';
+
+CREATE FUNCTION tokens(body text, unit text DEFAULT 'word', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english') RETURNS text[]
+	AS 'MODULE_PATHNAME', 'minlsh_tokens' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION tokens(text, text, text, text) IS
+	'what shingles are windows of: the words, or characters, of a text after normalization';
+
+CREATE FUNCTION shingles(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS text[]
 	AS 'MODULE_PATHNAME', 'minlsh_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
-COMMENT ON FUNCTION shingles(text, integer, text) IS
+COMMENT ON FUNCTION shingles(text, integer, text, text, text, boolean) IS
 	'distinct shingles of a text (windows of characters or words), in order of first occurrence';
 
-CREATE FUNCTION shingle_hashes(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS bigint[]
+CREATE FUNCTION shingle_hashes(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'minlsh_shingle_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
-COMMENT ON FUNCTION shingle_hashes(text, integer, text) IS
+COMMENT ON FUNCTION shingle_hashes(text, integer, text, text, text, boolean) IS
 	'64-bit hashes of the distinct shingles of a text, in the order of shingles()';
 
 -- signatures
 
 CREATE FUNCTION minhash(body text, num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0,
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION minhash(text, integer, integer, text, text, bigint) IS
+COMMENT ON FUNCTION minhash(text, integer, integer, text, text, bigint, text, text, boolean) IS
 	'MinHash signature of a text''s shingles; NULL if it has none';
 
 CREATE FUNCTION minhash(elements text[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
@@ -29,9 +42,10 @@ COMMENT ON FUNCTION minhash(text[], integer, text, bigint) IS
 
 -- measures
 
-CREATE FUNCTION jaccard(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS double precision
+CREATE FUNCTION jaccard(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION jaccard(text, text, integer, text) IS
+COMMENT ON FUNCTION jaccard(text, text, integer, text, text, text, boolean) IS
 	'exact Jaccard similarity of the shingle sets of two texts; NULL if both are empty';
 
 CREATE FUNCTION jaccard(a anyarray, b anyarray) RETURNS double precision
@@ -39,9 +53,10 @@ CREATE FUNCTION jaccard(a anyarray, b anyarray) RETURNS double precision
 COMMENT ON FUNCTION jaccard(anyarray, anyarray) IS
 	'exact Jaccard similarity of two sets given as arrays; nulls and repeats do not count; NULL if both are empty';
 
-CREATE FUNCTION containment(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char') RETURNS double precision
+CREATE FUNCTION containment(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_containment_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION containment(text, text, integer, text) IS
+COMMENT ON FUNCTION containment(text, text, integer, text, text, text, boolean) IS
 	'share of the first text''s shingles that the second one has too; NULL if the first has none';
 
 CREATE FUNCTION containment(a anyarray, b anyarray) RETURNS double precision
@@ -121,9 +136,13 @@ CREATE TABLE minlsh_registry (
 	rows integer NOT NULL,
 	slot_bits integer NOT NULL DEFAULT 32,
 	valid boolean NOT NULL DEFAULT true,
+	normalization text NOT NULL DEFAULT 'none',
+	stop_words text NOT NULL DEFAULT 'english',
+	bag boolean NOT NULL DEFAULT false,
+	unicode text NOT NULL DEFAULT '',
 	PRIMARY KEY (relation, name),
 	-- Everybody may write about their own tables, but nothing that queries of others would stumble over.
-	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed) IS NULL),
+	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag) IS NULL),
 	CONSTRAINT minlsh_registry_bands CHECK (lsh_probability(threshold, bands, rows) >= 0 AND bands::bigint * rows <= num_perm),
 	CONSTRAINT minlsh_registry_threshold CHECK (threshold > 0 AND threshold <= 1 AND recall > 0 AND recall < 1),
 	CONSTRAINT minlsh_registry_slot_bits CHECK (slot_bits IN (8, 16, 32) AND num_perm::bigint * slot_bits % 32 = 0)
@@ -176,18 +195,19 @@ COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers
 CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
 		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32) RETURNS regclass
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32,
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer) IS
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, text, text, boolean) IS
 	'builds a near-duplicate index on a text column and keeps it up to date; returns its side table';
 
 CREATE PROCEDURE minlsh_create_index_concurrently(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
 		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
 		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32,
-		batch integer DEFAULT 1000)
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false, batch integer DEFAULT 1000)
 	AS 'MODULE_PATHNAME', 'minlsh_create_index_concurrently' LANGUAGE C;
-COMMENT ON PROCEDURE minlsh_create_index_concurrently(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, integer) IS
+COMMENT ON PROCEDURE minlsh_create_index_concurrently(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, text, text, boolean, integer) IS
 	'builds a near-duplicate index while others write the table, committing batch by batch; called again after it was stopped, it goes on';
 
 CREATE TABLE minlsh_builds (
@@ -244,7 +264,7 @@ COMMENT ON FUNCTION minlsh_documents(regclass) IS
 CREATE VIEW minlsh_indexes AS
 	SELECT r.storage AS index, r.relation, k.attname AS key, b.attname AS body,
 		r.threshold, r.recall, r.bands, r.rows, lsh_probability(r.threshold, r.bands, r.rows) AS recall_at_threshold,
-		r.scheme, r.num_perm, r.slot_bits, r.unit, r.shingle_size, r.seed, r.version,
+		r.scheme, r.num_perm, r.slot_bits, r.unit, r.shingle_size, r.seed, r.normalization, r.stop_words, r.bag, r.version, r.unicode,
 		r.valid, minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
 	FROM minlsh_registry AS r
 		JOIN pg_catalog.pg_class AS c ON c.oid = r.relation

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{self, Datum};
 use sketch::ShingleSet;
 
-use super::{checkpoint, shingling};
+use super::{Options, checkpoint};
 use crate::error::Result;
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -16,23 +16,23 @@ sql_function!(minlsh_containment_text, containment_text);
 sql_function!(minlsh_jaccard_array, jaccard_array);
 sql_function!(minlsh_containment_array, containment_array);
 
-/// `jaccard(text, text, shingle_size, unit) → double precision`
+/// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`
 fn jaccard_text(call: &Call) -> Result<Option<Datum>> {
     Ok(text_sets(call)?.and_then(|(a, b)| a.jaccard(&b)).map(float8_datum))
 }
 
-/// `containment(text, text, shingle_size, unit) → double precision`
+/// `containment(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`
 fn containment_text(call: &Call) -> Result<Option<Datum>> {
     Ok(text_sets(call)?.and_then(|(a, b)| a.containment(&b)).map(float8_datum))
 }
 
 fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
-    let (Some(a), Some(b), Some(size), Some(unit)) =
-        (call.text(0)?, call.text(1)?, call.int4(2), call.text(3)?)
+    let (Some(a), Some(b), Some(options)) =
+        (call.text(0)?, call.text(1)?, Options::shingling(call, 2, 3, 4)?)
     else {
         return Ok(None);
     };
-    let config = shingling(size, &unit)?;
+    let config = options.config()?;
     Ok(Some((
         ShingleSet::from_text(&config, &a, &mut checkpoint),
         ShingleSet::from_text(&config, &b, &mut checkpoint),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use pgrx::pg_sys::Datum;
 use sketch::Config;
 
-use super::{checkpoint, shingling};
+use super::{Options, checkpoint};
 use crate::error::Result;
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
@@ -13,8 +13,8 @@ use crate::pg::call::{Call, sql_function};
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
 
-/// `shingles(text, shingle_size, unit) → text[]`: the distinct shingles, in order of first
-/// occurrence.
+/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct shingles,
+/// in order of first occurrence; of a bag all of them.
 fn shingles(call: &Call) -> Result<Option<Datum>> {
     let Some((text, config)) = arguments(call)? else {
         return Ok(None);
@@ -27,7 +27,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
         if count.is_multiple_of(4096) {
             checkpoint();
         }
-        if !seen.contains(shingle) {
+        if config.bag() || !seen.contains(shingle) {
             seen.insert(shingle.to_owned());
             distinct.push(shingle.to_owned());
         }
@@ -36,7 +36,8 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_text(&distinct)))
 }
 
-/// `shingle_hashes(text, shingle_size, unit) → bigint[]`: their hashes, in the same order.
+/// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,
+/// in the same order; of a bag those of its elements, in another.
 fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     let Some((text, config)) = arguments(call)? else {
         return Ok(None);
@@ -50,8 +51,8 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn arguments<'a>(call: &'a Call) -> Result<Option<(std::borrow::Cow<'a, str>, Config)>> {
-    let (Some(text), Some(size), Some(unit)) = (call.text(0)?, call.int4(1), call.text(2)?) else {
+    let (Some(text), Some(options)) = (call.text(0)?, Options::shingling(call, 1, 2, 3)?) else {
         return Ok(None);
     };
-    Ok(Some((text, shingling(size, &unit)?)))
+    Ok(Some((text, options.config()?)))
 }

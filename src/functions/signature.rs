@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, Sketcher, SlotBits};
 
-use super::{checkpoint, configuration};
+use super::{Options, checkpoint};
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::{array, text};
@@ -40,14 +40,18 @@ pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher)
     result
 }
 
-/// `minhash(text, num_perm, shingle_size, unit, scheme, seed) → integer[]`
+/// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag) → integer[]`
 fn minhash(call: &Call) -> Result<Option<Datum>> {
-    let (Some(body), Some(num_perm), Some(size), Some(unit), Some(scheme), Some(seed)) =
-        (call.text(0)?, call.int4(1), call.int4(2), call.text(3)?, call.text(4)?, call.int8(5))
-    else {
+    let (Some(body), Some(num_perm), Some(scheme), Some(seed), Some(shingling)) = (
+        call.text(0)?,
+        call.int4(1),
+        call.text(4)?,
+        call.int8(5),
+        Options::shingling(call, 2, 3, 6)?,
+    ) else {
         return Ok(None);
     };
-    let config = configuration(&scheme, num_perm, &unit, size, seed)?;
+    let config = Options { num_perm, scheme, seed, ..shingling }.config()?;
     Ok(with_sketcher(&config, |sketcher| {
         sketcher.sketch(&body, &mut checkpoint).map(array::write_int4)
     }))
@@ -60,14 +64,7 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let default = Config::default();
-    let config = configuration(
-        &scheme,
-        num_perm,
-        default.unit().as_str(),
-        default.shingle_size() as i32,
-        seed,
-    )?;
+    let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
     let element_hash = config.scheme().element_hash();
     // SAFETY: declared text[].
     let elements = unsafe { array::elements(elements, pg_sys::TEXTOID) };

@@ -36,7 +36,7 @@ fn create_index_concurrently(call: &Call) -> Result<Option<Datum>> {
     let transactions = Transactions::of(call, "minlsh_create_index_concurrently")?;
     let home = Home::of(call.function());
     let relation = table(call)?;
-    let batch = call.int4(13).unwrap_or(0);
+    let batch = call.int4(16).unwrap_or(0);
     if batch < 1 {
         return Err(invalid_parameter(format!("batch must be at least 1, not {batch}"))
             .set_hint("It is how many documents are committed at a time."));

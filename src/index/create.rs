@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use sketch::{Banding, SlotBits};
 
 use crate::error::{Result, engine, error, invalid_parameter, not_allowed, not_supported};
-use crate::functions::configuration;
+use crate::functions::Options;
 use crate::index::build::{Blueprint, build};
 use crate::index::definition::Settings;
 use crate::index::home::Home;
@@ -51,8 +51,8 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     Ok(Blueprint { name: call.name(10)?, key: key.name, body: body.name, settings, firing })
 }
 
-/// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9), and
-/// slot_bits (12).
+/// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
+/// slot_bits, normalization, stop_words and bag (12 to 15).
 fn settings(call: &Call) -> Result<Settings> {
     let null = |name: &str| {
         error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
@@ -62,13 +62,17 @@ fn settings(call: &Call) -> Result<Settings> {
     let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
     let shingle_size = call.int4(6).ok_or_else(|| null("shingle_size"))?;
     let seed = call.int8(9).ok_or_else(|| null("seed"))?;
-    let config = configuration(
-        &text_argument(call, 8)?,
+    let config = Options {
+        scheme: text_argument(call, 8)?.into(),
         num_perm,
-        &text_argument(call, 7)?,
+        unit: text_argument(call, 7)?.into(),
         shingle_size,
         seed,
-    )?;
+        normalization: text_argument(call, 13)?.into(),
+        stop_words: text_argument(call, 14)?.into(),
+        bag: call.bool(15).ok_or_else(|| null("bag"))?,
+    }
+    .config()?;
     // No query asks for less than the index's threshold, so none looks up more bands than that
     // needs: the others would be a fifth of the build and of every write, for nothing.
     let banding = Banding::for_recall(threshold, num_perm.into(), recall)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use pgrx::pg_sys::Oid;
-use sketch::{Banding, Config, SlotBits};
+use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
 
 use crate::error::{Result, wrong_state};
 use crate::index::home::Home;
@@ -57,6 +57,8 @@ pub struct Index {
     pub settings: Settings,
     /// The algorithm version its signatures were made with.
     pub version: i32,
+    /// The versions of Unicode that its texts were cut by.
+    pub unicode: String,
     /// Whether all documents of the table are in it.
     pub valid: bool,
     /// Whether the catalog knows that side table and table belong together (a restored dump
@@ -109,16 +111,19 @@ impl Index {
 
     /// Refuses an index whose signatures were made by another version of the algorithm.
     pub fn check_version(&self) -> Result<()> {
-        if self.version == Config::VERSION {
+        let index = relation_name(self.storage);
+        let message = if self.version != Config::VERSION {
+            format!(
+                "minlsh index \"{index}\" was built by version {} of the algorithm, not {}",
+                self.version,
+                Config::VERSION
+            )
+        } else if self.unicode != UNICODE_VERSIONS && self.settings.config.depends_on_unicode() {
+            format!("minlsh index \"{index}\" was built with other versions of Unicode")
+        } else {
             return Ok(());
-        }
-        Err(wrong_state(format!(
-            "minlsh index \"{}\" was built by version {} of the algorithm, not {}",
-            relation_name(self.storage),
-            self.version,
-            Config::VERSION
-        ))
-        .set_hint(format!(
+        };
+        Err(wrong_state(message).set_hint(format!(
             "Rebuild it with SELECT minlsh_reindex({});",
             regclass_literal(self.storage)
         )))
@@ -192,7 +197,7 @@ impl Source<'_> {
             "SELECT d.doc_id, {stored} AS signature, \
              {schema}.band_hashes(d.signature, {bands}, {rows}) AS bands{outer} \
              FROM (SELECT d.{key} AS doc_id, {schema}.minhash(d.{body}::pg_catalog.text, {num_perm}, \
-             {shingle_size}, {unit}, {scheme}, {seed}) AS signature{extra} FROM {table} AS d {rest}) AS d",
+             {shingle_size}, {unit}, {scheme}, {seed}, {text_options}) AS signature{extra} FROM {table} AS d {rest}) AS d",
             stored = stored_signature(home, "d.signature", settings),
             bands = banding.bands(),
             rows = banding.rows(),
@@ -203,6 +208,7 @@ impl Source<'_> {
             unit = literal(config.unit().as_str()),
             scheme = literal(config.scheme().as_str()),
             seed = bigint_literal(config.seed()),
+            text_options = text_options(config),
             table = self.table(),
         )
     }
@@ -213,6 +219,16 @@ impl Source<'_> {
         let only = if self.partitioned { "" } else { "ONLY " };
         format!("{only}{}", qualified(self.relation))
     }
+}
+
+/// The arguments normalization, stop_words and bag of the pure functions.
+pub fn text_options(config: &Config) -> String {
+    format!(
+        "{}, {}, {}",
+        literal(&config.normalization().to_string()),
+        literal(&config.stop_words().to_string()),
+        config.bag()
+    )
 }
 
 /// What is stored of the signature that `expression` gives.

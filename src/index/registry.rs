@@ -11,9 +11,10 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{Banding, Config, SlotBits};
+use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
 
 use crate::error::{Result, error, invalid_parameter, wrong_state};
+use crate::functions::Options;
 use crate::index::definition::{Index, Plans, Settings};
 use crate::index::home::{Home, borrow_rights};
 use crate::pg::names::{object_name, regclass_literal, relation_name};
@@ -185,8 +186,10 @@ pub fn insert(
     session.query(
         &format!(
             "INSERT INTO {registry} (relation, name, storage, scheme, num_perm, unit, \
-             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits, valid) \
-             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+             shingle_size, seed, version, threshold, recall, bands, rows, slot_bits, valid, \
+             normalization, stop_words, bag, unicode) \
+             VALUES ($1::regclass, $2, $3::regclass, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+             $16, $17, $18, $19)"
         ),
         &[
             Parameter::oid(relation),
@@ -204,6 +207,10 @@ pub fn insert(
             Parameter::int4(banding.rows() as i32),
             Parameter::int4(settings.slot_bits.bits() as i32),
             Parameter::bool(valid),
+            Parameter::text(&config.normalization().to_string()),
+            Parameter::text(&config.stop_words().to_string()),
+            Parameter::bool(config.bag()),
+            Parameter::text(UNICODE_VERSIONS),
         ],
         Access::Write,
     )?;
@@ -235,10 +242,14 @@ pub fn renew(index: &Index) -> Result<()> {
     let _rights = borrow_rights(index.home.registry_owner);
     Session::open().query(
         &format!(
-            "UPDATE {} SET version = $2, valid = true WHERE storage = $1::regclass",
+            "UPDATE {} SET version = $2, unicode = $3, valid = true WHERE storage = $1::regclass",
             index.home.registry_name()
         ),
-        &[Parameter::oid(index.storage), Parameter::int4(Config::VERSION)],
+        &[
+            Parameter::oid(index.storage),
+            Parameter::int4(Config::VERSION),
+            Parameter::text(UNICODE_VERSIONS),
+        ],
         Access::Write,
     )?;
     announce_change(&index.home);
@@ -286,7 +297,7 @@ fn load(home: &Home, lookup: &Lookup, purpose: Purpose) -> Result<Vec<Found>> {
          t.columns[1]::int4, t.columns[2]::int4, EXISTS (SELECT FROM pg_depend d \
          WHERE d.classid = 'pg_class'::regclass AND d.objid = r.storage \
          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation AND d.deptype = 'a'), \
-         r.slot_bits, r.valid \
+         r.slot_bits, r.valid, r.normalization, r.stop_words, r.bag, r.unicode \
          FROM {registry} r JOIN pg_class c ON c.oid = r.relation JOIN pg_class s ON s.oid = r.storage \
          LEFT JOIN LATERAL {schema}.minlsh_covered_columns(r.relation, r.name) AS t(columns) ON true \
          WHERE {filter} ORDER BY r.relation::oid, r.name",
@@ -347,14 +358,17 @@ fn read(
         .set_detail(cause.to_string())
         .set_hint(drop_hint(storage))
     };
-    let config = Config::new(
-        &rows.text(row, 4)?,
-        rows.int4(row, 5).into(),
-        &rows.text(row, 6)?,
-        rows.int4(row, 7).into(),
-        rows.int8(row, 8),
-    )
-    .map_err(broken)?;
+    let options = Options {
+        scheme: rows.text(row, 4)?.into(),
+        num_perm: rows.int4(row, 5),
+        unit: rows.text(row, 6)?.into(),
+        shingle_size: rows.int4(row, 7),
+        seed: rows.int8(row, 8),
+        normalization: rows.text(row, 19)?.into(),
+        stop_words: rows.text(row, 20)?.into(),
+        bag: rows.bool(row, 21),
+    };
+    let config = options.read().map_err(broken)?;
     let settings = Settings {
         config,
         banding: Banding::new(rows.int4(row, 12).into(), rows.int4(row, 13).into())
@@ -380,6 +394,7 @@ fn read(
         version: rows.int4(row, 9),
         linked: rows.bool(row, 16),
         valid: rows.bool(row, 18),
+        unicode: rows.text(row, 22)?,
         plans: Plans::default(),
     })
 }

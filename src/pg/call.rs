@@ -87,6 +87,11 @@ impl Call {
         self.datum(index).map(|datum| datum.value() as i64)
     }
 
+    /// A `boolean` argument.
+    pub fn bool(&self, index: usize) -> Option<bool> {
+        self.datum(index).map(|datum| datum.value() as u8 != 0)
+    }
+
     /// A `double precision` argument.
     pub fn float8(&self, index: usize) -> Option<f64> {
         self.datum(index).map(|datum| f64::from_bits(datum.value() as u64))

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use sketch::SlotBits;
 
 use crate::error::Result;
-use crate::index::definition::Index;
+use crate::index::definition::{Index, text_options};
 use crate::pg::names::{literal, quoted, type_name};
 use crate::pg::spi::{Plan, Session};
 
@@ -115,7 +115,7 @@ pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>
         let config = &index.settings.config;
         format!(
             "SELECT v.doc_id::{key_type}, v.similarity FROM (SELECT d.{key} AS doc_id, \
-             {schema}.jaccard(d.{body}::pg_catalog.text, $2, {shingle_size}, {unit}) AS similarity \
+             {schema}.jaccard(d.{body}::pg_catalog.text, $2, {shingle_size}, {unit}, {text_options}) AS similarity \
              FROM {found} JOIN {table} AS d ON d.{key} {equals} f.doc_id \
              OFFSET 0) AS v WHERE v.similarity OPERATOR(pg_catalog.>=) $3 \
              ORDER BY v.similarity DESC, v.doc_id LIMIT $4",
@@ -125,6 +125,7 @@ pub fn exact(index: &Index, session: &Session, key_type: Oid) -> Result<Rc<Plan>
             schema = index.home.schema,
             shingle_size = config.shingle_size(),
             unit = literal(config.unit().as_str()),
+            text_options = text_options(config),
             found = found(index),
             table = index.rows_of_relation(),
             equals = index.key_equals,

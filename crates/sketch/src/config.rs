@@ -225,6 +225,13 @@ impl Config {
         self.bag
     }
 
+    /// Whether the tables of Unicode have a say: not if characters are compared
+    /// as they are written.
+    #[must_use]
+    pub fn depends_on_unicode(&self) -> bool {
+        self.unit != Unit::Char || !self.normalization.is_none()
+    }
+
     /// How a normalised text is cut into words.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules

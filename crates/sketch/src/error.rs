@@ -293,11 +293,11 @@ impl Error {
                 "An element of weight 0 is not in the set; leave it out or give 0.".to_owned()
             }
             Self::UnknownStep(_) => {
-                "The presets are none, plain, aggressive and classic; the steps are nfc, nfkc, \
-                 casefold, diacritics, punctuation, punctuation_space, punctuation_basic, digits, \
-                 whitespace, split_whitespace, min_length=N, stop_words and \
-                 stop_words=word+word."
-                    .to_owned()
+                "The steps are nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
+                  punctuation_basic, digits, whitespace, split_whitespace, min_length=N, \
+                  stop_words and stop_words=word+word; none, plain, aggressive and classic name \
+                  several of them."
+                     .to_owned()
             }
             Self::RepeatedStep(_) => "Steps are done once, in a fixed order.".to_owned(),
             Self::ContradictorySteps(..) => "Keep one of the two.".to_owned(),

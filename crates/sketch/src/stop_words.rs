@@ -1,9 +1,13 @@
 //! Words that say little about a text: which they are, and a quick way to ask.
 
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::normalize::Normalization;
 use crate::xxh3;
+
+/// What the built-in list is called.
+const ENGLISH_NAME: &str = "english";
 
 /// A list of stop words. Cloning shares it.
 ///
@@ -33,6 +37,16 @@ impl StopWords {
         LIST.clone()
     }
 
+    /// The list that a text names: `english` is the built-in one, any other text
+    /// is words with white space between them.
+    #[must_use]
+    pub fn named(text: &str) -> Self {
+        match text.trim() {
+            ENGLISH_NAME => Self::english(),
+            words => Self::new(words.split_whitespace()),
+        }
+    }
+
     /// The number of words.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -48,6 +62,22 @@ impl StopWords {
     /// The words, in the order of their bytes.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.iter().map(|word| &**word)
+    }
+}
+
+/// What [`StopWords::named`] reads.
+impl fmt::Display for StopWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::english() {
+            return f.write_str(ENGLISH_NAME);
+        }
+        for (i, word) in self.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(word)?;
+        }
+        Ok(())
     }
 }
 
@@ -119,6 +149,16 @@ const ENGLISH: &str = "\
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_are_read_back() {
+        for text in ["english", "", "a the und", " der  die das "] {
+            let list = StopWords::named(text);
+            assert_eq!(StopWords::named(&list.to_string()), list);
+        }
+        assert_eq!(StopWords::named("english").len(), 127);
+        assert_eq!(StopWords::named("the a the").to_string(), "a the");
+    }
 
     #[test]
     fn the_english_list_is_the_one_of_postgresql() {

@@ -2,6 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 use sketch::corpus::{Identical, Side};
+use sketch::counted;
 
 use crate::error::{Result, invalid_parameter};
 use crate::functions::checkpoint;
@@ -85,16 +86,11 @@ fn check_comparable(a: &Index, b: &Index) -> Result<()> {
 }
 
 fn describe(settings: &Settings) -> String {
-    let config = &settings.config;
     format!(
-        "scheme {}, num_perm {}, unit {}, shingle_size {}, seed {}, slot_bits {}, {} rows per band",
-        config.scheme(),
-        config.num_perm(),
-        config.unit(),
-        config.shingle_size(),
-        config.seed(),
+        "{}, slot_bits {}, bands of {}",
+        settings.config,
         settings.slot_bits.bits(),
-        settings.banding.rows(),
+        counted(settings.banding.rows(), "row"),
     )
 }
 

@@ -28,8 +28,8 @@ pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
 
 /// What is done to a text before it is cut: optional steps in a fixed order.
 ///
-/// It is read from one text: the name of a preset, or steps with spaces or
-/// commas between them, in any order. They are always done in this order:
+/// It is read from one text: steps, or names of presets that stand for theirs,
+/// with spaces or commas between them, in any order. They are always done in this order:
 ///
 /// | step | what it does |
 /// |---|---|

@@ -16,26 +16,23 @@ impl FromStr for Normalization {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let mut steps = text.split([' ', ',', '\t', '\n', '\r']).filter(|step| !step.is_empty());
-        let first = steps.next().unwrap_or("none");
-        if let Some(preset) = preset(first) {
-            return match steps.next() {
-                None => Ok(preset),
-                Some(step) => Err(contradiction(first, step)),
-            };
-        }
         let mut read = Reader::default();
-        std::iter::once(first).chain(steps).try_for_each(|step| read.step(step))?;
+        for word in text.split([' ', ',', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
+            preset(word).unwrap_or(word).split_whitespace().try_for_each(|step| read.step(step))?;
+        }
         Ok(read.normalization)
     }
 }
 
-fn preset(name: &str) -> Option<Normalization> {
+/// The steps that the name of a preset stands for.
+fn preset(name: &str) -> Option<&'static str> {
     match name {
-        "none" => Some(Normalization::none()),
-        "plain" => Some(Normalization::plain()),
-        "aggressive" => Some(Normalization::aggressive()),
-        "classic" => Some(Normalization::classic()),
+        "none" => Some(""),
+        "plain" => Some("nfkc casefold whitespace"),
+        "aggressive" => Some("nfkc casefold diacritics punctuation_space digits whitespace"),
+        "classic" => {
+            Some("casefold punctuation_basic split_whitespace min_length=3 stop_words=the")
+        }
         _ => None,
     }
 }
@@ -83,10 +80,6 @@ impl<'a> Reader<'a> {
                     return Err(Error::UnknownStep(step.to_owned()));
                 }
                 set("stop_words", &mut all.stop_words, Dropped::These(Arc::new(words)))
-            }
-            _ if preset(step).is_some() => {
-                let (_, first) = self.seen[0];
-                return Err(contradiction(first, step));
             }
             _ => return Err(Error::UnknownStep(step.to_owned())),
         };

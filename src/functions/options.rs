@@ -1,0 +1,115 @@
+//! The options of a signature, as SQL writes them.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+use sketch::{Config, Normalization, Scheme, StopWords, Unit};
+
+use crate::error::engine;
+use crate::pg::call::Call;
+
+/// How many configurations a session keeps: reading one costs more than signing a short text.
+const KEPT: usize = 4;
+
+/// Options as text, from which a configuration is read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Options<'a> {
+    pub scheme: Cow<'a, str>,
+    pub num_perm: i32,
+    pub unit: Cow<'a, str>,
+    pub shingle_size: i32,
+    /// 0: that of the scheme by itself.
+    pub seed: i64,
+    /// A preset, steps, or `auto`: nothing for characters, `plain` for words.
+    pub normalization: Cow<'a, str>,
+    /// `english`, or words with white space between them.
+    pub stop_words: Cow<'a, str>,
+    pub bag: bool,
+}
+
+thread_local! {
+    /// The most recently read last.
+    static READ: RefCell<Vec<(Options<'static>, Config)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<'a> Options<'a> {
+    /// The options of shingling, in arguments `shingle_size`, `unit`, and from `text` on
+    /// normalization, stop_words and bag; `None` if one is NULL.
+    pub fn shingling(
+        call: &'a Call,
+        shingle_size: usize,
+        unit: usize,
+        text: usize,
+    ) -> crate::error::Result<Option<Self>> {
+        let (Some(shingle_size), Some(unit), Some(normalization), Some(stop_words), Some(bag)) = (
+            call.int4(shingle_size),
+            call.text(unit)?,
+            call.text(text)?,
+            call.text(text + 1)?,
+            call.bool(text + 2),
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Self { shingle_size, unit, normalization, stop_words, bag, ..Self::default() }))
+    }
+
+    /// The configuration, kept for the next call.
+    pub fn config(&self) -> crate::error::Result<Config> {
+        let kept = READ.with_borrow(|read| {
+            read.iter().rfind(|(options, _)| options == self).map(|(_, config)| config.clone())
+        });
+        if let Some(config) = kept {
+            return Ok(config);
+        }
+        let config = self.read().map_err(engine)?;
+        READ.with_borrow_mut(|read| {
+            if read.len() == KEPT {
+                read.remove(0);
+            }
+            read.push((self.owned(), config.clone()));
+        });
+        Ok(config)
+    }
+
+    /// Reads the configuration.
+    pub fn read(&self) -> Result<Config, sketch::Error> {
+        let (num_perm, size) = (self.num_perm.into(), self.shingle_size.into());
+        let scheme: Scheme = self.scheme.parse()?;
+        let seed = if self.seed == 0 { scheme.default_seed() } else { self.seed };
+        let config = Config::new(&self.scheme, num_perm, &self.unit, size, seed)?;
+        let normalization = match (&*self.normalization, config.unit()) {
+            ("auto", Unit::Char) => Normalization::none(),
+            ("auto", _) => Normalization::plain(),
+            (steps, _) => steps.parse()?,
+        };
+        let config = config.with_stop_words(StopWords::named(&self.stop_words));
+        config.with_bag(self.bag).with_normalization(normalization)
+    }
+
+    fn owned(&self) -> Options<'static> {
+        let owned = |text: &Cow<str>| Cow::Owned(text.clone().into_owned());
+        Options {
+            scheme: owned(&self.scheme),
+            unit: owned(&self.unit),
+            normalization: owned(&self.normalization),
+            stop_words: owned(&self.stop_words),
+            ..*self
+        }
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        let default = Config::default();
+        Self {
+            scheme: Cow::Borrowed(default.scheme().as_str()),
+            num_perm: default.num_perm() as i32,
+            unit: Cow::Borrowed(default.unit().as_str()),
+            shingle_size: default.shingle_size() as i32,
+            seed: 0,
+            normalization: Cow::Borrowed("auto"),
+            stop_words: Cow::Borrowed("english"),
+            bag: false,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `normalize_text()` and `tokens()`: what of a text is compared.
+
+use pgrx::pg_sys::Datum;
+
+use super::{Options, checkpoint};
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::{array, text};
+
+sql_function!(minlsh_normalize_text, normalize_text);
+sql_function!(minlsh_tokens, tokens);
+
+/// `normalize_text(text, normalization, stop_words) → text`
+fn normalize_text(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(normalization), Some(stop_words)) =
+        (call.text(0)?, call.text(1)?, call.text(2)?)
+    else {
+        return Ok(None);
+    };
+    let config = Options { normalization, stop_words, ..Options::default() }.config()?;
+    Ok(Some(text::write(&sketch::normalize_text(&config, &body, &mut checkpoint))))
+}
+
+/// `tokens(text, unit, normalization, stop_words) → text[]`
+fn tokens(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(unit), Some(normalization), Some(stop_words)) =
+        (call.text(0)?, call.text(1)?, call.text(2)?, call.text(3)?)
+    else {
+        return Ok(None);
+    };
+    let config = Options { unit, normalization, stop_words, ..Options::default() }.config()?;
+    let mut found = Vec::new();
+    sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token.to_owned()));
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    Ok(Some(array::write_text(&found)))
+}
