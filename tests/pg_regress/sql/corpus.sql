@@ -50,9 +50,7 @@ SELECT * FROM near_duplicates_between('versions', 'versions');
 SELECT * FROM near_duplicates_between('versions', NULL);
 SELECT minlsh_drop_index('evaluation');
 SELECT minlsh_create_index('evaluation', 'body', threshold => 0.6, shingle_size => 4);
-\set VERBOSITY verbose
 SELECT * FROM near_duplicates_between('versions', 'evaluation');
-\set VERBOSITY default
 -- A higher threshold of one of them holds for both.
 SELECT minlsh_drop_index('evaluation');
 SELECT minlsh_create_index('evaluation', 'body', threshold => 0.9);
