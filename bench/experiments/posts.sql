@@ -16,12 +16,6 @@ SET client_min_messages = warning;
 CREATE FUNCTION chance(a bigint, b bigint, salt bigint) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN ((hashint8extended(a, hashint8extended(b, 2000 + salt)) & 2147483647)::double precision + 0.5) / 2147483648.0::double precision;
 
--- The terms of the course project: lower case; . , : ; ' removed; neither words of one or two
--- letters nor "the".
-CREATE FUNCTION terms(body text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN ARRAY(SELECT DISTINCT word COLLATE "C" FROM regexp_split_to_table(lower(translate(body, '.,:;''', '')), '\s+') AS word
-	             WHERE length(word) >= 3 AND word <> 'the' ORDER BY 1);
-
 CREATE TABLE words AS
 WITH common AS (
 	SELECT string_to_array('the of and to in is you that it he was for on are as with his they at be this have from or one '
@@ -70,7 +64,7 @@ GROUP BY post, copy;
 
 -- What the course project calls a document: its set of terms, here by number too.
 ALTER TABLE posts ADD terms text[], ADD numbers integer[];
-UPDATE posts SET terms = terms(body);
+UPDATE posts SET terms = shingles(body, 1, 'word', 'classic');
 CREATE TABLE term_numbers AS
 	SELECT (row_number() OVER (ORDER BY term) - 1)::int AS number, term FROM (SELECT DISTINCT unnest(terms) AS term FROM posts) AS t;
 UPDATE posts AS p SET numbers = n.numbers
