@@ -19,7 +19,8 @@ fn source() -> Database<'static> {
              INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'the same text in every part' FROM generate_series(1, 9) i; \
              SELECT minlsh_create_index('\"My Schema\".docs', 'body', threshold => 0.7, num_perm => 256); \
              SELECT minlsh_create_index('parts', 'body'); \
-             SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'permutations'); \
+             SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', unit => 'word', \
+               shingle_size => 1, normalization => 'aggressive stop_words', stop_words => 'the \"a\" it''s', bag => true, slot_bits => 16); \
              CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); DROP TABLE gone",
         )
         .expect("indexed tables");
@@ -32,7 +33,8 @@ fn answers(client: &mut Client) -> Vec<String> {
         "SELECT d.id || ' ' || n::text FROM \"My Schema\".docs d, near_duplicates(d.id, 0.8, '\"My Schema\".docs') n \
          UNION ALL SELECT d.id || ' ' || n::text FROM parts d, near_duplicates(d.id, 0.8, 'parts_minlsh') n \
          UNION ALL SELECT d.id || ' ' || n::text FROM parts d, near_duplicates(d.id, 0.6, 'parts_title_minlsh') n \
-         UNION ALL SELECT i::text FROM (SELECT index, relation, key, body, threshold, bands, rows, documents FROM minlsh_indexes) i \
+         UNION ALL SELECT i::text FROM (SELECT index, relation, key, body, threshold, bands, rows, documents, \
+           scheme, seed, slot_bits, unit, normalization, stop_words, bag, unicode, valid FROM minlsh_indexes) i \
          ORDER BY 1",
     )
 }
