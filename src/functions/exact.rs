@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::ShingleSet;
 
 use super::{Options, checkpoint};
@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::order::Order;
+use crate::pg::text;
 
 sql_function!(minlsh_jaccard_text, jaccard_text);
 sql_function!(minlsh_containment_text, containment_text);
@@ -60,6 +61,24 @@ struct Counts {
     shared: usize,
 }
 
+impl Counts {
+    /// Sizes of two sets, given with repeats, and of their intersection.
+    fn of<T>(mut a: Vec<T>, mut b: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Self {
+        for set in [&mut a, &mut b] {
+            set.sort_unstable_by(&compare);
+            set.dedup_by(|a, b| compare(a, b) == Ordering::Equal);
+        }
+        let (mut i, mut j, mut shared) = (0, 0, 0);
+        while i < a.len() && j < b.len() {
+            let order = compare(&a[i], &b[j]);
+            shared += usize::from(order.is_eq());
+            i += usize::from(order.is_le());
+            j += usize::from(order.is_ge());
+        }
+        Self { a: a.len(), b: b.len(), shared }
+    }
+}
+
 /// Sizes of two sets and of their intersection, by the default order of the element type.
 fn array_counts(call: &Call) -> Result<Option<Counts>> {
     let (Some(a), Some(b)) = (call.datum(0), call.datum(1)) else {
@@ -69,26 +88,26 @@ fn array_counts(call: &Call) -> Result<Option<Counts>> {
     let element = unsafe { pg_sys::get_base_element_type(call.argument_type(0)) };
     let order = Order::of(element, call.collation())?;
     // SAFETY: both arguments are arrays of `element` (anyarray is one type in a call).
-    let (a, b) = unsafe { (array::elements(a, element), array::elements(b, element)) };
-    let (a, b) = (distinct(&order, a), distinct(&order, b));
-    let (mut i, mut j, mut shared) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match order.compare(a[i], b[j]) {
-            Ordering::Less => i += 1,
-            Ordering::Greater => j += 1,
-            Ordering::Equal => {
-                shared += 1;
-                i += 1;
-                j += 1;
-            }
+    let [a, b] = unsafe { [array::elements(a, element), array::elements(b, element)] };
+    // Which elements are equal is all that matters: integers, and texts that are equal only if
+    // their bytes are, need not be compared by a call each.
+    Ok(Some(match element {
+        pg_sys::INT4OID | pg_sys::INT8OID => {
+            let numbers = |set: Vec<Datum>| set.iter().map(|datum| datum.value()).collect();
+            Counts::of::<usize>(numbers(a), numbers(b), Ord::cmp)
         }
-    }
-    Ok(Some(Counts { a: a.len(), b: b.len(), shared }))
+        pg_sys::TEXTOID if is_deterministic(call.collation()) => {
+            // SAFETY: the elements are texts, which live as long as the call.
+            let bytes = |datum: Datum| unsafe { text::bytes(datum) };
+            let all = |set: Vec<Datum>| set.into_iter().map(bytes).collect();
+            Counts::of::<&[u8]>(all(a), all(b), Ord::cmp)
+        }
+        _ => Counts::of(a, b, |a, b| order.compare(*a, *b)),
+    }))
 }
 
-/// Sorts a set and drops its repeats.
-fn distinct(order: &Order, mut set: Vec<Datum>) -> Vec<Datum> {
-    set.sort_unstable_by(|a, b| order.compare(*a, *b));
-    set.dedup_by(|a, b| order.compare(*a, *b) == Ordering::Equal);
-    set
+/// Whether texts of that collation are equal only if their bytes are.
+fn is_deterministic(collation: Oid) -> bool {
+    // SAFETY: a lookup in the system caches.
+    collation != Oid::INVALID && unsafe { pg_sys::get_collation_isdeterministic(collation) }
 }

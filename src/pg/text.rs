@@ -15,12 +15,8 @@ use crate::error::{Result, error};
 /// # Safety
 /// `datum` must be a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
-    // SAFETY: the caller promises a text value; detoasting yields a valid varlena, in place or
-    // in the current memory context.
-    let bytes: &'a [u8] = unsafe {
-        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        pgrx::varlena::varlena_to_byte_slice(varlena)
-    };
+    // SAFETY: the caller promises a text value.
+    let bytes: &'a [u8] = unsafe { bytes(datum) };
     // SAFETY: the encoding is fixed for the life of the backend.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
     if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
@@ -37,6 +33,19 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
         } else {
             from_utf8(CStr::from_ptr(converted).to_bytes()).map(Cow::Borrowed)
         }
+    }
+}
+
+/// The bytes of a `text` datum, in the database's encoding.
+///
+/// # Safety
+/// `datum` must be a non-null `text` value, valid for `'a`.
+pub unsafe fn bytes<'a>(datum: Datum) -> &'a [u8] {
+    // SAFETY: the caller promises a text value; detoasting yields a valid varlena, in place or
+    // in the current memory context.
+    unsafe {
+        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        pgrx::varlena::varlena_to_byte_slice(varlena)
     }
 }
 
