@@ -4,9 +4,14 @@
 mod bands;
 mod estimate;
 mod exact;
+mod lean;
+mod measures;
+mod profile;
+mod sets;
 mod shingles;
 mod signature;
 mod textbook;
+mod weighted;
 
 pub(crate) use signature::with_sketcher;
 
