@@ -11,7 +11,7 @@ if ! cmp -s tests/datasketch/requirements.txt "$stamp"; then
 	rm -rf "$venv"
 	mkdir -p build
 	"${PYTHON:-python3}" -m venv "$venv" >&2
-	"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r tests/datasketch/requirements.txt >&2
+	"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 -r tests/datasketch/requirements.txt >&2
 	cp tests/datasketch/requirements.txt "$stamp"
 fi
 echo "$PWD/$venv/bin/python"
