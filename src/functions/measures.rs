@@ -59,7 +59,10 @@ fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
     record::write(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
 }
 
-fn two_signatures(call: &Call) -> Result<Option<(&[i32], &[i32], Scheme)>> {
+type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);
+
+/// Two signatures of a scheme: the first three arguments.
+fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
     let (Some(a), Some(b), Some(scheme)) = (call.datum(0), call.datum(1), call.text(2)?) else {
         return Ok(None);
     };

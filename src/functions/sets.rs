@@ -137,22 +137,13 @@ fn state_datum(call: &Call, aggregate: Aggregate, options: Options) -> Datum {
     call.datum(0).unwrap_or_else(|| aggregate.put(Set::new(options)))
 }
 
-/// The state behind a datum of [`state_datum`].
-///
-/// # Safety
-/// No other reference to that state may be in use.
-unsafe fn set<'a>(datum: Datum) -> &'a mut Set {
-    // SAFETY: put by `state_datum`, this time or at an earlier row; it lives as long as the group.
-    unsafe { &mut *datum.cast_mut_ptr() }
-}
-
 /// `minlsh_set_add(internal, element, [num_perm, [scheme, [seed]]]) → internal`
 fn add(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let options = options(call)?;
     let datum = state_datum(call, aggregate, options);
-    // SAFETY: the only reference.
-    let set = unsafe { set(datum) };
+    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
         // SAFETY: an argument of the type that the call says it has.
@@ -195,10 +186,16 @@ fn options(call: &Call) -> Result<Options> {
 /// # Safety
 /// `element` must be a non-null value of type `type_oid`.
 unsafe fn hash(element: Datum, type_oid: Oid, element_hash: ElementHash) -> Result<u64> {
-    // SAFETY: the caller promises values of the type of each branch.
     match type_oid {
-        pg_sys::TEXTOID => Ok(element_hash.hash(unsafe { text::read(element) }?.as_bytes())),
-        pg_sys::BYTEAOID => Ok(element_hash.hash(unsafe { bytes::read(element) })),
+        pg_sys::TEXTOID => {
+            // SAFETY: the caller promises a text.
+            let text = unsafe { text::read(element) }?;
+            Ok(element_hash.hash(text.as_bytes()))
+        }
+        pg_sys::BYTEAOID => {
+            // SAFETY: the caller promises a bytea.
+            Ok(element_hash.hash(unsafe { bytes::read(element) }))
+        }
         pg_sys::INT8OID => {
             // 19 digits and a sign.
             let mut decimal = [0; 20];
@@ -209,7 +206,7 @@ unsafe fn hash(element: Datum, type_oid: Oid, element_hash: ElementHash) -> Resu
             Ok(element_hash.hash(&decimal[..decimal.len() - unused]))
         }
         pg_sys::UUIDOID => {
-            // SAFETY: a uuid is 16 bytes.
+            // SAFETY: the caller promises a uuid, which is 16 bytes.
             let uuid = unsafe { &*element.cast_mut_ptr::<[u8; 16]>() };
             Ok(element_hash.hash(&hyphenated(uuid)))
         }
@@ -257,8 +254,8 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let signature = measures::signature_of(scheme, unsafe { array::read_int4(signature)? })?;
     let options = Options { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
-    // SAFETY: the only reference.
-    let set = unsafe { set(datum) };
+    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
     if set.options.num_perm != signature.len() {
         let (left, right) = (set.options.num_perm, signature.len());
         return Err(engine(sketch::Error::LengthMismatch { left, right }));
@@ -271,24 +268,27 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_set_combine(internal, internal) → internal`
 fn combine(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
-    // SAFETY: declared internal, and used by our aggregates only; PostgreSQL combines two states.
-    let Some(other) = (unsafe { state::<Set>(call, 1) }) else {
+    let Some(other) = call.datum(1) else {
         return Ok(call.datum(0));
     };
+    // SAFETY: declared internal, for our aggregates; PostgreSQL combines two different states.
+    let other: &mut Set = unsafe { state(other) };
     // The other state lives no longer than this call.
     let datum = state_datum(call, aggregate, other.options);
-    // SAFETY: the only reference to the first state.
-    unsafe { set(datum) }.merge(other, aggregate)?;
+    // SAFETY: put by `state_datum`, now or earlier; the only reference to the first state.
+    let set: &mut Set = unsafe { state(datum) };
+    set.merge(other, aggregate)?;
     Ok(Some(datum))
 }
 
 /// `minlsh_set_signature(internal) → integer[]`: NULL of an empty set.
 fn signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
-    // SAFETY: declared internal, and used by our aggregates only; one state.
-    let Some(set) = (unsafe { state::<Set>(call, 0) }) else {
+    let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
+    // SAFETY: declared internal, for our aggregates; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
     // The set remains what it is: a window aggregate may go on.
     set.flush(aggregate)?;
     let signature = set.signature.as_slice();
@@ -302,10 +302,11 @@ const HEADER: usize = 20;
 /// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another.
 fn serialize(call: &Call) -> Result<Option<Datum>> {
     Aggregate::of(call)?;
-    // SAFETY: declared internal, and used by our aggregates only; one state.
-    let Some(set) = (unsafe { state::<Set>(call, 0) }) else {
+    let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
+    // SAFETY: declared internal, for our aggregates; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
     let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
     let mut out = Vec::with_capacity(HEADER + 4 * signature.len() + 8 * pending.len());

@@ -50,15 +50,16 @@ impl Aggregate {
     }
 }
 
-/// The state in argument `index` of a call, `None` if it is NULL.
+/// The state behind an `internal` datum.
 ///
 /// # Safety
-/// The argument must be declared `internal`, come from [`Aggregate::put`] of an `S` only, and no
-/// other reference to that state may be in use.
-pub unsafe fn state<S>(call: &Call, index: usize) -> Option<&mut S> {
-    // SAFETY: the caller's promise. SQL cannot pass an `internal` value but NULL, so it was put
-    // by an aggregate that is declared with these functions; it lives as long as the group.
-    call.datum(index).map(|datum| unsafe { &mut *datum.cast_mut_ptr::<S>() })
+/// It must be a non-null datum that [`Aggregate::put`] made of an `S`: an argument that is declared
+/// `internal` is one, if only aggregates of that state are declared with the function (SQL has no
+/// `internal` values but NULL, and superusers alone make such aggregates). No other
+/// reference to the state may be in use, and `'a` must end with the call.
+pub unsafe fn state<'a, S>(datum: Datum) -> &'a mut S {
+    // SAFETY: the caller's promise; the state lives as long as its group.
+    unsafe { &mut *datum.cast_mut_ptr::<S>() }
 }
 
 /// A growing array in the memory of an aggregate: a `Vec` that needs not be dropped.
