@@ -84,6 +84,192 @@ CREATE FUNCTION minhash_error(num_perm integer, jaccard double precision) RETURN
 COMMENT ON FUNCTION minhash_error(integer, double precision) IS
 	'standard error of minhash_jaccard(): sqrt(J (1 - J) / num_perm)';
 
+-- sets
+
+CREATE FUNCTION minhash(hashes bigint[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash(bigint[], integer, text, bigint) IS
+	'MinHash signature of a set of which the elements'' 64-bit hashes are given, as by shingle_hashes(); nulls do not count; NULL if it is empty';
+
+CREATE FUNCTION minhash_union(a integer[], b integer[], scheme text DEFAULT 'fss') RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_union(integer[], integer[], text) IS
+	'signature of the union of two sets, from their signatures of the same configuration; exact';
+
+-- The state of the aggregates that follow is a set so far, in memory of the aggregate. Aggregates
+-- take neither defaults nor names: there is one for each number of options.
+
+CREATE FUNCTION minlsh_set_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minlsh_set_combine(internal, internal) IS 'aggregate support: unites two sets';
+
+CREATE FUNCTION minlsh_set_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'minlsh_set_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_serialize(internal) IS 'aggregate support: a set as bytes for another process';
+
+CREATE FUNCTION minlsh_set_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_deserialize(bytea, internal) IS 'aggregate support: a set from bytes of another process';
+
+CREATE FUNCTION minlsh_set_signature(internal) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_set_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minlsh_set_signature(internal) IS 'aggregate support: the signature of a set';
+
+CREATE FUNCTION minlsh_set_add(internal, "any") RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add(internal, "any") IS 'aggregate support: adds an element to a set';
+
+CREATE FUNCTION minlsh_set_add(internal, "any", integer) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer) IS 'aggregate support: adds an element to a set';
+
+CREATE FUNCTION minlsh_set_add(internal, "any", integer, text) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text) IS 'aggregate support: adds an element to a set';
+
+CREATE FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) IS 'aggregate support: adds an element to a set';
+
+CREATE FUNCTION minlsh_set_add_signature(internal, integer[]) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[]) IS 'aggregate support: adds the elements of another set';
+
+CREATE FUNCTION minlsh_set_add_signature(internal, integer[], text) RETURNS internal
+	AS 'MODULE_PATHNAME', 'minlsh_set_add_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[], text) IS 'aggregate support: adds the elements of another set';
+
+CREATE AGGREGATE minhash_agg(element text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(text) IS
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty';
+
+CREATE AGGREGATE minhash_agg(element text, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(text, integer) IS
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(text, integer, text) IS
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(text, integer, text, bigint) IS
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bigint) IS
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty';
+
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bigint, integer) IS
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bigint, integer, text) IS
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bigint, integer, text, bigint) IS
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element uuid) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(uuid) IS
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty';
+
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(uuid, integer) IS
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(uuid, integer, text) IS
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(uuid, integer, text, bigint) IS
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bytea) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bytea) IS
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty';
+
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bytea, integer) IS
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bytea, integer, text) IS
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_agg(bytea, integer, text, bigint) IS
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+
+CREATE AGGREGATE minhash_union_agg(signature integer[]) (SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_union_agg(integer[]) IS
+	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
+
+CREATE AGGREGATE minhash_union_agg(signature integer[], scheme text) (SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE minhash_union_agg(integer[], text) IS
+	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
+
+CREATE FUNCTION minhash_cardinality(signature integer[], scheme text DEFAULT 'fss', OUT cardinality double precision, OUT error double precision) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_cardinality' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION minhash_cardinality(integer[], text) IS
+	'number of distinct elements of a set, estimated from its signature, and the standard error of the estimate';
+
+CREATE FUNCTION minhash_containment(a integer[], b integer[], scheme text DEFAULT 'fss', OUT containment_a double precision, OUT containment_b double precision) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_containment' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash_containment(integer[], integer[], text) IS
+	'share of the first set''s elements that the second has too, and of the second''s that the first has, estimated from their signatures';
+
+CREATE FUNCTION minhash_weighted(elements text[], weights double precision[], num_perm integer DEFAULT 128, seed bigint DEFAULT 0) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_weighted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION minhash_weighted(text[], double precision[], integer, bigint) IS
+	'signature of a weighted set, of which minhash_jaccard() estimates the weighted Jaccard similarity; NULL if it is empty';
+
+CREATE FUNCTION weighted_jaccard(a text[], a_weights double precision[], b text[], b_weights double precision[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_weighted_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION weighted_jaccard(text[], double precision[], text[], double precision[]) IS
+	'exact weighted Jaccard similarity: the sum of each element''s lesser weight over that of its greater; NULL if both sets are empty';
+
+CREATE FUNCTION text_profile(body text, min_token_len integer DEFAULT 2, quant_rate double precision DEFAULT 0.01,
+		OUT token text, OUT count integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_text_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100;
+COMMENT ON FUNCTION text_profile(text, integer, double precision) IS
+	'frequent words of a text and how often they come, rounded down, the most frequent first: what text_profile_signature() digests';
+
+CREATE FUNCTION text_profile_signature(body text, min_token_len integer DEFAULT 2, quant_rate double precision DEFAULT 0.01) RETURNS text
+	AS 'MODULE_PATHNAME', 'minlsh_text_profile_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION text_profile_signature(text, integer, double precision) IS
+	'MD5 of the frequent words of a text, as Apache Nutch''s TextProfileSignature; NULL if it has none';
+
+CREATE FUNCTION minhash_from_lean(lean bytea, OUT signature integer[], OUT seed bigint, OUT scheme text) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_from_lean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_from_lean(bytea) IS
+	'reads what LeanMinHash.serialize() of the Python library datasketch wrote; no signature if the set was empty';
+
+CREATE FUNCTION minhash_to_lean(signature integer[], scheme text DEFAULT 'datasketch_affine32', seed bigint DEFAULT 1, byte_order text DEFAULT '@') RETURNS bytea
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_to_lean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minhash_to_lean(integer[], text, bigint, text) IS
+	'a signature as bytes that LeanMinHash.deserialize() of the Python library datasketch reads';
+
 -- bands
 
 CREATE FUNCTION band_hashes(signature integer[], bands integer, rows integer) RETURNS bigint[]

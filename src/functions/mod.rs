@@ -4,11 +4,16 @@
 mod bands;
 mod estimate;
 mod exact;
+mod lean;
+mod measures;
 mod options;
+mod profile;
+mod sets;
 mod shingles;
 mod signature;
 mod textbook;
 mod tokens;
+mod weighted;
 
 pub(crate) use options::Options;
 pub(crate) use signature::with_sketcher;

@@ -27,6 +27,15 @@ pub unsafe fn read_int8<'a>(datum: Datum) -> Result<&'a [i64]> {
     unsafe { read(datum) }
 }
 
+/// Reads a `double precision[]` without nulls as a slice.
+///
+/// # Safety
+/// `datum` must be a non-null `double precision[]`, valid for `'a`.
+pub unsafe fn read_float8<'a>(datum: Datum) -> Result<&'a [f64]> {
+    // SAFETY: the caller promises a double precision[].
+    unsafe { read(datum) }
+}
+
 /// # Safety
 /// `datum` must be a non-null array of the fixed-width, aligned element type `T`.
 unsafe fn read<'a, T>(datum: Datum) -> Result<&'a [T]> {
@@ -105,6 +114,15 @@ const fn data_offset() -> usize {
 /// # Safety
 /// `datum` must be a non-null array of elements of type `element`.
 pub unsafe fn elements(datum: Datum, element: Oid) -> Vec<Datum> {
+    // SAFETY: the caller's promise.
+    unsafe { nullable_elements(datum, element) }.into_iter().flatten().collect()
+}
+
+/// The elements of an array of any type, in their places.
+///
+/// # Safety
+/// `datum` must be a non-null array of elements of type `element`.
+pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Vec<Option<Datum>> {
     let (mut length, mut by_value, mut align) = (0i16, false, 0);
     let (mut datums, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
     // SAFETY: the caller promises an array of that element type; the out parameters are valid,
@@ -122,7 +140,7 @@ pub unsafe fn elements(datum: Datum, element: Oid) -> Vec<Datum> {
             &mut nulls,
             &mut count,
         );
-        (0..count as usize).filter(|&i| !*nulls.add(i)).map(|i| *datums.add(i)).collect()
+        (0..count as usize).map(|i| (!*nulls.add(i)).then(|| *datums.add(i))).collect()
     }
 }
 

@@ -65,6 +65,12 @@ impl Call {
         unsafe { pgrx::fcinfo::pg_return_null(self.fcinfo) }
     }
 
+    /// How many arguments there are.
+    pub fn count(&self) -> usize {
+        // SAFETY: `new` promises a valid call.
+        unsafe { (*self.fcinfo).nargs as usize }
+    }
+
     /// Argument `index` (from 0), `None` when it is NULL.
     pub fn datum(&self, index: usize) -> Option<Datum> {
         // SAFETY: `new` promises a valid call; the SQL declaration fixes the number of arguments.

@@ -1,6 +1,8 @@
 //! Islands of `unsafe`: what minlsh needs of PostgreSQL's C interface, behind safe faces.
 
+pub mod aggregate;
 pub mod array;
+pub mod bytes;
 pub mod call;
 pub mod dependency;
 pub mod ffi;
@@ -8,6 +10,7 @@ pub mod guc;
 pub mod keys;
 pub mod names;
 pub mod order;
+pub mod record;
 pub mod relation;
 pub mod role;
 pub mod rows;

@@ -20,9 +20,13 @@ WHERE d.deptype = 'e' AND d.classid NOT IN ('pg_proc'::regclass, 'pg_type'::regc
 SELECT name FROM pg_settings WHERE name LIKE 'minlsh%';
 
 -- Pure functions can be used in indexes and by parallel workers; queries see the statement's snapshot,
--- and what writes the index says so.
+-- and what writes the index says so. (Aggregates, and the parts of them, see nulls and pass over them.)
 SELECT oid::regprocedure AS wrong FROM members
-WHERE NOT CASE provolatile WHEN 'i' THEN proisstrict AND proparallel = 's' WHEN 'v' THEN proparallel = 'u' ELSE true END;
+WHERE NOT CASE provolatile
+	WHEN 'i' THEN (proisstrict OR prokind = 'a' OR proargtypes[0] = 'internal'::regtype) AND proparallel = 's'
+	WHEN 'v' THEN proparallel = 'u' ELSE true END;
+SELECT aggfnoid::regprocedure AS not_parallel FROM pg_aggregate JOIN members ON oid = aggfnoid
+WHERE aggcombinefn = 0 OR aggserialfn = 0 OR aggdeserialfn = 0;
 
 -- What an application may pass by name.
 \pset format unaligned

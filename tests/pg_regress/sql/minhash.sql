@@ -123,7 +123,7 @@ SELECT minhash('text', scheme => 'sha1');
 SELECT minhash('text', unit => 'paragraph');
 SELECT minhash(ARRAY['a'], 0);
 SELECT minhash(ARRAY['a'], scheme => 'FSS');
-SELECT minhash(ARRAY[1, 2]);
+SELECT minhash(ARRAY[1.5, 2]);
 \set VERBOSITY sqlstate
 SELECT minhash('text', 0);
 SELECT minhash('text', scheme => 'sha1');

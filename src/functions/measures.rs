@@ -1,0 +1,73 @@
+//! What signatures tell beyond similarity: unions, numbers of elements, containment.
+
+use pgrx::pg_sys::Datum;
+use sketch::Scheme;
+
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::{array, record};
+
+sql_function!(minlsh_minhash_union, minhash_union);
+sql_function!(minlsh_minhash_cardinality, minhash_cardinality);
+sql_function!(minlsh_minhash_containment, minhash_containment);
+
+/// A signature that is to be read as one of `scheme`, unless it plainly is not: a slot of fss is
+/// never negative, of the others about every other (but of large sets).
+pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> {
+    if signature.is_empty() {
+        return Err(engine(sketch::Error::EmptySignature));
+    }
+    if scheme == Scheme::Fss && signature.iter().any(|slot| *slot < 0) {
+        return Err(invalid_parameter("signature is not one of scheme \"fss\"").set_hint(
+            "Name the scheme that it was made with. Weighted and packed signatures have none.",
+        ));
+    }
+    Ok(signature)
+}
+
+/// `minhash_union(integer[], integer[], scheme) → integer[]`
+fn minhash_union(call: &Call) -> Result<Option<Datum>> {
+    let Some((a, b, scheme)) = two_signatures(call)? else {
+        return Ok(None);
+    };
+    let union = sketch::union(a, b, scheme).map_err(engine)?;
+    Ok(Some(array::write_int4(&union)))
+}
+
+/// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
+fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(scheme)) = (call.datum(0), call.text(1)?) else {
+        return Ok(None);
+    };
+    let scheme = scheme.parse().map_err(engine)?;
+    // SAFETY: declared integer[].
+    let signature = signature_of(scheme, unsafe { array::read_int4(signature)? })?;
+    let found = sketch::cardinality(signature, scheme).map_err(engine)?;
+    let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
+    record::write(call, row).map(Some)
+}
+
+/// `minhash_containment(integer[], integer[], scheme) → (containment_a, containment_b)`
+fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
+    let Some((a, b, scheme)) = two_signatures(call)? else {
+        return Ok(None);
+    };
+    let jaccard = sketch::estimate_jaccard(a, b).map_err(engine)?;
+    let cardinality = |signature| sketch::cardinality(signature, scheme).map_err(engine);
+    let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
+    let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b).map_err(engine)?;
+    record::write(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
+}
+
+type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);
+
+/// Two signatures of a scheme: the first three arguments.
+fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
+    let (Some(a), Some(b), Some(scheme)) = (call.datum(0), call.datum(1), call.text(2)?) else {
+        return Ok(None);
+    };
+    let scheme = scheme.parse().map_err(engine)?;
+    // SAFETY: both arguments are declared integer[], and live as long as the call.
+    let (a, b) = unsafe { (array::read_int4(a)?, array::read_int4(b)?) };
+    Ok(Some((signature_of(scheme, a)?, signature_of(scheme, b)?, scheme)))
+}

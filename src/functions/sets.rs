@@ -1,0 +1,356 @@
+//! Sets that arrive row by row: the aggregates `minhash_agg()` and `minhash_union_agg()`, whose
+//! state is a set so far; and `minhash(bigint[])`, of elements that are hashed already.
+//!
+//! The state is what `sketch::Accumulator` is, a signature and the hashes that are to go into it,
+//! but in PostgreSQL's memory: a hash aggregate over many groups knows what it takes, and spills.
+
+use std::io::Write;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+use sketch::{Config, ElementHash, Scheme};
+
+use super::{checkpoint, measures, with_sketcher};
+use crate::error::{Result, engine, error, invalid_parameter};
+use crate::pg::aggregate::{Aggregate, Buffer, state};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::names::type_label;
+use crate::pg::{array, bytes, text};
+
+sql_function!(minlsh_minhash_hashes, minhash_hashes);
+sql_function!(minlsh_set_add, add);
+sql_function!(minlsh_set_add_signature, add_signature);
+sql_function!(minlsh_set_combine, combine);
+sql_function!(minlsh_set_serialize, serialize);
+sql_function!(minlsh_set_deserialize, deserialize);
+sql_function!(minlsh_set_signature, signature);
+
+/// `minhash(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their hashes.
+fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
+    let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
+        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let config = configuration_of_sets(&scheme, num_perm, seed)?;
+    // SAFETY: declared bigint[].
+    let hashes = unsafe { array::elements(hashes, pg_sys::INT8OID) };
+    let hashes: Vec<u64> = hashes.into_iter().map(|hash| hash.value() as u64).collect();
+    Ok(with_sketcher(&config, |sketcher| {
+        sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)
+    }))
+}
+
+/// A configuration for ready-made sets: how texts are cut does not matter.
+fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
+    super::Options { scheme: scheme.into(), num_perm, seed, ..Default::default() }.config()
+}
+
+/// What makes two signatures comparable.
+#[derive(Clone, Copy, PartialEq)]
+struct Options {
+    scheme: Scheme,
+    num_perm: usize,
+    /// As a user gives it: 0 is the scheme's own.
+    seed: i64,
+}
+
+impl Options {
+    /// The same for all rows of a group, or an error.
+    fn require_same(self, other: Self) -> Result<()> {
+        let (option, was, is) = if self.scheme != other.scheme {
+            ("scheme", format!("\"{}\"", self.scheme), format!("\"{}\"", other.scheme))
+        } else if self.num_perm != other.num_perm {
+            ("num_perm", self.num_perm.to_string(), other.num_perm.to_string())
+        } else if self.seed != other.seed {
+            ("seed", self.seed.to_string(), other.seed.to_string())
+        } else {
+            return Ok(());
+        };
+        let (least, greatest) = if was < is { (was, is) } else { (is, was) };
+        Err(invalid_parameter(format!(
+            "{option} must be the same for all rows of a group, not {least} and {greatest}"
+        ))
+        .set_hint(format!("Give {option} as a constant, or GROUP BY it.")))
+    }
+
+    fn config(self) -> Result<Config> {
+        configuration_of_sets(self.scheme.as_str(), self.num_perm as i32, self.seed)
+    }
+}
+
+/// The state: a set so far.
+struct Set {
+    options: Options,
+    /// Of the elements but those pending; empty if there are none.
+    signature: Buffer<i32>,
+    /// Hashes of elements. A batch costs far less than as many elements alone.
+    pending: Buffer<u64>,
+}
+
+impl Set {
+    const fn new(options: Options) -> Self {
+        Self { options, signature: Buffer::new(), pending: Buffer::new() }
+    }
+
+    fn add(&mut self, hash: u64, aggregate: Aggregate) -> Result<()> {
+        self.pending.extend(&[hash], aggregate);
+        // As in `sketch::Accumulator`.
+        let batch = (8 * self.options.num_perm).clamp(1024, 8192);
+        if self.pending.as_slice().len() >= batch { self.flush(aggregate) } else { Ok(()) }
+    }
+
+    /// Lowers each slot to the one of `other`, a signature of as many slots.
+    fn lower(&mut self, other: &[i32], aggregate: Aggregate) {
+        if self.signature.as_slice().is_empty() {
+            self.signature.extend(other, aggregate);
+        }
+        for (slot, &other) in self.signature.as_mut_slice().iter_mut().zip(other) {
+            *slot = self.options.scheme.minimum(*slot, other);
+        }
+    }
+
+    fn flush(&mut self, aggregate: Aggregate) -> Result<()> {
+        if self.pending.as_slice().is_empty() {
+            return Ok(());
+        }
+        with_sketcher(&self.options.config()?, |sketcher| {
+            if let Some(batch) = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint) {
+                self.lower(batch, aggregate);
+            }
+        });
+        self.pending.clear();
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &Self, aggregate: Aggregate) -> Result<()> {
+        self.options.require_same(other.options)?;
+        self.lower(other.signature.as_slice(), aggregate);
+        other.pending.as_slice().iter().try_for_each(|&hash| self.add(hash, aggregate))
+    }
+}
+
+/// What a transition function returns: the group's state, a new one at its first row.
+fn state_datum(call: &Call, aggregate: Aggregate, options: Options) -> Datum {
+    call.datum(0).unwrap_or_else(|| aggregate.put(Set::new(options)))
+}
+
+/// `minlsh_set_add(internal, element, [num_perm, [scheme, [seed]]]) → internal`
+fn add(call: &Call) -> Result<Option<Datum>> {
+    let aggregate = Aggregate::of(call)?;
+    let options = options(call)?;
+    let datum = state_datum(call, aggregate, options);
+    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
+    set.options.require_same(options)?;
+    if let Some(element) = call.datum(1) {
+        // SAFETY: an argument of the type that the call says it has.
+        let hash = unsafe { hash(element, call.argument_type(1), options.scheme.element_hash()) }?;
+        set.add(hash, aggregate)?;
+    }
+    Ok(Some(datum))
+}
+
+/// The options of `minhash_agg()`, with the defaults of `minhash()`.
+fn options(call: &Call) -> Result<Options> {
+    let missing = |option: &str| {
+        error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{option} must not be null"))
+            .set_hint(format!("Leave {option} out for its default."))
+    };
+    let default = Config::default();
+    let mut options = Options { scheme: default.scheme(), num_perm: default.num_perm(), seed: 0 };
+    if call.count() > 2 {
+        let num_perm = call.int4(2).ok_or_else(|| missing("num_perm"))?;
+        options.num_perm = usize::try_from(num_perm).unwrap_or(0);
+        if call.datum(0).is_none() {
+            configuration_of_sets(options.scheme.as_str(), num_perm, 0)?;
+        }
+    }
+    if call.count() > 3 {
+        let scheme = call.text(3)?.ok_or_else(|| missing("scheme"))?;
+        options.scheme = scheme.parse().map_err(engine)?;
+    }
+    if call.count() > 4 {
+        options.seed = call.int8(4).ok_or_else(|| missing("seed"))?;
+        if call.datum(0).is_none() {
+            options.config()?;
+        }
+    }
+    Ok(options)
+}
+
+/// The hash of an element: of the bytes of a `bytea`, else of its text form.
+///
+/// # Safety
+/// `element` must be a non-null value of type `type_oid`.
+unsafe fn hash(element: Datum, type_oid: Oid, element_hash: ElementHash) -> Result<u64> {
+    match type_oid {
+        pg_sys::TEXTOID => {
+            // SAFETY: the caller promises a text.
+            let text = unsafe { text::read(element) }?;
+            Ok(element_hash.hash(text.as_bytes()))
+        }
+        pg_sys::BYTEAOID => {
+            // SAFETY: the caller promises a bytea.
+            Ok(element_hash.hash(unsafe { bytes::read(element) }))
+        }
+        pg_sys::INT8OID => {
+            // 19 digits and a sign.
+            let mut decimal = [0; 20];
+            let mut rest = &mut decimal[..];
+            let written = write!(rest, "{}", element.value() as i64);
+            debug_assert!(written.is_ok(), "every bigint fits");
+            let unused = rest.len();
+            Ok(element_hash.hash(&decimal[..decimal.len() - unused]))
+        }
+        pg_sys::UUIDOID => {
+            // SAFETY: the caller promises a uuid, which is 16 bytes.
+            let uuid = unsafe { &*element.cast_mut_ptr::<[u8; 16]>() };
+            Ok(element_hash.hash(&hyphenated(uuid)))
+        }
+        other => Err(error(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            format!("elements of type {} cannot be hashed", type_label(other)),
+        )
+        .set_hint("Cast them to text.")),
+    }
+}
+
+/// A uuid as PostgreSQL writes it: 8-4-4-4-12 digits.
+fn hyphenated(uuid: &[u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut written = [b'-'; 36];
+    let mut place = 0;
+    for (i, byte) in uuid.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            place += 1;
+        }
+        written[place] = DIGITS[usize::from(byte >> 4)];
+        written[place + 1] = DIGITS[usize::from(byte & 15)];
+        place += 2;
+    }
+    written
+}
+
+/// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of
+/// which only the signature is known.
+fn add_signature(call: &Call) -> Result<Option<Datum>> {
+    let aggregate = Aggregate::of(call)?;
+    let scheme = if call.count() > 2 {
+        let missing = || {
+            error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "scheme must not be null")
+                .set_hint("Leave scheme out for its default.")
+        };
+        call.text(2)?.ok_or_else(missing)?.parse().map_err(engine)?
+    } else {
+        Scheme::default()
+    };
+    let Some(signature) = call.datum(1) else {
+        return Ok(call.datum(0));
+    };
+    // SAFETY: declared integer[].
+    let signature = measures::signature_of(scheme, unsafe { array::read_int4(signature)? })?;
+    let options = Options { scheme, num_perm: signature.len(), seed: 0 };
+    let datum = state_datum(call, aggregate, options);
+    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
+    if set.options.num_perm != signature.len() {
+        let (left, right) = (set.options.num_perm, signature.len());
+        return Err(engine(sketch::Error::LengthMismatch { left, right }));
+    }
+    set.options.require_same(options)?;
+    set.lower(signature, aggregate);
+    Ok(Some(datum))
+}
+
+/// `minlsh_set_combine(internal, internal) → internal`
+fn combine(call: &Call) -> Result<Option<Datum>> {
+    let aggregate = Aggregate::of(call)?;
+    let Some(other) = call.datum(1) else {
+        return Ok(call.datum(0));
+    };
+    // SAFETY: declared internal, for our aggregates; PostgreSQL combines two different states.
+    let other: &mut Set = unsafe { state(other) };
+    // The other state lives no longer than this call.
+    let datum = state_datum(call, aggregate, other.options);
+    // SAFETY: put by `state_datum`, now or earlier; the only reference to the first state.
+    let set: &mut Set = unsafe { state(datum) };
+    set.merge(other, aggregate)?;
+    Ok(Some(datum))
+}
+
+/// `minlsh_set_signature(internal) → integer[]`: NULL of an empty set.
+fn signature(call: &Call) -> Result<Option<Datum>> {
+    let aggregate = Aggregate::of(call)?;
+    let Some(datum) = call.datum(0) else {
+        return Ok(None);
+    };
+    // SAFETY: declared internal, for our aggregates; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
+    // The set remains what it is: a window aggregate may go on.
+    set.flush(aggregate)?;
+    let signature = set.signature.as_slice();
+    Ok((!signature.is_empty()).then(|| array::write_int4(signature)))
+}
+
+/// Bytes of a serialised state before its values: the scheme's place in `Scheme::ALL`, the slots,
+/// the pending hashes (4 bytes each), the seed (8), and the slots and hashes follow.
+const HEADER: usize = 20;
+
+/// `minlsh_set_serialize(internal) → bytea`: from one process of a query to another.
+fn serialize(call: &Call) -> Result<Option<Datum>> {
+    Aggregate::of(call)?;
+    let Some(datum) = call.datum(0) else {
+        return Ok(None);
+    };
+    // SAFETY: declared internal, for our aggregates; the only reference.
+    let set: &mut Set = unsafe { state(datum) };
+    let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
+    let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
+    let mut out = Vec::with_capacity(HEADER + 4 * signature.len() + 8 * pending.len());
+    out.extend((scheme as u16).to_ne_bytes());
+    out.extend((!signature.is_empty() as u16).to_ne_bytes());
+    out.extend((set.options.num_perm as u32).to_ne_bytes());
+    out.extend((pending.len() as u32).to_ne_bytes());
+    out.extend(set.options.seed.to_ne_bytes());
+    out.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+    out.extend(pending.iter().flat_map(|hash| hash.to_ne_bytes()));
+    Ok(Some(bytes::write(&out)))
+}
+
+/// `minlsh_set_deserialize(bytea, internal) → internal`
+fn deserialize(call: &Call) -> Result<Option<Datum>> {
+    let aggregate = Aggregate::of(call)?.short_lived();
+    let Some(datum) = call.datum(0) else {
+        return Ok(None);
+    };
+    // SAFETY: declared bytea.
+    let set = read_state(unsafe { bytes::read(datum) }, aggregate).ok_or_else(|| {
+        error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "invalid state of a minlsh aggregate")
+    })?;
+    Ok(Some(aggregate.put(set)))
+}
+
+fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<Set> {
+    let (scheme, rest) = bytes.split_first_chunk::<2>()?;
+    let (signed, rest) = rest.split_first_chunk::<2>()?;
+    let (num_perm, rest) = rest.split_first_chunk::<4>()?;
+    let (pending, rest) = rest.split_first_chunk::<4>()?;
+    let (seed, rest) = rest.split_first_chunk::<8>()?;
+    let num_perm = u32::from_ne_bytes(*num_perm) as usize;
+    let slots = if u16::from_ne_bytes(*signed) == 1 { num_perm } else { 0 };
+    let (slots, hashes) = rest.split_at_checked(4 * slots)?;
+    if hashes.len() != 8 * u32::from_ne_bytes(*pending) as usize {
+        return None;
+    }
+    let mut set = Set::new(Options {
+        scheme: *Scheme::ALL.get(usize::from(u16::from_ne_bytes(*scheme)))?,
+        num_perm,
+        seed: i64::from_ne_bytes(*seed),
+    });
+    let slots: Vec<i32> = slots.as_chunks().0.iter().map(|b| i32::from_ne_bytes(*b)).collect();
+    let hashes: Vec<u64> = hashes.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b)).collect();
+    set.signature.extend(&slots, aggregate);
+    set.pending.extend(&hashes, aggregate);
+    Some(set)
+}

@@ -1,0 +1,62 @@
+//! Weighted sets: elements that count more or less.
+
+use pgrx::pg_sys::{self, Datum};
+use sketch::WeightedSet;
+
+use super::checkpoint;
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::{array, text};
+
+sql_function!(minlsh_minhash_weighted, minhash_weighted);
+sql_function!(minlsh_weighted_jaccard, weighted_jaccard);
+
+/// `minhash_weighted(text[], double precision[], num_perm, seed) → integer[]`
+fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
+    let (Some(set), Some(num_perm), Some(seed)) =
+        (weighted_set(call, 0)?, call.int4(2), call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let signature = set.signature(num_perm.into(), seed, &mut checkpoint).map_err(engine)?;
+    Ok(signature.map(|signature| array::write_int4(&signature)))
+}
+
+/// `weighted_jaccard(text[], double precision[], text[], double precision[]) → double precision`
+fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
+    let (Some(a), Some(b)) = (weighted_set(call, 0)?, weighted_set(call, 2)?) else {
+        return Ok(None);
+    };
+    Ok(a.jaccard(&b).map(float8_datum))
+}
+
+/// The set in arguments `index` and the next: elements and their weights, place by place.
+fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
+    let (Some(elements), Some(weights)) = (call.datum(index), call.datum(index + 1)) else {
+        return Ok(None);
+    };
+    // SAFETY: declared text[] and double precision[].
+    let (elements, weights) = unsafe {
+        (array::nullable_elements(elements, pg_sys::TEXTOID), array::read_float8(weights)?)
+    };
+    if elements.len() != weights.len() {
+        return Err(invalid_parameter(format!(
+            "elements and weights must be as many as each other, not {} and {}",
+            elements.len(),
+            weights.len()
+        ))
+        .set_hint("Give one weight for each element, in the same order."));
+    }
+    let mut weighted = Vec::with_capacity(elements.len());
+    for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
+        if i % 4096 == 0 {
+            checkpoint();
+        }
+        // As in minhash(text[]): nulls do not count.
+        let Some(element) = element else { continue };
+        // SAFETY: an element of a text[].
+        let element = unsafe { text::read(element) }?;
+        weighted.push((sketch::element_hash(element.as_bytes()), weight));
+    }
+    WeightedSet::new(weighted).map(Some).map_err(engine)
+}

@@ -1,0 +1,131 @@
+//! The state of an aggregate: a value that PostgreSQL hands on as `internal`, in the memory that
+//! belongs to the group. PostgreSQL counts that memory (a HashAggregate spills by it) and frees
+//! it, also after an ERROR; so a state must have no destructor.
+
+use std::marker::PhantomData;
+
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::pg::call::Call;
+
+/// An aggregate in progress.
+#[derive(Clone, Copy)]
+pub struct Aggregate(pg_sys::MemoryContext);
+
+impl Aggregate {
+    /// The aggregate on whose behalf PostgreSQL calls.
+    pub fn of(call: &Call) -> Result<Self> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: a valid call; the out parameter is valid.
+        let kind = unsafe { pg_sys::AggCheckCallContext(call.raw(), &mut context) };
+        if kind == 0 {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                "aggregate function called in non-aggregate context",
+            ));
+        }
+        Ok(Self(context))
+    }
+
+    /// The same, for what lives no longer than the call: deserialised states.
+    pub fn short_lived(self) -> Self {
+        // SAFETY: reading the current memory context.
+        Self(unsafe { pg_sys::CurrentMemoryContext })
+    }
+
+    /// Makes `state` the state of the group.
+    pub fn put<S>(self, state: S) -> Datum {
+        const {
+            assert!(!std::mem::needs_drop::<S>(), "nobody would drop it");
+            assert!(align_of::<S>() <= 8, "palloc's alignment");
+        }
+        // SAFETY: a chunk of that size, aligned for it, which is written before it is read.
+        unsafe {
+            let place = pg_sys::MemoryContextAlloc(self.0, size_of::<S>()).cast::<S>();
+            place.write(state);
+            Datum::from(place)
+        }
+    }
+}
+
+/// The state behind an `internal` datum.
+///
+/// # Safety
+/// It must be a non-null datum that [`Aggregate::put`] made of an `S`: an argument that is declared
+/// `internal` is one, if only aggregates of that state are declared with the function (SQL has no
+/// `internal` values but NULL, and superusers alone make such aggregates). No other
+/// reference to the state may be in use, and `'a` must end with the call.
+pub unsafe fn state<'a, S>(datum: Datum) -> &'a mut S {
+    // SAFETY: the caller's promise; the state lives as long as its group.
+    unsafe { &mut *datum.cast_mut_ptr::<S>() }
+}
+
+/// A growing array in the memory of an aggregate: a `Vec` that needs not be dropped.
+pub struct Buffer<T: Copy> {
+    data: *mut T,
+    len: usize,
+    capacity: usize,
+    owns: PhantomData<T>,
+}
+
+impl<T: Copy> Buffer<T> {
+    /// An empty one, which takes no memory.
+    pub const fn new() -> Self {
+        const { assert!(align_of::<T>() <= 8, "palloc's alignment") }
+        Self { data: std::ptr::null_mut(), len: 0, capacity: 0, owns: PhantomData }
+    }
+
+    /// What it holds.
+    pub fn as_slice(&self) -> &[T] {
+        if self.data.is_null() {
+            return &[];
+        }
+        // SAFETY: the chunk holds `capacity >= len` elements, of which `len` were written.
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+    }
+
+    /// What it holds, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        if self.data.is_null() {
+            return &mut [];
+        }
+        // SAFETY: as above; the buffer is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
+    }
+
+    /// Adds values, in memory of `aggregate`.
+    pub fn extend(&mut self, values: &[T], aggregate: Aggregate) {
+        let len = self.len + values.len();
+        if len > self.capacity {
+            self.reserve(len.next_power_of_two().max(4), aggregate);
+        }
+        // SAFETY: room for `len` elements; `values` is no part of this chunk, which is borrowed
+        // mutably.
+        unsafe {
+            std::ptr::copy_nonoverlapping(values.as_ptr(), self.data.add(self.len), values.len());
+        }
+        self.len = len;
+    }
+
+    /// Forgets the values, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    fn reserve(&mut self, capacity: usize, aggregate: Aggregate) {
+        let bytes = capacity * size_of::<T>();
+        // SAFETY: a new chunk, or the old one grown where it was made; both raise an error
+        // instead of returning null, and leave the buffer as it was.
+        unsafe {
+            self.data = if self.data.is_null() {
+                pg_sys::MemoryContextAlloc(aggregate.0, bytes)
+            } else {
+                pg_sys::repalloc(self.data.cast(), bytes)
+            }
+            .cast();
+        }
+        self.capacity = capacity;
+    }
+}
