@@ -1,0 +1,2 @@
+def write(results, docs):
+    pass
