@@ -324,7 +324,7 @@ def measure(options) -> dict:
     results = {
         "machine": machine(f"PostgreSQL {server_version}", f"minlsh {server.value('SELECT minlsh_version()')}"),
         "pg_trgm": server.value("SELECT extversion FROM pg_extension WHERE extname = 'pg_trgm'"),
-        "day": time.strftime("%Y-%m-%d"), "cores": len(os.sched_getaffinity(0)),
+        "day": time.strftime("%Y-%m-%d"), "all_cores": os.cpu_count(),
         "threshold": THRESHOLD, "rounds": options.rounds, "limit": options.limit, "command": options.command,
         "settings": {name: server.value(f"SHOW {name}") for name in
                      ("shared_buffers", "maintenance_work_mem", "work_mem", "max_parallel_maintenance_workers",
