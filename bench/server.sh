@@ -6,7 +6,8 @@
 #     PG_CONFIG=/usr/lib/postgresql/16/bin/pg_config bench/server.sh psql
 #
 # The command finds PGHOST, PGPORT, PGUSER and PGDATABASE set, and in BENCH_DIR a
-# folder whose files the server can read. When the command fails, the server's
+# folder whose files the server can read. BENCH_SETTINGS: more lines for its
+# postgresql.conf, which win over those below. When the command fails, the server's
 # log is kept as build/bench-server.log.
 . "$(dirname "$0")/../scripts/lib.sh"
 
@@ -47,6 +48,7 @@ cat >>"$run_dir/data/postgresql.conf" <<-END
 	jit = off
 	max_parallel_workers_per_gather = 0
 	max_parallel_maintenance_workers = 0
+	${BENCH_SETTINGS:-}
 END
 as_server_user "$bin/pg_ctl" -D "$run_dir/data" -l "$run_dir/log" -w -t 60 -s start
 
