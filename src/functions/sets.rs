@@ -1,8 +1,9 @@
 //! Sets that arrive row by row: the aggregates `minhash_agg()` and `minhash_union_agg()`, whose
 //! state is a set so far; and `minhash(bigint[])`, of elements that are hashed already.
 //!
-//! The state is what `sketch::Accumulator` is, a signature and the hashes that are to go into it,
-//! but in PostgreSQL's memory: a hash aggregate over many groups knows what it takes, and spills.
+//! The state is a signature and the hashes that are to go into it, in PostgreSQL's memory: a hash
+//! aggregate over many groups knows what it takes, and spills. A signature is the union of those of
+//! any parts of its set, so it does not matter how rows come, or which worker sees them.
 
 use std::io::Write;
 
@@ -95,7 +96,8 @@ impl Set {
 
     fn add(&mut self, hash: u64, aggregate: Aggregate) -> Result<()> {
         self.pending.extend(&[hash], aggregate);
-        // As in `sketch::Accumulator`.
+        // Enough that a sketch of the batch leaves no slot of an fss signature empty, which is
+        // what makes one cheap.
         let batch = (8 * self.options.num_perm).clamp(1024, 8192);
         if self.pending.as_slice().len() >= batch { self.flush(aggregate) } else { Ok(()) }
     }

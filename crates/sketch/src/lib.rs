@@ -27,7 +27,6 @@
 //! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
 //! | signature → estimate, union; packed for storage | `signature`, `slot_bits` |
 //! | signature ↔ bytes of datasketch | `lean` |
-//! | a set that arrives in parts → signature | `accumulator` |
 //! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
 //! | hashes → exact set similarity; what two texts share | `set`, `comparison` |
@@ -46,7 +45,6 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
-mod accumulator;
 mod audit;
 mod bag;
 mod banding;
@@ -80,7 +78,6 @@ mod weighted;
 mod words;
 mod xxh3;
 
-pub use accumulator::Accumulator;
 pub use audit::{Sample, wilson_interval};
 pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};

@@ -30,6 +30,13 @@ SELECT minhash_weighted('{a,b,a}', '{1,2,3}', 32) = minhash_weighted('{b,a}', '{
 -- Known answers: stored signatures stay comparable.
 SELECT minhash_weighted('{bread,milk,beer}', '{0.5,3,12345.678}', 6) AS signature, minhash_weighted('{bread,milk,beer}', '{0.5,3,12345.678}', 3, 42) AS seeded;
 
+-- It takes num_perm times as long as the set has elements, and can be cancelled.
+CREATE TEMP TABLE many AS SELECT array_agg(i::text) AS elements, array_agg(1::float8) AS weights FROM generate_series(1, 50000) AS i;
+SET statement_timeout = '100ms';
+SELECT minhash_weighted(elements, weights, 4096) FROM many;
+RESET statement_timeout;
+DROP TABLE many;
+
 -- It tells similarity only: no union, no number of elements.
 SELECT minhash_cardinality(minhash_weighted('{bread,milk,beer}', '{0.5,3,12}', 64));
 SELECT minhash_union(minhash_weighted('{bread,beer}', '{1,2}', 64), minhash_weighted('{milk}', '{1}', 64));
