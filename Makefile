@@ -3,6 +3,7 @@
 #   make              build the extension for PG_CONFIG
 #   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
 #   make demo         find near-duplicates in real text, in a throw-away server
+#   make bench        whole-corpus jobs beside the peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
 #   make test         everything: format, lint, engine, regression and integration tests
 
@@ -20,7 +21,7 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo experiments test lint engine regress integration accept clean
+.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration accept clean
 
 all:
 	scripts/build.sh
@@ -41,6 +42,11 @@ installcheck:
 
 demo:
 	scripts/demo.sh
+
+# Measures whole-corpus jobs beside datasketch, rensa and pg_trgm, on a private server and on one core, and
+# writes docs/benchmarks.md. ARGUMENTS='--sizes 10000 20000', ARGUMENTS=--redraw
+bench:
+	BENCH_COMMAND='make bench' scripts/with-postgres.sh '$(PG)' bench/benchmarks.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
