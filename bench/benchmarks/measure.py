@@ -319,6 +319,7 @@ def trigrams(server: Server, count: int, options) -> dict:
 def measure(options) -> dict:
     server = Server()
     small = max((size for size in options.sizes if size <= options.small), default=None)
+    words = max((size for size in options.sizes if size <= options.trigrams), default=None)
     compare = max((size for size in options.sizes if size <= options.peers_up_to), default=None)
     server_version = server.value("SHOW server_version").split()[0]
     results = {
@@ -372,9 +373,9 @@ def measure(options) -> dict:
             size["variants"] = variants(server, count, options)
         if count == small:
             results["accuracy"] = accuracy(server, pair_files)
-            if "pg_trgm" in options.peers:
-                note("pg_trgm")
-                results["trigrams"] = trigrams(server, count, options)
+        if count == words and "pg_trgm" in options.peers:
+            note("pg_trgm")
+            results["trigrams"] = trigrams(server, count, options)
         os.remove(file)
         options.save(results)
     return results
