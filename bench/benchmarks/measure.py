@@ -72,6 +72,10 @@ def our_round(server: Server, file: str, count: int, options, figures: dict, cou
     server.create("docs")
     add(figures, "copy", server.time(f"COPY docs FROM '{file}'"))
     server.vacuum("docs")
+    # For the question that the peers' indexes answer, and no other.
+    add(figures, "create, narrow", server.time(CREATE.format(f", threshold => {THRESHOLD}")))
+    timed(server, figures, "first pairs, narrow", PAIRS)
+    drop_index(server)
     add(figures, "create", server.time(CREATE.format("")))
     timed(server, figures, "first pairs", PAIRS)
     server.vacuum("docs_minlsh")

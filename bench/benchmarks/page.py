@@ -45,6 +45,9 @@ def share(part: int, whole: int) -> str:
     return f"{part / whole:.4f}" if whole else ""
 
 
+NARROW = ", narrow"
+
+
 class Figures:
     def __init__(self, results: dict):
         self.results = results
@@ -57,10 +60,11 @@ class Figures:
         values = self.sizes.get(count, {}).get(where, {}).get(name)
         return statistics.median(values) if values else None
 
-    def built(self, count: int):
-        """Table to pairs, creation included: create and first pairs of the same round."""
+    def built(self, count: int, index: str = ""):
+        """Table to pairs, creation included: create and first pairs of the same round; `index` is
+        empty for the default one, or NARROW."""
         seconds = self.sizes[count]["seconds"]
-        return statistics.median(a + b for a, b in zip(seconds["create"], seconds["first pairs"]))
+        return statistics.median(a + b for a, b in zip(seconds["create" + index], seconds["first pairs" + index]))
 
     def peer(self, count: int, name: str):
         """(medians of the stages, their total, the round that was stopped)."""
@@ -95,14 +99,19 @@ def targets_table(f: Figures) -> str:
         body.append([what, target, measured, holds(value, limit, least) if limit is not None else ""])
 
     goals = {"datasketch": (20, 200), "rensa": (4, 40)}
-    for title, position in (("table → pairs, index creation included", 0), ("table → pairs, the index is there", 1)):
+    ways = (
+        (f"table → pairs, index creation included, `threshold => {f.results['threshold']}`", 0, NARROW),
+        ("table → pairs, index creation included, default index", 0, ""),
+        ("table → pairs, the index is there", 1, ""),
+    )
+    for title, position, index in ways:
         for name, limits in goals.items():
             peer = f.peer(f.compare, name)
             what, limit = f"{title}; {name}, {f.compare or 0:,} documents", limits[position]
             if not peer or peer[1] is None:
                 row(what, f">= {limit}x", MISSING)
                 continue
-            ours = f.built(f.compare) if position == 0 else f.stage(f.compare, "pairs")
+            ours = f.built(f.compare, index) if position == 0 else f.stage(f.compare, "pairs")
             row(what, f">= {limit}x", times(peer[1] / ours), peer[1] / ours, limit)
     for name in ("pairs", "clusters"):
         value = f.stage(LARGE, name)
@@ -163,8 +172,10 @@ def peers_table(f: Figures) -> str:
     ours, pairs = f.built(count), f.stage(count, "pairs")
     create, first = f.stage(count, "create"), f.stage(count, "first pairs")
     backend = f.at_compare["memory"]["pairs"]["private"]
+    narrow = [micro(f.stage(count, name + NARROW)) for name in ("create", "first pairs")]
     body = [
-        ["minlsh", "", micro(create), "", micro(first), micro(ours), "", "", size(backend)],
+        [f"minlsh, `threshold => {f.results['threshold']}`", "", narrow[0], "", narrow[1], micro(f.built(count, NARROW)), "", "", size(backend)],
+        ["minlsh, default index", "", micro(create), "", micro(first), micro(ours), "", "", size(backend)],
         ["minlsh, the index is there", "", "", "", micro(pairs), micro(pairs), "", "", size(backend)],
     ]
     for name, label in PEER_NAMES.items():
@@ -178,7 +189,7 @@ def peers_table(f: Figures) -> str:
             continue
         peak = max(each["peak"] for each in f.at_compare["peers"][name])
         body.append([label, *cells, micro(total), times(total / ours), times(total / pairs), size(peak)])
-    header = ["", "read the table", "text → signature", "insert", "pairs", "sum", "of minlsh's", "of minlsh's, index there", "memory"]
+    header = ["", "read the table", "text → signature", "insert", "pairs", "sum", "of the default index's", "of minlsh's, index there", "memory"]
     return table(header, body)
 
 
