@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
 
-use crate::error::Result;
+use crate::error::{Result, engine};
 use crate::pg::order::Order;
-use crate::pg::relation::Column;
 
 /// Keys by document number.
 pub struct Keys {
@@ -30,21 +30,23 @@ struct Texts {
 }
 
 impl Keys {
-    /// No keys yet, of the type of `column`.
-    pub fn new(column: &Column) -> Result<Self> {
-        let order = Order::of(column.type_oid, column.collation)?;
+    /// No keys yet, of that type and collation.
+    pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
+        let order = Order::of(type_oid, collation)?;
         let mut output = pg_sys::FmgrInfo::default();
-        // SAFETY: the output function of an existing type.
+        let (mut length, mut by_value) = (0, false);
+        // SAFETY: the output function, length and passing of an existing type.
         unsafe {
-            let (mut function, mut is_varlena) = (pg_sys::Oid::INVALID, false);
-            pg_sys::getTypeOutputInfo(column.type_oid, &mut function, &mut is_varlena);
+            let (mut function, mut is_varlena) = (Oid::INVALID, false);
+            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
+            pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value);
         }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
-            by_value: column.by_value,
-            length: column.length,
+            by_value,
+            length,
             order,
             texts: RefCell::new(Texts {
                 datums: Vec::new(),
@@ -60,7 +62,7 @@ impl Keys {
     }
 
     /// Adds a copy of the next document's key.
-    pub fn push(&mut self, key: Datum) {
+    pub fn push(&mut self, key: Datum) -> Result<()> {
         let copy = if self.by_value {
             key
         } else {
@@ -78,7 +80,7 @@ impl Keys {
                 })
             }
         };
-        self.datums.push(copy);
+        memory::push(&mut self.datums, copy).map_err(engine)
     }
 
     /// The key of a document.

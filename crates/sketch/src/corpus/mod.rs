@@ -20,6 +20,7 @@
 mod buckets;
 mod components;
 mod connect;
+mod groups;
 mod identical;
 mod leaders;
 mod pairs;
@@ -32,6 +33,7 @@ mod tests;
 
 pub use components::Components;
 pub use connect::{Connected, connect};
+pub use groups::groups;
 pub use identical::Identical;
 pub use leaders::leaders;
 pub use pairs::{Pair, Side, VisitPair, pairs};
@@ -39,8 +41,8 @@ pub use records::{Layout, Record, Records};
 pub use threads::{InMemory, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
-/// The documents of a collection, and how two of them are compared.
-pub trait Corpus {
+/// The hashes of the documents of a collection.
+pub trait Hashes {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
 
@@ -61,6 +63,15 @@ pub trait Corpus {
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
     -> Result<(), Self::Error>;
 
+    /// Called often in every long loop.
+    ///
+    /// # Errors
+    /// The wish to stop.
+    fn checkpoint(&mut self) -> Result<(), Self::Error>;
+}
+
+/// The documents of a collection, and how two of them are compared.
+pub trait Corpus: Hashes {
     /// The hashes of a document's bands, [`Self::probes`] of them.
     ///
     /// # Errors
@@ -78,12 +89,6 @@ pub trait Corpus {
     /// # Errors
     /// What the storage says.
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
-
-    /// Called often in every long loop.
-    ///
-    /// # Errors
-    /// The wish to stop.
-    fn checkpoint(&mut self) -> Result<(), Self::Error>;
 }
 
 /// What a limit has left undone. In a bucket of `n` documents that are not similar there would be

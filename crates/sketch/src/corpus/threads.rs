@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::{Connected, Corpus, Identical, LeftOut, Pair, Records, Side, connect, pairs};
+use super::{Connected, Corpus, Hashes, Identical, LeftOut, Pair, Records, Side, connect, pairs};
 use crate::SlotBits;
 
 /// How long the calling thread waits before it looks whether it shall stop.
@@ -52,7 +52,7 @@ impl<'a> InMemory<'a> {
 #[derive(Debug)]
 pub struct Stopped;
 
-impl Corpus for InMemory<'_> {
+impl Hashes for InMemory<'_> {
     type Error = Stopped;
 
     fn documents(&self) -> u32 {
@@ -72,6 +72,12 @@ impl Corpus for InMemory<'_> {
         Ok(())
     }
 
+    fn checkpoint(&mut self) -> Result<(), Stopped> {
+        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+impl Corpus for InMemory<'_> {
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Stopped> {
         let record = self.records.get(document);
         Ok((0..self.probes()).map(|band| record.hash(band)).collect())
@@ -85,10 +91,6 @@ impl Corpus for InMemory<'_> {
         let (a, b) = (self.records.get(a).signature, self.records.get(b).signature);
         let estimate = self.slot_bits.estimate_jaccard(a, b).ok();
         Ok(estimate.filter(|estimate| *estimate >= self.threshold))
-    }
-
-    fn checkpoint(&mut self) -> Result<(), Stopped> {
-        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
     }
 }
 

@@ -1,0 +1,148 @@
+//! The arguments that all whole-corpus functions share.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::{Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD};
+
+use crate::am::options::Settings;
+use crate::error::{Result, engine, invalid_parameter};
+use crate::functions::Options;
+use crate::pg::call::Call;
+
+/// The places of the arguments in a call. Behind `verify`, or what stands for it, all functions
+/// have the same ones, from `tail` on: key, body, key_column, scope, shingle_size, unit,
+/// normalization, stop_words, bag, num_perm, scheme, seed, recall.
+#[derive(Clone, Copy)]
+pub struct Places {
+    pub threshold: usize,
+    pub verify: usize,
+    pub tail: usize,
+}
+
+/// How candidates are told from near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By the similarity that the signatures estimate.
+    Signature,
+    /// By the exact Jaccard similarity.
+    Exact,
+}
+
+/// A call's arguments.
+pub struct Arguments<'a> {
+    call: &'a Call,
+    places: Places,
+}
+
+impl<'a> Arguments<'a> {
+    /// The arguments of `call`, at these places.
+    pub fn new(call: &'a Call, places: Places) -> Self {
+        Self { call, places }
+    }
+
+    /// An argument of type text as it is, in the database's encoding.
+    pub fn raw(&self, place: usize) -> Option<Datum> {
+        self.call.datum(place)
+    }
+
+    /// The type of the keys in the result.
+    pub fn key_type(&self) -> Oid {
+        self.call.argument_type(self.places.tail)
+    }
+
+    /// `body`: the column of the documents.
+    pub fn body(&self) -> Option<Datum> {
+        self.raw(self.places.tail + 1)
+    }
+
+    /// `key_column`: the column of the keys.
+    pub fn key_column(&self) -> Option<Datum> {
+        self.raw(self.places.tail + 2)
+    }
+
+    /// `scope`: the column within whose equal values documents are compared.
+    pub fn scope(&self) -> Option<Datum> {
+        self.raw(self.places.tail + 3)
+    }
+
+    /// `verify`; NULL is the default.
+    pub fn verify(&self) -> Result<Verify> {
+        match self.call.text(self.places.verify)?.as_deref() {
+            None | Some("exact") => Ok(Verify::Exact),
+            Some("signature") => Ok(Verify::Signature),
+            Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+                .set_hint("It is \"exact\" or \"signature\".")),
+        }
+    }
+
+    /// The threshold, and how documents are signed and banded: as the arguments say, where they
+    /// are NULL as the index does, and without one as by default.
+    pub fn plan(&self, index: Option<&Rc<Settings>>) -> Result<Plan> {
+        let threshold = self.threshold(index.map_or(DEFAULT_THRESHOLD, |index| index.threshold))?;
+        let recall = self.call.float8(self.places.tail + 12);
+        let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
+        let config = self.config(index.map(|index| &index.config))?;
+        let banding = Banding::for_recall(threshold, config.num_perm() as i64, recall)
+            .map_err(engine)?
+            .trimmed(threshold, recall);
+        Ok(Plan { threshold, config, banding })
+    }
+
+    fn threshold(&self, default: f64) -> Result<f64> {
+        let threshold = self.call.float8(self.places.threshold).unwrap_or(default);
+        if threshold > 0.0 && threshold <= 1.0 { Ok(threshold) } else { Err(no_threshold(threshold)) }
+    }
+
+    fn config(&self, index: Option<&Config>) -> Result<Config> {
+        let given = self.places.tail + 4..self.places.tail + 12;
+        if let (Some(config), true) = (index, given.clone().all(|at| self.raw(at).is_none())) {
+            return Ok(config.clone());
+        }
+        let mut options = index.map_or_else(Options::default, Options::of);
+        let first = given.start;
+        if let Some(shingle_size) = self.call.int4(first) {
+            options.shingle_size = shingle_size;
+        }
+        if let Some(unit) = self.call.text(first + 1)? {
+            options.unit = unit;
+        }
+        if let Some(normalization) = self.call.text(first + 2)? {
+            options.normalization = normalization;
+        }
+        if let Some(stop_words) = self.call.text(first + 3)? {
+            options.stop_words = stop_words;
+        }
+        if let Some(bag) = self.call.bool(first + 4) {
+            options.bag = bag;
+        }
+        if let Some(num_perm) = self.call.int4(first + 5) {
+            options.num_perm = num_perm;
+        }
+        if let Some(scheme) = self.call.text(first + 6)? {
+            options.scheme = scheme;
+        }
+        if let Some(seed) = self.call.int8(first + 7) {
+            options.seed = seed;
+        }
+        options.config()
+    }
+}
+
+/// A threshold that is none.
+pub fn no_threshold(threshold: f64) -> ErrorReport {
+    invalid_parameter(format!("threshold must be greater than 0 and at most 1, not {threshold}"))
+        .set_hint("It is a Jaccard similarity, for example 0.9.")
+}
+
+/// How documents are signed, banded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The least similarity wanted.
+    pub threshold: f64,
+    /// Everything a signature depends on.
+    pub config: Config,
+    /// The bands by which documents meet.
+    pub banding: Banding,
+}
