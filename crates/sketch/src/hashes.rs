@@ -3,6 +3,8 @@
 use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
+use crate::error::Error;
+use crate::memory;
 use crate::mix::GOLDEN;
 use crate::scheme::ElementHash;
 use crate::shingle::{char_len, char_start, for_each_window, is_blank};
@@ -32,15 +34,18 @@ pub fn element_hash(element: &[u8]) -> u64 {
 /// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
 /// ascending order of their shingles' hashes `h`: `h`, then `mix64(h + i * G)`
 /// for the `i`-th repeat.
+///
+/// # Errors
+/// [`Error::OutOfMemory`]; `out` then has the hashes of a part of the text.
 pub fn shingle_hashes(
     config: &Config,
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
-) {
-    let text = normalize_text(config, text, checkpoint);
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, checkpoint)?;
     let append = if config.bag() { bag::append_elements } else { append_hashes };
-    append(config, Level::best(), &text, out, checkpoint);
+    append(config, Level::best(), &text, out, checkpoint)
 }
 
 /// Appends the hash of each shingle of a normalised text to `out`.
@@ -50,17 +55,28 @@ pub(crate) fn append_hashes(
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
-) {
-    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| out.extend_from_slice(chunk);
+) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+        if outcome.is_ok() {
+            outcome = memory::extend(out, chunk);
+        }
+    };
     // No text has more shingles than bytes.
-    let mut buffer = vec![0; text.len().clamp(1, CHUNK)];
+    let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
     let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
-    text_hashes(config, level, text, &mut chunks);
+    text_hashes(config, level, text, &mut chunks)?;
     chunks.deliver();
+    outcome
 }
 
 /// Hands the hash of each shingle of a normalised text to `chunks`.
-pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+pub(crate) fn text_hashes(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut Chunks,
+) -> Result<(), Error> {
     let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {
         Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
@@ -74,8 +90,10 @@ pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mu
         }
         _ => for_each_window(config, text, &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
-        }),
+            Ok(())
+        })?,
     }
+    Ok(())
 }
 
 /// Windows of characters. Runs of ASCII, where all windows are equally long,
