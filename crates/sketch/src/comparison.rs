@@ -68,12 +68,10 @@ fn some_shingles(
 ) -> Result<Vec<String>, Error> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
-    let mut hashes = hashes.iter().enumerate();
-    let mut places = 0_usize;
+    let mut hashes = hashes.iter();
     let mut visit = |shingle: &str| {
-        let Some((place, &hash)) = hashes.next() else { return Ok(()) };
-        places = place;
-        if found.len() < count && wanted(hash) && seen.insert(hash) {
+        let Some(&hash) = hashes.next() else { return Ok(()) };
+        if found.len() < count && wanted(hash) && memory::insert(&mut seen, hash)? {
             memory::push(&mut found, memory::owned(shingle)?)?;
         }
         Ok(())

@@ -88,7 +88,8 @@ pub(crate) fn text_hashes(
         Unit::Anchored if !scheme.is_datasketch() => {
             word_windows::<true>(config, level, text, chunks);
         }
-        _ => for_each_window(config, text, &mut |shingle| {
+        // The chunks call the checkpoint.
+        _ => for_each_window(config, text, &mut || (), &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
             Ok(())
         })?,

@@ -22,8 +22,7 @@ use crate::words;
 /// has one shingle: all of it. One that is empty or has nothing but white
 /// space, or with words no word, has no shingle.
 ///
-/// `checkpoint` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch) while the text is
-/// normalised; after that `f` is called often enough.
+/// `checkpoint` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
@@ -33,17 +32,23 @@ pub fn for_each_shingle(
     checkpoint: &mut dyn FnMut(),
     f: VisitShingle,
 ) -> Result<(), Error> {
-    for_each_window(config, &normalize_text(config, text, checkpoint)?, f)
+    let text = normalize_text(config, text, checkpoint)?;
+    for_each_window(config, &text, checkpoint, f)
 }
 
 /// What is called for each shingle.
 pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
 
 /// The same of a text that has been normalised.
-pub(crate) fn for_each_window(config: &Config, text: &str, f: VisitShingle) -> Result<(), Error> {
+pub(crate) fn for_each_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
     match config.unit() {
-        Unit::Char => for_each_char_window(text, config.shingle_size(), f),
-        Unit::Word | Unit::Anchored => for_each_word_window(config, text, f),
+        Unit::Char => for_each_char_window(text, config.shingle_size(), checkpoint, f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, checkpoint, f),
     }
 }
 
@@ -74,8 +79,13 @@ pub(crate) fn char_start(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
 }
 
-fn for_each_char_window(text: &str, size: usize, f: VisitShingle) -> Result<(), Error> {
-    if is_blank(text, &mut || ()) {
+fn for_each_char_window(
+    text: &str,
+    size: usize,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    if is_blank(text, checkpoint) {
         return Ok(());
     }
     let mut start = 0;
@@ -84,15 +94,27 @@ fn for_each_char_window(text: &str, size: usize, f: VisitShingle) -> Result<(), 
     while let Some(&lead) = text.as_bytes().get(end) {
         end += char_len(lead);
         start += char_len(text.as_bytes()[start]);
+        if start % 4096 < 4 {
+            checkpoint();
+        }
         f(&text[start..end])?;
     }
     Ok(())
 }
 
-fn for_each_word_window(config: &Config, text: &str, f: VisitShingle) -> Result<(), Error> {
+fn for_each_word_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
     let (rules, size) = (config.rules(), config.shingle_size());
-    let words =
-        |f: VisitShingle| words::pieces(text).try_for_each(|piece| rules.try_words(piece, f));
+    let mut words = |f: VisitShingle| {
+        words::pieces(text).try_for_each(|piece| {
+            checkpoint();
+            rules.try_words(piece, f)
+        })
+    };
     // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();
     let mut recent = VecDeque::with_capacity(size);

@@ -98,9 +98,8 @@ fn expected_tokens(config: &Config, text: &str) -> Vec<String> {
 }
 
 fn listed(config: &Config, list: Vec<&str>) -> Vec<String> {
-    let normalized = |word| {
-        config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned()
-    };
+    let normalized =
+        |word| config.normalization().normalize(word, &mut || ()).unwrap().trim().to_owned();
     list.into_iter().map(normalized).collect()
 }
 
