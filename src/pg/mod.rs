@@ -4,6 +4,7 @@ pub mod aggregate;
 pub mod array;
 pub mod bytes;
 pub mod call;
+pub mod element;
 pub mod ffi;
 pub mod guc;
 pub mod interrupts;

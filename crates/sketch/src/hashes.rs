@@ -1,4 +1,4 @@
-//! The hashes of shingles and of ready-made elements.
+//! The hashes of shingles.
 
 use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
@@ -12,13 +12,6 @@ use crate::simd::Level;
 use crate::tokens::normalize_text;
 use crate::words;
 use crate::xxh3;
-
-/// The hash of a ready-made element: XXH3_64, seed 0, of its bytes. The schemes
-/// of datasketch have their own: [`ElementHash`](crate::ElementHash).
-#[must_use]
-pub fn element_hash(element: &[u8]) -> u64 {
-    xxh3::hash(element)
-}
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with
 /// repeats; the seed of `config` plays no part.

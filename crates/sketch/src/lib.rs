@@ -29,7 +29,8 @@
 //! | signature ↔ bytes of datasketch | `lean` |
 //! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
-//! | hashes → exact set similarity; what two texts share | `set`, `comparison` |
+//! | ready-made elements → hashes | `element` |
+//! | hashes → exact set similarity; what two texts share | `set`, `overlap`, `comparison` |
 //! | text → signature of its frequent words | `text_profile` |
 //! | weighted hashes → signature, exact similarity | `weighted` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
@@ -55,6 +56,7 @@ mod comparison;
 mod config;
 pub mod corpus;
 mod datasketch;
+mod element;
 mod error;
 mod fss;
 mod hashes;
@@ -63,6 +65,7 @@ mod letters;
 pub mod memory;
 mod mix;
 mod normalize;
+mod overlap;
 mod passes;
 mod permutations;
 mod scheme;
@@ -88,10 +91,12 @@ pub use config::{
     Config, DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
     DEFAULT_THRESHOLD, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
+pub use element::Element;
 pub use error::{Error, counted};
-pub use hashes::{element_hash, shingle_hashes};
+pub use hashes::shingle_hashes;
 pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
+pub use overlap::Overlap;
 pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
 pub use shingle::{VisitShingle, for_each_shingle};

@@ -37,7 +37,7 @@ pub struct WeightedSet(Vec<(u64, f64)>);
 
 impl WeightedSet {
     /// The set of given elements, as their 64-bit hashes (see
-    /// [`element_hash`](crate::element_hash)), and weights, in any order. The
+    /// [`Element`](crate::Element)), and weights, in any order. The
     /// weights of repeats add up; an element of weight 0 is not in the set.
     ///
     /// # Errors
