@@ -63,23 +63,9 @@ impl Keys {
 
     /// Adds a copy of the next document's key.
     pub fn push(&mut self, key: Datum) -> Result<()> {
-        let copy = if self.by_value {
-            key
-        } else {
-            let length = self.length;
-            // SAFETY: a value of the type with that length: a varlena, or `length` bytes. (A
-            // column cannot have a cstring type.)
-            unsafe {
-                self.memory.switch_to(|_| {
-                    if length < 0 {
-                        return Datum::from(pg_sys::pg_detoast_datum_copy(key.cast_mut_ptr()));
-                    }
-                    let copy = pg_sys::palloc(length as usize).cast::<u8>();
-                    std::ptr::copy_nonoverlapping(key.cast_mut_ptr(), copy, length as usize);
-                    Datum::from(copy)
-                })
-            }
-        };
+        let (by_value, length) = (self.by_value, self.length);
+        // SAFETY: a value of the type with that length and passing.
+        let copy = unsafe { self.memory.switch_to(|_| copied(key, by_value, length)) };
         memory::push(&mut self.datums, copy).map_err(engine)
     }
 
@@ -129,5 +115,25 @@ impl Keys {
         let found = sorted
             .binary_search_by(|&document| self.order.compare(self.datums[document as usize], key));
         found.ok().map(|place| sorted[place])
+    }
+}
+
+/// A copy of a value, in the current memory context.
+///
+/// # Safety
+/// A non-null value of a type of that length and passing, which is not that of a C string (no
+/// column can have it).
+pub unsafe fn copied(value: Datum, by_value: bool, length: i16) -> Datum {
+    if by_value {
+        return value;
+    }
+    // SAFETY: a varlena, or `length` bytes.
+    unsafe {
+        let Ok(length) = usize::try_from(length) else {
+            return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
+        };
+        let copy = pg_sys::palloc(length).cast::<u8>();
+        std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
+        Datum::from(copy)
     }
 }

@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod call;
 pub mod catching;
 pub mod context;
+pub mod element;
 pub mod ffi;
 pub mod guc;
 pub mod interrupts;

@@ -1,1 +1,3 @@
 //! Questions to an index, a table or a query.
+
+mod corpus;

@@ -10,6 +10,7 @@ use crate::am::options::Settings;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::Options;
 use crate::pg::call::Call;
+use crate::query::corpus::kind::Kind;
 
 /// The places of the arguments in a call. Behind `verify`, or what stands for it, all functions
 /// have the same ones, from `tail` on: key, body, key_column, scope, shingle_size, unit,
@@ -68,7 +69,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// `verify`; NULL is the default.
-    pub fn verify(&self) -> Result<Verify> {
+    fn verify(&self) -> Result<Verify> {
         match self.call.text(self.places.verify)?.as_deref() {
             None | Some("exact") => Ok(Verify::Exact),
             Some("signature") => Ok(Verify::Signature),
@@ -77,9 +78,9 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The threshold, and how documents are signed and banded: as the arguments say, where they
+    /// How documents of that kind are signed, banded and compared: as the arguments say, where they
     /// are NULL as the index does, and without one as by default.
-    pub fn plan(&self, index: Option<&Rc<Settings>>) -> Result<Plan> {
+    pub fn plan(&self, kind: Kind, index: Option<&Rc<Settings>>) -> Result<Plan> {
         let threshold = self.threshold(index.map_or(DEFAULT_THRESHOLD, |index| index.threshold))?;
         let recall = self.call.float8(self.places.tail + 12);
         let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
@@ -87,7 +88,9 @@ impl<'a> Arguments<'a> {
         let banding = Banding::for_recall(threshold, config.num_perm() as i64, recall)
             .map_err(engine)?
             .trimmed(threshold, recall);
-        Ok(Plan { threshold, config, banding })
+        // A signature alone has no set to be compared by.
+        let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
+        Ok(Plan { kind, verify, threshold, config, banding })
     }
 
     fn threshold(&self, default: f64) -> Result<f64> {
@@ -139,6 +142,10 @@ pub fn no_threshold(threshold: f64) -> ErrorReport {
 /// How documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// What a document is.
+    pub kind: Kind,
+    /// How candidates are told from near-duplicates.
+    pub verify: Verify,
     /// The least similarity wanted.
     pub threshold: f64,
     /// Everything a signature depends on.

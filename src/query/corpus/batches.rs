@@ -16,24 +16,22 @@ use crate::pg::temp_file::TempFile;
 use crate::query::corpus::arguments::{Plan, Verify};
 use crate::query::corpus::documents::Documents;
 use crate::query::corpus::group::Group;
-use crate::query::corpus::kind::Kind;
 use crate::query::corpus::scopes::Scope;
 
 /// Rows that can be had once more.
 pub trait Rows {
-    /// Goes through the documents in order, and calls `visit` with each that is wanted: with its
-    /// name, from then on, what it is, and its value.
+    /// Goes through the documents in order, and calls `visit` with each that is wanted: with the
+    /// name that it has from then on, and its value.
     fn each(
         &mut self,
         wanted: &dyn Fn(u32) -> bool,
-        visit: &mut dyn FnMut(u32, Kind, Datum) -> Result<()>,
+        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
     ) -> Result<()>;
 }
 
 /// The batches of a job.
 pub struct Batches {
     plan: Plan,
-    verify: Verify,
     batches: Vec<Batch>,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
     memory: usize,
@@ -69,7 +67,7 @@ impl Batches {
         mut documents: Documents,
         rows: &mut dyn Rows,
         second: u32,
-        (plan, verify): (Plan, Verify),
+        plan: Plan,
         memory: usize,
     ) -> Result<Self> {
         documents.columns.finish()?;
@@ -78,7 +76,7 @@ impl Batches {
         let width = documents.columns.probes() + 1;
         let count = batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
         let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
-        let mut job = Self { plan, verify, batches, memory };
+        let mut job = Self { plan, batches, memory };
         job.fill(documents, rows, &mut components, &batch_of)?;
         Ok(job)
     }
@@ -97,13 +95,13 @@ impl Batches {
         let mut sketcher = Sketcher::new(self.plan.config.clone());
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
         let context = Context::new(c"minlsh document");
-        rows.each(&wanted, &mut |name, kind, value| {
+        rows.each(&wanted, &mut |name, value| {
             checkpoint();
             let Some(document) = all.next() else { return Ok(()) };
             hashes.clear();
             bytes.clear();
             documents.columns.row(document, &mut hashes)?;
-            context.within(|| self.compared(kind, value, &mut sketcher, &mut bytes))?;
+            context.within(|| self.compared(value, &mut sketcher, &mut bytes))?;
             // SAFETY: nothing of the value is used any more.
             unsafe { context.reset() };
             let root = roots[document as usize];
@@ -116,22 +114,21 @@ impl Batches {
     /// Appends what is compared of a document.
     fn compared(
         &self,
-        kind: Kind,
         value: Datum,
         sketcher: &mut Sketcher,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
-            match verified(self.verify, kind) {
-                Verify::Exact => kind.append(value, out),
-                Verify::Signature => {
-                    let Some((signature, _)) = kind.sketch(value, sketcher)? else { return Ok(()) };
-                    let bytes = signature.iter().flat_map(|slot| slot.to_ne_bytes());
-                    out.extend(bytes);
-                    Ok(())
-                }
+            let kind = self.plan.kind;
+            if self.plan.verify == Verify::Exact {
+                return kind.append(value, out);
             }
+            if let Some((signature, _)) = kind.sketch(value, sketcher)? {
+                // Of a few kB at most.
+                out.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+            }
+            Ok(())
         }
     }
 
@@ -146,18 +143,12 @@ impl Batches {
                 checkpoint();
                 let places = places.iter().map(|(_, place)| *place);
                 let places = memory::collect(places).map_err(engine)?;
-                let mut group =
-                    Group::new(&mut batch, places, &self.plan, self.verify, self.memory)?;
+                let mut group = Group::new(&mut batch, places, &self.plan, self.memory)?;
                 visit(&mut group)?;
             }
         }
         Ok(())
     }
-}
-
-/// Only what has a set can be compared exactly.
-pub fn verified(verify: Verify, kind: Kind) -> Verify {
-    if kind == Kind::Signature { Verify::Signature } else { verify }
 }
 
 /// The group of a document that shares no bucket.

@@ -1,13 +1,12 @@
 //! The band hashes of all documents: column by column for sorting, row by row for groups.
 
+use pgrx::pg_sys::panic::ErrorReport;
 use sketch::corpus::Hashes;
 use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
 use crate::pg::temp_file::TempFile;
-
-use pgrx::pg_sys::panic::ErrorReport;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
 const BLOCK: usize = 1024;
@@ -107,6 +106,10 @@ impl Columns {
 
 impl Hashes for Columns {
     type Error = ErrorReport;
+
+    fn refused(cause: sketch::Error) -> ErrorReport {
+        engine(cause)
+    }
 
     fn documents(&self) -> u32 {
         self.documents

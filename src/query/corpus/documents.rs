@@ -7,7 +7,6 @@ use crate::error::{Result, engine, error};
 use crate::functions::checkpoint;
 use crate::pg::context::Context;
 use crate::pg::select::Select;
-use crate::pg::slot::Row;
 use crate::pg::tuple_store::TupleStore;
 use crate::query::corpus::arguments::Plan;
 use crate::query::corpus::columns::Columns;
@@ -24,6 +23,7 @@ pub struct Documents {
     /// For each its scope, if there are any.
     pub scopes: Vec<Scope>,
     known: Scopes,
+    kind: Kind,
     sketcher: Sketcher,
     banding: Banding,
     bands: Vec<i64>,
@@ -35,8 +35,6 @@ pub struct Documents {
 pub struct Reading<'a> {
     /// Gives key, document and scope.
     pub select: Select<'a>,
-    /// What its documents are.
-    pub kind: Kind,
     /// Keys that must be checked.
     pub unique: Unique,
     /// The name of the argument.
@@ -51,6 +49,7 @@ impl Documents {
             sizes: Vec::new(),
             scopes: Vec::new(),
             known,
+            kind: plan.kind,
             sketcher: Sketcher::new(plan.config.clone()),
             banding: plan.banding,
             bands: Vec::new(),
@@ -66,14 +65,13 @@ impl Documents {
     /// Takes in a document and says whether it is one: without shingles it is none.
     ///
     /// # Safety
-    /// `document` and `scope` are values of the kind, and of the type of the scopes.
+    /// `document` and `scope` are values of the plan's kind, and of the type of the scopes.
     pub unsafe fn push(
         &mut self,
-        kind: Kind,
         document: pg_sys::Datum,
         scope: Option<pg_sys::Datum>,
     ) -> Result<bool> {
-        let Self { sketcher, banding, bands, context, .. } = self;
+        let Self { kind, sketcher, banding, bands, context, .. } = self;
         let size = context.within(|| {
             // SAFETY: the caller's promise.
             let Some((signature, size)) = (unsafe { kind.sketch(document, sketcher)? }) else {
@@ -98,12 +96,12 @@ impl Documents {
 
     /// Reads a source, and puts the rows of its documents into `rows`.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut TupleStore) -> Result<()> {
-        let Reading { select, kind, unique, argument } = reading;
+        let Reading { select, unique, argument } = reading;
         select.each(&mut |row| {
             checkpoint();
             let Some(document) = row.datum(1) else { return Ok(()) };
             // SAFETY: the columns that the kind and the scopes were found for.
-            if !unsafe { self.push(*kind, document, row.datum(2))? } {
+            if !unsafe { self.push(document, row.datum(2))? } {
                 return Ok(());
             }
             let key = row.datum(0).ok_or_else(|| {

@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use sketch::corpus::{Corpus, Hashes};
-use sketch::{Config, ShingleSet, element_hash, estimate_jaccard, memory};
+use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
 use crate::query::corpus::arguments::{Plan, Verify};
 use crate::query::corpus::batches::Batch;
+use crate::query::corpus::kind::Kind;
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a> {
@@ -33,6 +34,7 @@ enum Measure {
 
 /// The shingles of documents, as many as memory holds.
 struct Sets {
+    kind: Kind,
     config: Config,
     /// The first document of the same text as each.
     same: Vec<u32>,
@@ -46,10 +48,9 @@ impl<'a> Group<'a> {
         batch: &'a mut Batch,
         places: Vec<u32>,
         plan: &Plan,
-        verify: Verify,
         memory: usize,
     ) -> Result<Self> {
-        let measure = match verify {
+        let measure = match plan.verify {
             Verify::Signature => {
                 let slots = plan.config.num_perm();
                 let mut signatures = memory::with_capacity(places.len() * slots).map_err(engine)?;
@@ -64,8 +65,8 @@ impl<'a> Group<'a> {
             }
             Verify::Exact => {
                 let same = same(batch, &places)?;
-                let config = plan.config.clone();
-                Measure::Exact(Sets { config, same, sets: HashMap::new(), bytes: 0 })
+                let (kind, config) = (plan.kind, plan.config.clone());
+                Measure::Exact(Sets { kind, config, same, sets: HashMap::new(), bytes: 0 })
             }
         };
         Ok(Self { batch, places, measure, threshold: plan.threshold, memory })
@@ -112,7 +113,7 @@ impl<'a> Group<'a> {
             return Ok(set.clone());
         }
         let place = self.places[document as usize];
-        let set = Rc::new(self.batch.with_bytes(place, |bytes| shingles(&sets.config, bytes))?);
+        let set = Rc::new(self.batch.with_bytes(place, |bytes| sets.kind.set(&sets.config, bytes))?);
         sets.bytes += set.len() * size_of::<u64>();
         if sets.bytes > self.memory {
             sets.sets.clear();
@@ -128,18 +129,12 @@ fn estimate(signatures: &[i32], slots: usize, a: u32, b: u32) -> Result<f64> {
     estimate_jaccard(of(a), of(b)).map_err(engine)
 }
 
-fn shingles(config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
-    // SAFETY: what was put there is the UTF-8 of a text.
-    let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-    Ok(ShingleSet::from_text(config, text, &mut checkpoint))
-}
-
 /// For each document the first one of the same text.
 fn same(batch: &mut Batch, places: &[u32]) -> Result<Vec<u32>> {
     let mut same = memory::collect(0..places.len() as u32).map_err(engine)?;
     let mut order = memory::with_capacity(places.len()).map_err(engine)?;
     for (document, &place) in (0..).zip(places) {
-        let hash = batch.with_bytes(place, |bytes| Ok(element_hash(bytes)))?;
+        let hash = batch.with_bytes(place, |bytes| Ok(ElementHash::Xxh3.hash(bytes)))?;
         order.push((hash, batch.size(place), document));
     }
     order.sort_unstable();
@@ -153,6 +148,10 @@ fn same(batch: &mut Batch, places: &[u32]) -> Result<Vec<u32>> {
 
 impl Hashes for Group<'_> {
     type Error = ErrorReport;
+
+    fn refused(cause: sketch::Error) -> ErrorReport {
+        engine(cause)
+    }
 
     fn documents(&self) -> u32 {
         self.places.len() as u32

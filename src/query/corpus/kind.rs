@@ -1,21 +1,33 @@
 //! What the documents of a source are, and how each is signed.
 
+use std::fmt;
+
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{ElementHash, Sketcher, memory};
+use sketch::{Config, ElementHash, ShingleSet, Sketcher, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::checkpoint;
-use crate::pg::{array, text};
+use crate::pg::{array, element, text};
 
 /// What a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text, whose shingles are the set.
     Text,
-    /// `text[]`: its elements are the set.
-    Set,
+    /// An array of that type of elements: they are the set.
+    Set(Oid),
     /// `integer[]`: a signature, as `minhash()` gives it.
     Signature,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "texts",
+            Self::Set(_) => "sets",
+            Self::Signature => "signatures",
+        })
+    }
 }
 
 impl Kind {
@@ -28,9 +40,13 @@ impl Kind {
         };
         match base {
             pg_sys::INT4ARRAYOID => Some(Self::Signature),
-            pg_sys::TEXTARRAYOID | pg_sys::VARCHARARRAYOID => Some(Self::Set),
             pg_sys::BPCHAROID => Some(Self::Text),
-            _ => is_text.then_some(Self::Text),
+            _ if is_text => Some(Self::Text),
+            // SAFETY: a lookup in the system caches.
+            _ => match unsafe { pg_sys::get_element_type(base) } {
+                Oid::INVALID => None,
+                element => Some(Self::Set(element)),
+            },
         }
     }
 
@@ -48,13 +64,13 @@ impl Kind {
             Self::Text => {
                 // SAFETY: the caller promises a text.
                 let text = unsafe { text::read(document)? };
-                let signature = sketcher.sketch(&text, &mut checkpoint);
+                let signature = sketcher.sketch(&text, &mut checkpoint).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, text.len())))
             }
-            Self::Set => {
-                // SAFETY: the caller promises a text[].
-                let hashes = unsafe { elements(document, sketcher.config().scheme().element_hash())? };
-                let signature = sketcher.sketch_hashes(&hashes, &mut checkpoint);
+            Self::Set(element) => {
+                // SAFETY: the caller promises an array of such elements.
+                let hashes = unsafe { elements(document, element, sketcher.config().scheme().element_hash())? };
+                let signature = sketcher.sketch_hashes(&hashes, &mut checkpoint).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, size_of_val(&*hashes))))
             }
             Self::Signature => {
@@ -73,6 +89,18 @@ impl Kind {
         }
     }
 
+    /// The set of a document, of what [`Self::append`] has made of it.
+    pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
+        if self == Self::Text {
+            // SAFETY: `append` has put the UTF-8 of a text there.
+            let text = unsafe { std::str::from_utf8_unchecked(bytes) };
+            return ShingleSet::from_text(config, text, &mut checkpoint).map_err(engine);
+        }
+        let hashes = bytes.as_chunks().0.iter().map(|hash| u64::from_ne_bytes(*hash));
+        let hashes = memory::collect(hashes).map_err(engine)?;
+        Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
+    }
+
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes
     /// of its elements.
     ///
@@ -85,29 +113,29 @@ impl Kind {
                 let text = unsafe { text::read(document)? };
                 memory::extend(out, text.as_bytes()).map_err(engine)
             }
-            Self::Set | Self::Signature => {
-                // SAFETY: the caller promises a text[].
-                let hashes = unsafe { elements(document, ElementHash::Xxh3)? };
-                hashes
-                    .iter()
-                    .try_for_each(|hash| memory::extend(out, &hash.to_ne_bytes()))
-                    .map_err(engine)
+            Self::Set(element) => {
+                // SAFETY: the caller promises an array of such elements.
+                let hashes = unsafe { elements(document, element, ElementHash::Xxh3)? };
+                let mut bytes = hashes.iter().map(|hash| hash.to_ne_bytes());
+                bytes.try_for_each(|hash| memory::extend(out, &hash)).map_err(engine)
             }
+            // There is nothing but the signature.
+            Self::Signature => Ok(()),
         }
     }
 }
 
-/// The hashes of the elements of a `text[]`; nulls do not count.
+/// The hashes of the elements of an array; nulls do not count.
 ///
 /// # Safety
-/// `document` is a non-null `text[]`.
-unsafe fn elements(document: Datum, element_hash: ElementHash) -> Result<Vec<u64>> {
+/// `document` is a non-null array of elements of type `element`.
+unsafe fn elements(document: Datum, element: Oid, hash: ElementHash) -> Result<Vec<u64>> {
     // SAFETY: the caller's promise.
-    let elements = unsafe { array::elements(document, pg_sys::TEXTOID) };
+    let elements = unsafe { array::elements(document, element) }?;
     let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
-    for element in elements {
-        // SAFETY: an element of a text[].
-        hashes.push(element_hash.hash(unsafe { text::read(element) }?.as_bytes()));
+    for value in elements {
+        // SAFETY: an element of the array.
+        hashes.push(unsafe { element::read(value, element) }?.hash(hash));
     }
     Ok(hashes)
 }

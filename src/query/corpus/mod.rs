@@ -26,6 +26,8 @@ mod kind;
 mod members;
 mod pairs;
 mod plan;
+mod scopes;
 mod source;
 mod table;
+mod unique;
 mod work;

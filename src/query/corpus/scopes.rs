@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{element_hash, memory};
+use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, error};
 use crate::pg::context::Context;
+use crate::pg::keys::copied;
 use crate::pg::names::type_label;
 
 /// The values met so far. NULL is a value here, as it is to PARTITION BY.
@@ -41,7 +42,7 @@ impl Scope {
 
     /// A band hash as it is within this scope.
     pub fn salt(self) -> u64 {
-        if self == Self::ALL { 0 } else { element_hash(&self.0.to_ne_bytes()) }
+        if self == Self::ALL { 0 } else { ElementHash::Xxh3.hash(&self.0.to_ne_bytes()) }
     }
 }
 
@@ -116,6 +117,6 @@ impl Equality {
 
     fn copy(&self, value: Datum) -> Datum {
         // SAFETY: a value of the type with that length and passing.
-        unsafe { pg_sys::datumCopy(value, self.by_value, self.length.into()) }
+        unsafe { copied(value, self.by_value, self.length) }
     }
 }

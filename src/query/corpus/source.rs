@@ -25,7 +25,7 @@ const QUERY: &str = "A query gives the key first and the text second, as in \
 /// Where documents come from.
 pub struct Source {
     /// The name of the argument, for messages.
-    argument: &'static str,
+    pub argument: &'static str,
     /// What stands behind FROM.
     from: Sql,
     columns: Vec<SelectColumn>,

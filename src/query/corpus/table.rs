@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
 use crate::am::options::Settings;

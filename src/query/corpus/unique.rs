@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{element_hash, memory};
+use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::names::output;
@@ -46,7 +46,7 @@ impl Unique {
                 Err(_) => crate::pg::bytes::read(key),
             }
         };
-        element_hash(bytes)
+        ElementHash::Xxh3.hash(bytes)
     }
 
     /// The hash of keys that came twice.

@@ -10,7 +10,7 @@ use super::{Components, Hashes};
 /// # Errors
 /// Those of the corpus.
 pub fn groups<C: Hashes>(corpus: &mut C) -> Result<Components, C::Error> {
-    let mut components = Components::new(corpus.documents());
+    let mut components = Components::new(corpus.documents()).map_err(C::refused)?;
     let mut buckets = Buckets::default();
     for band in 0..corpus.probes() {
         buckets.for_each(corpus, band, &|_| true, &mut |_, bucket| {
