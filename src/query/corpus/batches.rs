@@ -6,7 +6,7 @@
 //! their file.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::{Components, Hashes, groups};
+use sketch::corpus::{Components, ExactGroup, Hashes, groups};
 use sketch::{Sketcher, memory};
 
 use crate::error::{Result, engine};
@@ -15,8 +15,15 @@ use crate::pg::context::Context;
 use crate::pg::temp_file::TempFile;
 use crate::query::corpus::arguments::{Plan, Verify};
 use crate::query::corpus::documents::Documents;
-use crate::query::corpus::group::Group;
+use crate::query::corpus::group::{Group, Measure};
 use crate::query::corpus::scopes::Scope;
+use crate::query::corpus::sets::{Cache, Sets, Signatures};
+
+/// Fewer distinct documents have fewer pairs than it costs to number their shingles.
+const WORTH_NUMBERS: usize = 16;
+
+/// What is called with each group.
+pub type Visit<'a> = dyn FnMut(&mut Group) -> Result<()> + 'a;
 
 /// Rows that can be had once more.
 pub trait Rows {
@@ -133,7 +140,7 @@ impl Batches {
     }
 
     /// Calls `visit` with each group.
-    pub fn each(&mut self, visit: &mut dyn FnMut(&mut Group) -> Result<()>) -> Result<()> {
+    pub fn each(&mut self, visit: &mut Visit) -> Result<()> {
         for mut batch in std::mem::take(&mut self.batches) {
             batch.load(self.memory)?;
             let mut order = memory::collect((0..).zip(&batch.roots).map(|(place, root)| (*root, place)))
@@ -143,11 +150,33 @@ impl Batches {
                 checkpoint();
                 let places = places.iter().map(|(_, place)| *place);
                 let places = memory::collect(places).map_err(engine)?;
-                let mut group = Group::new(&mut batch, places, &self.plan, self.memory)?;
-                visit(&mut group)?;
+                self.group(&mut batch, &places, visit)?;
             }
         }
         Ok(())
+    }
+}
+
+impl Batches {
+    /// Calls `visit` with the group of the documents at `places`.
+    fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
+        let Plan { kind, verify, threshold, ref config, .. } = self.plan;
+        let mut visit = |batch, measure| {
+            visit(&mut Group::new(batch, places, measure, threshold, self.memory))
+        };
+        if verify == Verify::Signature {
+            let signatures = Signatures::of(batch, places, config.num_perm())?;
+            return visit(batch, Measure::Estimated(&signatures));
+        }
+        let Some(sets) = Sets::of(batch, places, (kind, config), self.memory)? else {
+            let cache = Cache::new(kind, config.clone(), self.memory);
+            return visit(batch, Measure::OneByOne(cache));
+        };
+        if sets.sets.len() < WORTH_NUMBERS {
+            return visit(batch, Measure::Exact(&sets));
+        }
+        let numbered = ExactGroup::new(&sets.sets, self.memory, &mut checkpoint).map_err(engine)?;
+        visit(batch, Measure::Numbered(&sets, &numbered))
     }
 }
 
@@ -245,11 +274,6 @@ impl Batch {
             self.file = None;
         }
         Ok(())
-    }
-
-    /// Whether what is compared lies in memory.
-    pub fn is_loaded(&self) -> bool {
-        self.file.is_none()
     }
 
     /// How many bytes of a document are compared.

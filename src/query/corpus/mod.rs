@@ -27,6 +27,7 @@ mod members;
 mod pairs;
 mod plan;
 mod scopes;
+mod sets;
 mod source;
 mod table;
 mod unique;
