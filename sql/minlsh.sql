@@ -362,3 +362,21 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, anyelement, text, text, text,
 		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'all pairs of a document of one source and a document of another that are at least as similar as the threshold';
+
+CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(text, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a text: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+
+CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a set, or a signature of type integer[]: the cluster of near-duplicates of the row, named by the number of its first row in the partition';

@@ -25,3 +25,4 @@ pub mod temp_file;
 pub mod text;
 pub mod trigger;
 pub mod tuple_store;
+pub mod window;

@@ -9,7 +9,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::{Arguments, Places};
+use crate::query::corpus::arguments::Places;
 use crate::query::corpus::batches::Batches;
 use crate::query::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::query::corpus::members::Members;
@@ -17,7 +17,7 @@ use crate::query::corpus::work::{Work, report};
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, tail: 4 };
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 8 };
 
 /// `near_duplicate_clusters(source, threshold, verify, linkage, key, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link)`
@@ -25,7 +25,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let linkage = linkage(call, 3)?;
     let session = Session::open();
-    let Work { members, batches } = Work::of_one(&session, &Arguments::new(call, PLACES), None)?;
+    let Work { members, batches } = Work::of_one(call, &session, PLACES, None)?;
     let ranks = Ranks::of(&members.sorted())?;
     for cluster in &collect(batches, linkage, &ranks)? {
         write(cluster, &members, &result);

@@ -31,4 +31,5 @@ mod sets;
 mod source;
 mod table;
 mod unique;
+mod window;
 mod work;

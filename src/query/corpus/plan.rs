@@ -9,7 +9,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::{Arguments, Places};
+use crate::query::corpus::arguments::Places;
 use crate::query::corpus::clusters::collect;
 use crate::query::corpus::grouping::{Ranks, leader_clusters};
 use crate::query::corpus::source::raw_text;
@@ -17,7 +17,7 @@ use crate::query::corpus::work::Work;
 
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 
-const PLACES: Places = Places { threshold: 1, verify: 3, tail: 4 };
+const PLACES: Places = Places { threshold: 1, verify: 3, options: 8 };
 
 /// `near_duplicate_plan(source, threshold, keep, verify, key, ...) → (doc_id, kept_id, similarity)`
 ///
@@ -33,8 +33,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         ));
     }
     let session = Session::open();
-    let arguments = Arguments::new(call, PLACES);
-    let Work { members, batches } = Work::of_one(&session, &arguments, keep.as_deref())?;
+    let Work { members, batches } = Work::of_one(call, &session, PLACES, keep.as_deref())?;
     let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&members.sorted())? };
     for cluster in &collect(batches, leader_clusters, &ranks)? {
         for &(document, similarity) in &cluster.members {
