@@ -11,6 +11,7 @@ pub mod ffi;
 pub mod guc;
 pub mod interrupts;
 pub mod keys;
+pub mod list;
 pub mod names;
 pub mod order;
 pub mod record;
