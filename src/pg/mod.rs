@@ -7,6 +7,7 @@ pub mod bytes;
 pub mod call;
 pub mod command;
 pub mod dependency;
+pub mod element;
 pub mod ffi;
 pub mod guc;
 pub mod interrupts;

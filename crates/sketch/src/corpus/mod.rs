@@ -15,13 +15,19 @@
 //! nothing in common. Where many documents share a bucket without being similar, a document is
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
+//! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
+//! [`bridges`]. [`ExactGroup`] compares the texts of a bucket.
+//!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 
+mod bridges;
 mod buckets;
 mod components;
 mod connect;
+mod exact;
 mod identical;
 mod leaders;
+mod least_similar;
 mod pairs;
 mod records;
 mod threads;
@@ -30,19 +36,25 @@ mod weakest_link;
 #[cfg(test)]
 mod tests;
 
+pub use bridges::bridges;
 pub use components::Components;
 pub use connect::{Connected, connect};
+pub use exact::ExactGroup;
 pub use identical::Identical;
 pub use leaders::leaders;
+pub use least_similar::{LeastSimilar, least_similar};
 pub use pairs::{Pair, Side, VisitPair, pairs};
 pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, Threads, connect_in_threads, pairs_in_threads};
+pub use threads::{InMemory, Interruption, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
 /// The documents of a collection, and how two of them are compared.
 pub trait Corpus {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
+
+    /// What the engine's own error becomes: there is no memory.
+    fn refused(cause: crate::Error) -> Self::Error;
 
     /// How many documents there are.
     fn documents(&self) -> u32;
