@@ -37,6 +37,13 @@ pub fn not_allowed(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
 }
 
+/// SQLSTATE 53200: there is no memory for something that grows with the input.
+#[track_caller]
+pub fn out_of_memory() -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
+        .set_hint("Compare shorter texts or smaller sets, or give the server more memory.")
+}
+
 /// SQLSTATE 01000: not an error; to be reported as a WARNING.
 #[track_caller]
 pub fn warning(message: impl Into<String>) -> ErrorReport {

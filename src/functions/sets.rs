@@ -5,18 +5,16 @@
 //! aggregate over many groups knows what it takes, and spills. A signature is the union of those of
 //! any parts of its set, so it does not matter how rows come, or which worker sees them.
 
-use std::io::Write;
-
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
-use sketch::{Config, ElementHash, Scheme};
+use sketch::{Config, Scheme};
 
+use super::elements::Hasher;
 use super::{checkpoint, measures, with_sketcher};
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::names::type_label;
-use crate::pg::{array, bytes, text};
+use crate::pg::{array, bytes};
 
 sql_function!(minlsh_minhash_hashes, minhash_hashes);
 sql_function!(minlsh_set_add, add);
@@ -146,8 +144,9 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     let set: &mut Set = unsafe { state(datum) };
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
+        let hasher = Hasher::of(call.argument_type(1), options.scheme.element_hash())?;
         // SAFETY: an argument of the type that the call says it has.
-        let hash = unsafe { hash(element, call.argument_type(1), options.scheme.element_hash()) }?;
+        let hash = unsafe { hasher.hash(element) }?;
         set.add(hash, aggregate)?;
     }
     Ok(Some(datum))
@@ -179,59 +178,6 @@ fn options(call: &Call) -> Result<Options> {
         }
     }
     Ok(options)
-}
-
-/// The hash of an element: of the bytes of a `bytea`, else of its text form.
-///
-/// # Safety
-/// `element` must be a non-null value of type `type_oid`.
-unsafe fn hash(element: Datum, type_oid: Oid, element_hash: ElementHash) -> Result<u64> {
-    match type_oid {
-        pg_sys::TEXTOID => {
-            // SAFETY: the caller promises a text.
-            let text = unsafe { text::read(element) }?;
-            Ok(element_hash.hash(text.as_bytes()))
-        }
-        pg_sys::BYTEAOID => {
-            // SAFETY: the caller promises a bytea.
-            Ok(element_hash.hash(unsafe { bytes::read(element) }))
-        }
-        pg_sys::INT8OID => {
-            // 19 digits and a sign.
-            let mut decimal = [0; 20];
-            let mut rest = &mut decimal[..];
-            let written = write!(rest, "{}", element.value() as i64);
-            debug_assert!(written.is_ok(), "every bigint fits");
-            let unused = rest.len();
-            Ok(element_hash.hash(&decimal[..decimal.len() - unused]))
-        }
-        pg_sys::UUIDOID => {
-            // SAFETY: the caller promises a uuid, which is 16 bytes.
-            let uuid = unsafe { &*element.cast_mut_ptr::<[u8; 16]>() };
-            Ok(element_hash.hash(&hyphenated(uuid)))
-        }
-        other => Err(error(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("elements of type {} cannot be hashed", type_label(other)),
-        )
-        .set_hint("Cast them to text.")),
-    }
-}
-
-/// A uuid as PostgreSQL writes it: 8-4-4-4-12 digits.
-fn hyphenated(uuid: &[u8; 16]) -> [u8; 36] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut written = [b'-'; 36];
-    let mut place = 0;
-    for (i, byte) in uuid.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            place += 1;
-        }
-        written[place] = DIGITS[usize::from(byte >> 4)];
-        written[place + 1] = DIGITS[usize::from(byte & 15)];
-        place += 2;
-    }
-    written
 }
 
 /// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of
