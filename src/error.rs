@@ -37,13 +37,6 @@ pub fn not_allowed(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
 }
 
-/// SQLSTATE 53200: there is no memory for something that grows with the input.
-#[track_caller]
-pub fn out_of_memory() -> ErrorReport {
-    error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
-        .set_hint("Compare shorter texts or smaller sets, or give the server more memory.")
-}
-
 /// SQLSTATE 01000: not an error; to be reported as a WARNING.
 #[track_caller]
 pub fn warning(message: impl Into<String>) -> ErrorReport {
@@ -60,4 +53,11 @@ pub fn engine(cause: sketch::Error) -> ErrorReport {
 pub fn raise(report: ErrorReport) -> ! {
     Err::<std::convert::Infallible, _>(report).unwrap_or_report();
     unreachable!("an ERROR does not return")
+}
+
+/// SQLSTATE 53200: memory that grows with the input was refused.
+#[track_caller]
+pub fn out_of_memory() -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
+        .set_hint("Lower work_mem or maintenance_work_mem, or have less in one statement.")
 }

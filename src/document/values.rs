@@ -71,7 +71,8 @@ impl Values {
         sketched.append_bands(settings, settings.banding.bands(), bands)
     }
 
-    /// What to look up for `value`, the right side of an operator, of type `value_type`.
+    /// What to look up for `value`, the right side of an operator, of type `value_type`; the type of
+    /// the column if that is invalid.
     ///
     /// # Safety
     /// `value` must be a non-null value of that type, and an operator of the family takes it.
@@ -94,15 +95,16 @@ impl Values {
         Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
 
-    /// Whether a search for `value` reads less than everything: what the planner asks of a
-    /// constant.
+    /// Whether an index with these options serves a search for `value`, as [`Values::search`] would
+    /// find: for plans.
     ///
     /// # Safety
     /// As for [`Values::search`].
-    pub unsafe fn serves(self, value: Datum, value_type: Oid, settings: &Settings) -> Result<bool> {
+    pub unsafe fn serves(self, value: Datum, value_type: Oid, settings: &Settings) -> bool {
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.asked(value, value_type, settings) }?;
-        Ok(!matches!(asked, Asked::Everything))
+        let asked = unsafe { self.asked(value, value_type, settings) };
+        // What cannot be read is for the search to refuse.
+        !matches!(asked, Ok(Asked::Everything))
     }
 
     /// # Safety
@@ -115,18 +117,35 @@ impl Values {
     ) -> Result<Asked<'a>> {
         // SAFETY: the caller's promise; the value lives as long as the scan.
         unsafe {
-            match (self, value_type) {
-                (Self::Bands, _) => {
+            match self.of_value(value_type) {
+                _ if self == Self::Bands => {
                     // A NULL is no element that two arrays can share.
                     let elements = array::elements(value, pg_sys::INT8OID).into_iter();
                     let hashes = elements.map(|hash| hash.value() as i64).collect();
                     let sketched = Sketched::Bands(hashes);
                     Ok(Asked::For { threshold: settings.threshold, sketched })
                 }
-                (_, pg_sys::TEXTOID) => self.text(value, settings),
-                (_, pg_sys::ANYARRAYOID | pg_sys::INT4ARRAYOID) => self.array(value, settings),
-                _ => self.document(Document::read(value)?, settings),
+                Self::Text => self.text(value, settings),
+                Self::Document => self.document(Document::read(value)?, settings),
+                Self::Set | Self::Signature | Self::Bands => self.array(value, settings),
             }
+        }
+    }
+
+    /// What a value of that type is beside values of these.
+    fn of_value(self, value_type: Oid) -> Self {
+        if value_type == pg_sys::InvalidOid {
+            // An exclusion constraint compares values of the column itself.
+            return self;
+        }
+        // SAFETY: lookups in the system caches.
+        let (base, element) =
+            unsafe { (pg_sys::getBaseType(value_type), pg_sys::get_base_element_type(value_type)) };
+        match base {
+            pg_sys::TEXTOID | pg_sys::VARCHAROID => Self::Text,
+            pg_sys::ANYARRAYOID => Self::Set,
+            _ if element != pg_sys::InvalidOid => Self::Set,
+            _ => Self::Document,
         }
     }
 

@@ -8,6 +8,7 @@ pub mod ffi;
 pub mod guc;
 pub mod interrupts;
 pub mod keys;
+pub mod list;
 pub mod lossless;
 pub mod names;
 pub mod order;

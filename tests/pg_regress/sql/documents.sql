@@ -15,7 +15,8 @@ SELECT minlsh_document(NULL::text) IS NULL AS body, minlsh_document('a text', NU
 CREATE TABLE documents (id integer PRIMARY KEY, document minlsh_document);
 INSERT INTO documents VALUES
 	(1, minlsh_document('plain')),
-	(2, minlsh_document(E'quotes " and '' and \\, a tab \t, two\r\nlines, \x01 and \x1f, ümläut, 漢字, 😀', 0.123456789012345678)),
+	(2, minlsh_document(E'quotes " and '' and \\, a tab \t, two\r\nlines, \x01 and \x1f, ümläut, 漢字, 😀',
+		0.123456789012345678)),
 	(3, minlsh_document('with options', 1, 64, 'anchored', 'nfc casefold diacritics', 'the "quoted" \word', true)),
 	(4, minlsh_document('')),
 	(5, minlsh_document(ARRAY[1, 2, 3], 1e-9)),
@@ -25,10 +26,14 @@ INSERT INTO documents VALUES
 	(9, NULL);
 SELECT id, pg_column_size(document) AS bytes, left(document::text, 150) AS form FROM documents ORDER BY id;
 SELECT count(*) AS documents, count(*) FILTER (WHERE document::text::minlsh_document::text = document::text) AS same,
-       count(*) FILTER (WHERE minlsh_document_send(document::text::minlsh_document) = minlsh_document_send(document)) AS same_bytes
+       count(*) FILTER (WHERE minlsh_document_send(document::text::minlsh_document) = minlsh_document_send(document))
+       AS same_bytes
 FROM documents WHERE document IS NOT NULL;
-SELECT id, document::text::jsonb ->> 'threshold' AS threshold, jsonb_object_keys(document::text::jsonb) AS member FROM documents WHERE id IN (1, 3, 5, 7) ORDER BY 1, 3;
-SELECT document::text::jsonb ->> 'text' = E'quotes " and '' and \\, a tab \t, two\r\nlines, \x01 and \x1f, ümläut, 漢字, 😀' AS same_text FROM documents WHERE id = 2;
+SELECT id, document::text::jsonb ->> 'threshold' AS threshold, jsonb_object_keys(document::text::jsonb) AS member
+FROM documents WHERE id IN (1, 3, 5, 7) ORDER BY 1, 3;
+SELECT document::text::jsonb ->> 'text' =
+       E'quotes " and '' and \\, a tab \t, two\r\nlines, \x01 and \x1f, ümläut, 漢字, 😀' AS same_text
+FROM documents WHERE id = 2;
 
 -- What is left out is as by default.
 SELECT '{"threshold":0.9 , "text" : "some text" } '::minlsh_document;
@@ -36,15 +41,18 @@ SELECT '{"threshold": 1, "stop_words": "english", "bag": false, "unit": "word", 
 SELECT '{"threshold": 8e-1, "set": [3, -1, 3, 1]}'::minlsh_document, '{"threshold": 0.8, "set": []}'::minlsh_document;
 SELECT '{"threshold": 0.8, "text": "\u0041\u00fc\u6f22\ud83d\ude00\/\b\f"}'::minlsh_document;
 
--- What does not begin like that is a text. So minlsh_document('...'), which PostgreSQL takes for a cast, means the same as
--- with a text of known type; columns are texts whatever they hold.
-SELECT 'some text'::minlsh_document::text = minlsh_document('some text'::text)::text AS text, ''::minlsh_document::text = minlsh_document(''::text)::text AS empty,
+-- What does not begin like that is a text. So minlsh_document('...'), which PostgreSQL takes for a cast, means the
+-- same as with a text of known type; columns are texts whatever they hold.
+SELECT 'some text'::minlsh_document::text = minlsh_document('some text'::text)::text AS text,
+       ''::minlsh_document::text = minlsh_document(''::text)::text AS empty,
        minlsh_document('{"a": 1}')::text = minlsh_document('{"a": 1}'::text)::text AS json;
 PREPARE named AS SELECT minlsh_document($1)::text = minlsh_document($2::text)::text AS parameter;
 EXECUTE named ('some text', 'some text');
 DEALLOCATE named;
-SELECT minlsh_document('{"threshold": 0.5, "set": [1]}') AS literal, minlsh_document('{"threshold": 0.5, "set": [1]}'::text) AS text;
-SELECT minlsh_document('{"threshold": 0.5, "set": [1]}'::varchar) AS "varchar", minlsh_document('some text'::char(12)) AS "char";
+SELECT minlsh_document('{"threshold": 0.5, "set": [1]}') AS literal,
+       minlsh_document('{"threshold": 0.5, "set": [1]}'::text) AS text;
+SELECT minlsh_document('{"threshold": 0.5, "set": [1]}'::varchar) AS "varchar",
+       minlsh_document('some text'::char(12)) AS "char";
 
 -- What begins like that, and does not go on like that, is refused.
 SELECT '{"threshold": 0.8, "text": "a", "set": [1]}'::minlsh_document;
