@@ -13,6 +13,7 @@ pub mod guc;
 pub mod interrupts;
 pub mod keys;
 pub mod list;
+pub mod lossless;
 pub mod names;
 pub mod order;
 pub mod record;
