@@ -56,12 +56,22 @@ fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
         // SAFETY: NUL-terminated names, or null for no second one; the result is palloc'd.
         unsafe {
             let (first, label) = (table.as_ptr(), c"minlsh".as_ptr());
-            CStr::from_ptr(pg_sys::ChooseRelationName(first, second, label, blueprint.schema, false))
-                .to_owned()
+            CStr::from_ptr(pg_sys::ChooseRelationName(
+                first,
+                second,
+                label,
+                blueprint.schema,
+                false,
+            ))
+            .to_owned()
         }
     };
     let plain = choose(None);
-    if plain == object_name(&table, c"minlsh") { plain } else { choose(Some(&blueprint.body.raw_name)) }
+    if plain == object_name(&table, c"minlsh") {
+        plain
+    } else {
+        choose(Some(&blueprint.body.raw_name))
+    }
 }
 
 /// `<first>_<label>`, shortened where it would be too long.
@@ -122,7 +132,9 @@ fn prepare_table(storage: Oid) -> Result<()> {
     // Without names: they may change.
     Command::new("COMMENT ON TABLE ")
         .relation(storage)
-        .words(" IS 'signatures and band hashes of the documents of another table, kept by triggers'")
+        .words(
+            " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
+        )
         .run()?;
     for grantee in grantees(storage) {
         let revoke = Command::new("REVOKE ALL ON TABLE ").relation(storage).words(" FROM ");
@@ -169,31 +181,63 @@ pub fn create_triggers(
     (key, body): (&CStr, &CStr),
 ) -> Result<()> {
     let from_side = |events: Command| {
-        events.words(" ON ").relation(documents).words(" FROM ").relation(storage)
+        events
+            .words(" ON ")
+            .relation(documents)
+            .words(" FROM ")
+            .relation(storage)
             .words(" NOT DEFERRABLE FOR EACH ROW")
     };
-    let rows = Command::new(" AFTER INSERT OR UPDATE OF ").name(key).words(", ").name(body)
+    let rows = Command::new(" AFTER INSERT OR UPDATE OF ")
+        .name(key)
+        .words(", ")
+        .name(body)
         .words(" OR DELETE");
     let triggers = [
         (documents, c"sync", "CONSTRAINT ", from_side(rows), " ENABLE ALWAYS TRIGGER "),
-        (documents, c"update", "CONSTRAINT ", from_side(Command::new(" AFTER UPDATE")),
-            " ENABLE ALWAYS TRIGGER "),
-        (documents, c"truncate", "",
+        (
+            documents,
+            c"update",
+            "CONSTRAINT ",
+            from_side(Command::new(" AFTER UPDATE")),
+            " ENABLE ALWAYS TRIGGER ",
+        ),
+        (
+            documents,
+            c"truncate",
+            "",
             Command::new(" AFTER TRUNCATE ON ").relation(documents).words(" FOR EACH STATEMENT"),
-            " ENABLE ALWAYS TRIGGER "),
-        (storage, c"truncate", "",
+            " ENABLE ALWAYS TRIGGER ",
+        ),
+        (
+            storage,
+            c"truncate",
+            "",
             Command::new(" AFTER TRUNCATE ON ").relation(storage).words(" FOR EACH STATEMENT"),
-            " ENABLE TRIGGER "),
-        (storage, c"replica", "",
-            Command::new(" BEFORE INSERT OR UPDATE OR DELETE ON ").relation(storage)
+            " ENABLE TRIGGER ",
+        ),
+        (
+            storage,
+            c"replica",
+            "",
+            Command::new(" BEFORE INSERT OR UPDATE OR DELETE ON ")
+                .relation(storage)
                 .words(" FOR EACH ROW"),
-            " ENABLE REPLICA TRIGGER "),
+            " ENABLE REPLICA TRIGGER ",
+        ),
     ];
     let first = relation_name(storage);
     for (table, label, kind, definition, enable) in triggers {
         let name = free_trigger_name(table, &first, label);
-        Command::new("CREATE ").words(kind).words("TRIGGER ").name(&name).append(definition)
-            .words(" EXECUTE FUNCTION ").qualified(home, c"minlsh_sync").words("()").run()?;
+        Command::new("CREATE ")
+            .words(kind)
+            .words("TRIGGER ")
+            .name(&name)
+            .append(definition)
+            .words(" EXECUTE FUNCTION ")
+            .qualified(home, c"minlsh_sync")
+            .words("()")
+            .run()?;
         Command::new("ALTER TABLE ").relation(table).words(enable).name(&name).run()?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 
+use crate::am::options;
 use crate::error::Result;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
@@ -31,7 +32,8 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
     let settings = {
         let Some(open) = Open::relation(documents.oid, Lock::Held) else { return Ok(None) };
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
-        storage.settings.clone()
+        // SAFETY: an open index of type minlsh: ALTER INDEX SET may have changed its options.
+        unsafe { options::wanted(storage.bands_index().raw())? }
     };
     let count = {
         let Some(table) = Open::relation(side.storage, Lock::Held) else { return Ok(None) };

@@ -75,8 +75,7 @@ fn truncated(relation: Oid) -> Result<()> {
     let Some(documents) = Open::relation(relation, Lock::Held) else { return Ok(()) };
     for watch in watch::watches(&documents) {
         let key = key_and_body(&documents, watch.key, watch.body)?.0;
-        let storage =
-            Storage::open(watch.storage, &documents, key.type_oid, Lock::Exclusive)?;
+        let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Exclusive)?;
         let (table, indexes) = (storage.table, storage.indexes);
         drop(indexes);
         bulk::empty(&table, table.class().relpersistence as u8);
@@ -120,7 +119,8 @@ fn written(fired: &Fired, event: Event) -> Result<()> {
         }
     }
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
-    remember_link(&documents, &watch);
+    storage.check_current()?;
+    link_once(&documents, &watch);
     let writer = Writer { documents: &documents, storage, key, body };
     if let (Some(old), false) = (keys.0, same_key) {
         writer.forget(old)?;
@@ -168,7 +168,8 @@ pub fn check_body(body: &Column) -> Result<()> {
     if !is_text {
         let label = crate::pg::names::type_label(body.type_oid);
         let code = PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH;
-        let hint = "Index a column of type text or varchar, or a generated column that casts to it.";
+        let hint =
+            "Index a column of type text or varchar, or a generated column that casts to it.";
         return Err(error(code, format!("column \"{}\" is of type {label}, not text", body.name))
             .set_hint(hint));
     }
@@ -193,21 +194,22 @@ fn same_value(column: &Column, old: &Row, new: &Row) -> bool {
 }
 
 /// The first write of a session mends what a dump did not carry.
-fn remember_link(documents: &Open, watch: &Watch) {
+fn link_once(documents: &Open, watch: &Watch) {
     if LINKED.with_borrow(|linked| linked.contains(&watch.storage)) {
         return;
     }
-    if let Some((documents, watch)) =
-        (if watch.trigger.is_copy { watch::documents_of(watch.storage, Lock::Read) } else { None })
-    {
-        link_once(&documents, &watch);
-    } else if !watch.trigger.is_copy {
-        link_once(documents, watch);
+    if watch.trigger.is_copy {
+        // The record is that of the partitioned table.
+        if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Read) {
+            link(&documents, &watch);
+        }
+    } else {
+        link(documents, watch);
     }
     LINKED.with_borrow_mut(|linked| linked.insert(watch.storage));
 }
 
-fn link_once(documents: &Open, watch: &Watch) {
+fn link(documents: &Open, watch: &Watch) {
     if !watch::is_linked(documents.oid(), watch) {
         watch::link(documents, watch);
     }
