@@ -95,9 +95,6 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         Some(name) => named_key(relation, &name)?,
         None => primary_key(relation)?,
     };
-    if key.number == body.number {
-        return Err(invalid_parameter("the key and the text must be two columns"));
-    }
     let schema = match call.raw_name(16) {
         // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
         // caller may not use it.

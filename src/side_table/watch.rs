@@ -29,7 +29,13 @@ pub struct Watch {
 impl Watch {
     /// What `trigger` records, if it is one that does. Its function is ours.
     pub fn of(trigger: Trigger) -> Option<Self> {
-        let (storage, [key, body]) = (trigger.other_table?, trigger.columns[..].try_into().ok()?);
+        let storage = trigger.other_table?;
+        let (key, body) = match trigger.columns[..] {
+            [key, body] => (key, body),
+            // A text may be its own key.
+            [both] => (both, both),
+            _ => return None,
+        };
         (trigger.is_after_row() && trigger.is_for_all_rows()).then_some(Self {
             trigger,
             storage,
