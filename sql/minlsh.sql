@@ -606,6 +606,37 @@ CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum 
 
 -- side tables
 
+CREATE FUNCTION minlsh_sync() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_sync() IS
+	'trigger function that keeps a side table equal to its table; minlsh_create_index() makes the triggers';
+
+CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
+		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
+		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, slot_bits integer DEFAULT 32,
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
+		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, integer,
+	text, text, boolean, boolean, name) IS
+	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
+
+CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
+	'drops a side table and its triggers, named by itself or, if it has one, by its table';
+
+CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_reindex(regclass) IS
+	'builds a side table anew from its table as it is now, with the options of the index over its bands';
+
+CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION minlsh_check(regclass) IS
+	'proves that an index has what its table has: a row for each difference, none if all is well';
+
 -- queries
 
 -- whole corpus

@@ -6,6 +6,8 @@ use std::ffi::{c_char, c_int};
 use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
+use crate::pg::list;
+
 mod raw {
     use super::{c_char, c_int, pg_sys};
 
@@ -58,7 +60,7 @@ pub unsafe fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
     unsafe {
         let null = std::ptr::null_mut();
         let list = pg_guard_ffi_boundary(|| raw::find_all_inheritors(parent, lock, null));
-        pgrx::PgList::<pg_sys::Oid>::from_pg(list).iter_oid().collect()
+        list::oids(list)
     }
 }
 
@@ -70,7 +72,7 @@ pub unsafe fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
     // SAFETY: catalog lookups; the list is made for us.
     unsafe {
         let list = pg_guard_ffi_boundary(|| raw::get_partition_ancestors(relation));
-        pgrx::PgList::<pg_sys::Oid>::from_pg(list).iter_oid().collect()
+        list::oids(list)
     }
 }
 
