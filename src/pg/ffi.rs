@@ -26,6 +26,11 @@ mod raw {
             by_value: bool,
             length: c_int,
         ) -> bool;
+        pub fn datumCopy(
+            value: pg_sys::Datum,
+            by_value: bool,
+            length: c_int,
+        ) -> pg_sys::Datum;
     }
 }
 
@@ -67,6 +72,15 @@ pub unsafe fn same_image(
 ) -> bool {
     // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
     unsafe { pg_guard_ffi_boundary(|| raw::datum_image_eq(a, b, by_value, length)) }
+}
+
+/// A copy of a datum in the current memory context.
+///
+/// # Safety
+/// A non-null value of the type with that length and passing.
+pub unsafe fn copy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum {
+    // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
+    unsafe { pg_guard_ffi_boundary(|| raw::datumCopy(value, by_value, length)) }
 }
 
 /// Attribute `index` (from 0) of a row type.

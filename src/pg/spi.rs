@@ -267,6 +267,16 @@ impl Parameter {
         Self { type_oid, value }
     }
 
+    /// Its type.
+    pub fn type_oid(&self) -> Oid {
+        self.type_oid
+    }
+
+    /// Its value.
+    pub fn value(&self) -> Option<Datum> {
+        self.value
+    }
+
     /// An `oid`.
     pub fn oid(value: Oid) -> Self {
         Self::new(pg_sys::OIDOID, Some(Datum::from(value)))

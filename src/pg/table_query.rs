@@ -16,7 +16,7 @@ use crate::pg::spi::{self, Access, Cursor, Parameter, Plan, Rows, Session};
 
 /// What is to be selected.
 #[derive(Default)]
-pub struct Query<'a> {
+pub struct Parts<'a> {
     /// The table; none to evaluate expressions of parameters.
     pub table: Option<Oid>,
     /// The columns of the result.
@@ -43,7 +43,7 @@ pub enum Direction {
 }
 
 /// A query, planned for many executions, which run as the caller.
-pub struct Select {
+pub struct TableQuery {
     plan: Plan,
     table: Option<Oid>,
     /// The types of the columns of the result.
@@ -59,9 +59,9 @@ struct Slots {
     _owner: Expressions,
 }
 
-impl Select {
+impl TableQuery {
     /// Plans a query.
-    pub fn prepare(_session: &Session, query: &Query) -> Result<Self> {
+    pub fn prepare(_session: &Session, query: &Parts) -> Result<Self> {
         let (text, slots) = query.write()?;
         let slots = Box::new(slots);
         let command = spi::command(&text);
@@ -165,7 +165,7 @@ impl Select {
     }
 }
 
-impl Query<'_> {
+impl Parts<'_> {
     /// The text, and what the numbers in it stand for.
     fn write(&self) -> Result<(Vec<u8>, Slots)> {
         let owner = Expressions::new();
@@ -216,7 +216,7 @@ unsafe fn elements<'a>(list: *const pg_sys::List) -> &'a [pg_sys::ListCell] {
 /// PostgreSQL calls this before it parses the query.
 #[pg_guard]
 unsafe extern "C-unwind" fn set_up(state: *mut pg_sys::ParseState, slots: *mut c_void) {
-    // SAFETY: a parser's state, and what `Select::prepare` gave it.
+    // SAFETY: a parser's state, and what `TableQuery::prepare` gave it.
     unsafe {
         (*state).p_paramref_hook = Some(expression);
         (*state).p_ref_hook_state = slots;
