@@ -308,6 +308,118 @@ COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is l
 
 -- access method
 
+CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
+	AS 'MODULE_PATHNAME', 'minlsh_handler' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_handler(internal) IS 'the access method minlsh, for PostgreSQL alone to call';
+
+CREATE ACCESS METHOD minlsh TYPE INDEX HANDLER minlsh_handler;
+COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: entries by MinHash and LSH bands, in B-tree pages';
+
+-- Operator classes of document columns: an entry's key is stored as a tid, whose comparison is function 1,
+-- and equal keys have equal bytes (function 4).
+
+CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
+CREATE OPERATOR CLASS minlsh_band_ops FOR TYPE pg_catalog.int8[] USING minlsh FAMILY minlsh_band_ops AS
+	OPERATOR 1 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
+
+-- Operator classes of scope columns, searched by =: their hash (function 7) is part of each key, and is what
+-- tells them from document columns. One byte of it is stored as such.
+
+CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
+CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar USING minlsh FAMILY minlsh_bpchar_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp USING minlsh FAMILY minlsh_timestamp_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz USING minlsh FAMILY minlsh_timestamptz_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric USING minlsh FAMILY minlsh_numeric_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+
 -- side tables
 
 -- queries

@@ -68,4 +68,13 @@ impl Values {
     ) -> Result<Search> {
         Err(wrong_state("not there yet"))
     }
+
+    /// Whether an index with these options serves a search for `value`, as [`Values::search`] would
+    /// find: for plans.
+    ///
+    /// # Safety
+    /// As for [`Values::search`].
+    pub unsafe fn serves(self, _value: Datum, _value_type: Oid, _settings: &Settings) -> bool {
+        true
+    }
 }

@@ -12,6 +12,7 @@ pub mod guc;
 pub mod index;
 pub mod interrupts;
 pub mod keys;
+pub mod list;
 pub mod memory;
 pub mod names;
 pub mod order;
