@@ -5,7 +5,7 @@ pub mod array;
 pub mod bytes;
 pub mod call;
 pub mod catching;
-pub mod dependency;
+pub mod dependents;
 pub mod expression;
 pub mod ffi;
 pub mod guc;

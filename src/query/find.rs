@@ -15,7 +15,7 @@ use crate::am::options::Settings;
 use crate::document::values::Values;
 use crate::error::{Result, error, invalid_parameter};
 use crate::pg::call::Call;
-use crate::pg::dependency;
+use crate::pg::dependents;
 use crate::pg::index::Index;
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::relation::owner_of;
@@ -190,7 +190,7 @@ impl Extension {
             return Vec::new();
         }
         let mut readable = Vec::new();
-        for oid in dependency::indexes_of_method(self.method, |_| true) {
+        for oid in dependents::indexes_of_method(self.method, |_| true) {
             let Some(index) = Index::open(oid).filter(|index| index.valid) else { continue };
             // SAFETY: lookups in the system caches. A partition's index is part of another.
             let skipped = unsafe {
