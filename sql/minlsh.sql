@@ -35,10 +35,10 @@ CREATE FUNCTION minhash(body text, num_perm integer DEFAULT 128, shingle_size in
 COMMENT ON FUNCTION minhash(text, integer, integer, text, text, bigint, text, text, boolean) IS
 	'MinHash signature of a text''s shingles; NULL if it has none';
 
-CREATE FUNCTION minhash(elements text[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
-	AS 'MODULE_PATHNAME', 'minlsh_minhash_elements' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION minhash(text[], integer, text, bigint) IS
-	'MinHash signature of a ready-made set; nulls do not count; NULL if it is empty';
+CREATE FUNCTION minhash(elements anyarray, num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0)
+	RETURNS integer[] AS 'MODULE_PATHNAME', 'minlsh_minhash_elements' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION minhash(anyarray, integer, text, bigint) IS
+	'MinHash signature of a set of texts, integers, uuids or byte strings; nulls do not count; NULL if it is empty';
 
 -- measures
 
@@ -86,15 +86,16 @@ COMMENT ON FUNCTION minhash_error(integer, double precision) IS
 
 -- sets
 
-CREATE FUNCTION minhash(hashes bigint[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0) RETURNS integer[]
+CREATE FUNCTION minhash_hashes(hashes bigint[], num_perm integer DEFAULT 128, scheme text DEFAULT 'fss',
+		seed bigint DEFAULT 0) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION minhash(bigint[], integer, text, bigint) IS
-	'MinHash signature of a set of which the elements'' 64-bit hashes are given, as by shingle_hashes(); nulls do not count; NULL if it is empty';
+COMMENT ON FUNCTION minhash_hashes(bigint[], integer, text, bigint) IS
+	'MinHash signature of a set given by its elements'' 64-bit hashes, as shingle_hashes() gives them';
 
 CREATE FUNCTION minhash_union(a integer[], b integer[], scheme text DEFAULT 'fss') RETURNS integer[]
-	AS 'MODULE_PATHNAME', 'minlsh_minhash_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_union' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_union(integer[], integer[], text) IS
-	'signature of the union of two sets, from their signatures of the same configuration; exact';
+	'signature of the union of two sets, from their signatures of the same configuration; exact; NULL adds nothing';
 
 -- The state of the aggregates that follow is a set so far, in memory of the aggregate. Aggregates
 -- take neither defaults nor names: there is one for each number of options.
@@ -147,17 +148,17 @@ COMMENT ON AGGREGATE minhash_agg(text) IS
 CREATE AGGREGATE minhash_agg(element text, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(text, integer) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(text, integer, text) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(text, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
@@ -167,17 +168,17 @@ COMMENT ON AGGREGATE minhash_agg(bigint) IS
 CREATE AGGREGATE minhash_agg(element bigint, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer, text) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element uuid) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
@@ -187,17 +188,17 @@ COMMENT ON AGGREGATE minhash_agg(uuid) IS
 CREATE AGGREGATE minhash_agg(element uuid, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer, text) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bytea) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
@@ -207,17 +208,17 @@ COMMENT ON AGGREGATE minhash_agg(bytea) IS
 CREATE AGGREGATE minhash_agg(element bytea, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer, text) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(text[])';
+	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
 
 CREATE AGGREGATE minhash_union_agg(signature integer[]) (SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);

@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod call;
 pub mod catching;
 pub mod dependents;
+pub mod element;
 pub mod expression;
 pub mod ffi;
 pub mod guc;

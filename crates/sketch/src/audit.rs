@@ -1,6 +1,8 @@
 //! What is true of a sample of documents, by comparing each with all documents: the measure of
 //! what an index finds.
 
+use crate::error::Error;
+use crate::memory;
 use crate::set::ShingleSet;
 
 /// A sample of documents, to be compared exactly with every document there is.
@@ -14,10 +16,15 @@ pub struct Sample {
 
 impl Sample {
     /// Adds a document; they are numbered from 0.
-    pub fn push(&mut self, set: ShingleSet) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn push(&mut self, set: ShingleSet) -> Result<(), Error> {
         self.shingles += set.len();
-        self.sets.push((set, self.sets.len() as u32));
+        let document = self.sets.len() as u32;
+        memory::push(&mut self.sets, (set, document))?;
         self.sorted = false;
+        Ok(())
     }
 
     /// About how many bytes the sample takes.
@@ -35,7 +42,7 @@ impl Sample {
         mut visit: impl FnMut(u32, f64),
     ) {
         if !self.sorted {
-            self.sets.sort_by_key(|(set, _)| set.len());
+            self.sets.sort_unstable_by_key(|(set, document)| (set.len(), *document));
             self.sorted = true;
         }
         // The smaller of two sets has at least `threshold` times the shingles of the larger.
@@ -97,9 +104,9 @@ mod tests {
             sets in prop::collection::vec(prop::collection::vec(0_u64..30, 0..20), 1..12),
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0), Just(0.9)],
         ) {
-            let sets: Vec<ShingleSet> = sets.into_iter().map(ShingleSet::from_hashes).collect();
+            let sets: Vec<ShingleSet> = sets.into_iter().map(|set| ShingleSet::from_hashes(set, &mut || ())).collect();
             let mut sample = Sample::default();
-            sets.iter().for_each(|set| sample.push(set.clone()));
+            sets.iter().for_each(|set| sample.push(set.try_clone().unwrap()).unwrap());
             for set in &sets {
                 let mut found = Vec::new();
                 sample.similar_to(set, threshold, |document, similarity| {

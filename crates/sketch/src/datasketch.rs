@@ -8,6 +8,7 @@
 
 use rand_mt::Mt;
 
+use crate::error::Error;
 use crate::passes::Passes;
 use crate::permutations::STEPS;
 
@@ -56,7 +57,7 @@ impl Legacy {
         &mut self,
         passes: &mut Passes,
         checkpoint: &mut dyn FnMut(),
-    ) -> Option<&[u32]> {
+    ) -> Result<Option<&[u32]>, Error> {
         let Self { functions, minima } = self;
         minima.clear();
         minima.resize(functions.len(), u32::MAX);
@@ -69,8 +70,8 @@ impl Legacy {
                     *least = values.fold(*least, u32::min);
                 }
             }
-        });
-        (chunks > 0).then_some(&self.minima)
+        })?;
+        Ok((chunks > 0).then_some(&self.minima))
     }
 }
 

@@ -10,7 +10,7 @@
 use std::str::FromStr;
 
 use crate::config::valid_num_perm;
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::scheme::{ElementHash, Scheme};
 
 /// Bytes of the seed and the count.
@@ -40,7 +40,7 @@ impl FromStr for LeanByteOrder {
             "@" => Ok(Self::Native),
             "<" | "=" => Ok(Self::Little),
             ">" | "!" => Ok(Self::Big),
-            _ => Err(Error::LeanByteOrder(order.to_owned())),
+            _ => Err(Error::LeanByteOrder(excerpt(order))),
         }
     }
 }

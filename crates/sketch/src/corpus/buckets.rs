@@ -1,6 +1,8 @@
 //! Documents with equal hashes, found by sorting.
 
 use super::Corpus;
+use crate::error::Error;
+use crate::memory;
 
 /// Bits of the hash by which entries are sorted; the rest is compared within a run.
 const SORTED_BITS: u32 = 33;
@@ -42,13 +44,15 @@ impl Buckets {
             corpus.checkpoint()?;
             let entries = &mut self.entries;
             entries.clear();
+            let mut outcome = Ok(());
             corpus.hashes(column, &mut |document, hash| {
                 // The sort looks at the low bits first; a part is told by the high ones.
-                if wanted(document) && (parts == 1 || ((hash >> 32) * parts) >> 32 == part) {
-                    entries.push(Entry { hash, document });
+                let here = parts == 1 || ((hash >> 32) * parts) >> 32 == part;
+                if here && wanted(document) && outcome.is_ok() {
+                    outcome = memory::push(entries, Entry { hash, document });
                 }
             })?;
-            self.sort();
+            outcome.and_then(|()| self.sort()).map_err(C::refused)?;
             self.runs(corpus, visit)?;
         }
         Ok(())
@@ -81,10 +85,11 @@ impl Buckets {
     ) -> Result<(), C::Error> {
         let run = &mut self.entries[range];
         if run.iter().any(|entry| entry.hash != run[0].hash) {
-            run.sort_by_key(|entry| entry.hash);
+            run.sort_unstable_by_key(|entry| (entry.hash, entry.document));
         }
         for bucket in run.chunk_by(|a, b| a.hash == b.hash).filter(|bucket| bucket.len() > 1) {
             self.bucket.clear();
+            memory::reserve(&mut self.bucket, bucket.len()).map_err(C::refused)?;
             self.bucket.extend(bucket.iter().map(|entry| entry.document));
             visit(corpus, &self.bucket)?;
         }
@@ -92,8 +97,8 @@ impl Buckets {
     }
 
     /// Least significant digit first: stable, so documents stay ascending within a bucket.
-    fn sort(&mut self) {
-        self.scratch.resize(self.entries.len(), Entry::default());
+    fn sort(&mut self) -> Result<(), Error> {
+        memory::resize(&mut self.scratch, self.entries.len(), Entry::default())?;
         for shift in (0..SORTED_BITS).step_by(DIGIT_BITS as usize) {
             let digit = |entry: &Entry| (entry.hash >> shift) as usize & ((1 << DIGIT_BITS) - 1);
             let mut places = [0_usize; 1 << DIGIT_BITS];
@@ -111,6 +116,7 @@ impl Buckets {
             }
             std::mem::swap(&mut self.entries, &mut self.scratch);
         }
+        Ok(())
     }
 }
 

@@ -36,13 +36,16 @@ pub use identical::Identical;
 pub use leaders::leaders;
 pub use pairs::{Pair, Side, VisitPair, pairs};
 pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, Threads, connect_in_threads, pairs_in_threads};
+pub use threads::{InMemory, Interruption, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
 /// The documents of a collection, and how two of them are compared.
 pub trait Corpus {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
+
+    /// What the engine's own error becomes: there is no memory.
+    fn refused(cause: crate::Error) -> Self::Error;
 
     /// How many documents there are.
     fn documents(&self) -> u32;
