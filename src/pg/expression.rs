@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use pgrx::pg_sys::{self, Datum, Node, NodeTag, Oid};
 
 use crate::pg::memory::Memory;
-use crate::pg::{index::Index, text};
+use crate::pg::names::cstring;
+use crate::pg::{index::Index, list, text};
 
 /// The place of the relation in the range table of a query.
 const RELATION: i32 = 1;
@@ -188,7 +189,7 @@ impl Expressions {
             let explicit = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
             // SAFETY: a list of valid nodes.
             unsafe {
-                let list = list(arguments);
+                let list = list_of(arguments);
                 let none = Oid::INVALID;
                 pg_sys::makeFuncExpr(function, result, list, none, none, explicit)
             }
@@ -216,6 +217,15 @@ impl Expressions {
         })
     }
 
+    /// `value IS NOT NULL`
+    pub fn is_not_null<'a>(&'a self, value: Expression<'a>) -> Expression<'a> {
+        self.node(NodeTag::T_NullTest, |node: &mut pg_sys::NullTest| {
+            node.arg = value.node.cast();
+            node.nulltesttype = pg_sys::NullTestType::IS_NOT_NULL;
+            node.location = -1;
+        })
+    }
+
     /// `condition IS NOT TRUE`
     pub fn is_not_true<'a>(&'a self, condition: Expression<'a>) -> Expression<'a> {
         self.node(NodeTag::T_BooleanTest, |node: &mut pg_sys::BooleanTest| {
@@ -228,7 +238,7 @@ impl Expressions {
     /// All of the conditions.
     pub fn all<'a>(&'a self, conditions: &[Expression<'a>]) -> Expression<'a> {
         // SAFETY: a list of valid nodes.
-        self.make(|| unsafe { pg_sys::make_ands_explicit(list(conditions)) })
+        self.make(|| unsafe { pg_sys::make_ands_explicit(list_of(conditions)) })
     }
 
     /// The same value as one of another type that is stored alike: a type and its domains, `text`
@@ -243,6 +253,24 @@ impl Expressions {
             let collation = pg_sys::get_typcollation(type_oid);
             pg_sys::makeRelabelType(value.node.cast(), type_oid, -1, collation, implicit)
         })
+    }
+
+    /// `ROW(values)` as `text`.
+    pub fn row_as_text<'a>(&'a self, values: &[Expression<'a>]) -> Expression<'a> {
+        let row = self.node(NodeTag::T_RowExpr, |node: &mut pg_sys::RowExpr| {
+            // SAFETY: a list of valid nodes, and one of as many names.
+            unsafe {
+                node.args = list_of(values);
+                node.colnames = (1..=values.len()).fold(std::ptr::null_mut(), |names, number| {
+                    let name = pg_sys::pstrdup(cstring(&format!("f{number}")).as_ptr());
+                    pg_sys::lappend(names, pg_sys::makeString(name).cast())
+                });
+            }
+            node.row_typeid = pg_sys::RECORDOID;
+            node.row_format = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
+            node.location = -1;
+        });
+        self.as_text(row)
     }
 
     /// The value as `text`, by the output function of its type.
@@ -283,12 +311,8 @@ impl<'a> Expression<'a> {
     /// The nodes of a list.
     fn elements(self) -> Vec<Self> {
         // SAFETY: a list, as `stored` gives it, of valid nodes.
-        unsafe {
-            let list = self.node.cast::<pg_sys::List>();
-            let cells = std::slice::from_raw_parts((*list).elements, (*list).length as usize);
-            let element = |cell: &pg_sys::ListCell| Self { node: cell.ptr_value.cast(), ..self };
-            cells.iter().map(element).collect()
-        }
+        let nodes = unsafe { list::pointers(self.node.cast()) };
+        nodes.map(|node| Self { node, ..self }).collect()
     }
 
     /// The tree of nodes.
@@ -299,7 +323,7 @@ impl<'a> Expression<'a> {
 
 /// # Safety
 /// To be called where the list is to live.
-unsafe fn list(expressions: &[Expression]) -> *mut pg_sys::List {
+unsafe fn list_of(expressions: &[Expression]) -> *mut pg_sys::List {
     // SAFETY: appends to a list that is this function's own.
     expressions.iter().fold(std::ptr::null_mut(), |list, expression| unsafe {
         pg_sys::lappend(list, expression.node.cast())

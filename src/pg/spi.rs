@@ -7,6 +7,7 @@
 //! with the function's call, and not only when the last session ends. Values are read only as the
 //! type they are of, whatever became of the table behind a plan.
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::marker::PhantomData;
 
@@ -371,10 +372,10 @@ impl Rows<'_> {
     }
 
     /// A `text` value.
-    pub fn text(&self, row: usize, column: i32) -> Result<Option<String>> {
+    pub fn text(&self, row: usize, column: i32) -> Result<Option<Cow<'_, str>>> {
         let datum = self.value(row, column, pg_sys::TEXTOID)?;
-        // SAFETY: checked to be a text.
-        datum.map(|datum| unsafe { text::read(datum) }.map(String::from)).transpose()
+        // SAFETY: checked to be a text, which lives as long as the rows.
+        datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
     /// An `integer` value.

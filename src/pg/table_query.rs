@@ -10,6 +10,7 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, wrong_state};
 use crate::pg::expression::{Expression, Expressions};
+use crate::pg::list;
 use crate::pg::names::{qualified_bytes, relation_name};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{self, Access, Cursor, Parameter, Plan, Rows, Session};
@@ -114,9 +115,7 @@ impl TableQuery {
         // next brought up to date.
         let sound = unsafe {
             let sources = pg_sys::SPI_plan_get_plan_sources(self.plan.pointer());
-            let source = elements(sources).first().map(|cell| cell.ptr_value);
-            source.is_some_and(|source| {
-                let source = source.cast::<pg_sys::CachedPlanSource>();
+            list::pointers(sources).next().is_some_and(|source| {
                 pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
                 self.reads_its_table(&*source) && self.gives_its_types(&*source)
             })
@@ -134,17 +133,14 @@ impl TableQuery {
     unsafe fn reads_its_table(&self, source: &pg_sys::CachedPlanSource) -> bool {
         // SAFETY: a list of queries, with lists of range table entries.
         unsafe {
-            let [query] = elements(source.query_list) else { return false };
-            let query = query.ptr_value.cast::<pg_sys::Query>();
-            match (elements((*query).rtable), self.table) {
-                ([entry], Some(table)) => {
-                    let entry = entry.ptr_value.cast::<pg_sys::RangeTblEntry>();
+            let mut queries = list::pointers::<pg_sys::Query>(source.query_list);
+            let (Some(query), None) = (queries.next(), queries.next()) else { return false };
+            let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*query).rtable);
+            match (entries.next(), entries.next(), self.table) {
+                (Some(entry), None, Some(table)) => {
                     (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION && (*entry).relid == table
                 }
-                (entries, None) => entries.iter().all(|entry| {
-                    let entry = entry.ptr_value.cast::<pg_sys::RangeTblEntry>();
-                    (*entry).rtekind == pg_sys::RTEKind::RTE_RESULT
-                }),
+                (None, None, None) => true,
                 _ => false,
             }
         }
@@ -201,18 +197,6 @@ impl Parts<'_> {
     }
 }
 
-/// The cells of a list.
-///
-/// # Safety
-/// `list` must be null or a list, alive for `'a`.
-unsafe fn elements<'a>(list: *const pg_sys::List) -> &'a [pg_sys::ListCell] {
-    if list.is_null() {
-        return &[];
-    }
-    // SAFETY: a list has as many cells as it says.
-    unsafe { std::slice::from_raw_parts((*list).elements, (*list).length as usize) }
-}
-
 /// PostgreSQL calls this before it parses the query.
 #[pg_guard]
 unsafe extern "C-unwind" fn set_up(state: *mut pg_sys::ParseState, slots: *mut c_void) {
@@ -238,8 +222,8 @@ unsafe extern "C-unwind" fn expression(
             return std::ptr::null_mut();
         };
         let copy = pg_sys::copyObjectImpl(node.cast()).cast::<Node>();
-        for variable in elements(pg_sys::pull_var_clause(copy, 0)) {
-            pg_sys::markVarForSelectPriv(state, variable.ptr_value.cast());
+        for variable in list::pointers(pg_sys::pull_var_clause(copy, 0)) {
+            pg_sys::markVarForSelectPriv(state, variable);
         }
         copy
     }

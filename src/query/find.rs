@@ -20,7 +20,9 @@ use crate::pg::index::Index;
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::relation::owner_of;
 use crate::query::access;
+use crate::query::key::Key;
 use crate::query::native::{Native, document_column};
+use crate::query::side;
 use crate::side_table::SideTable;
 
 /// What is asked.
@@ -79,11 +81,11 @@ impl Target {
         }
     }
 
-    /// The relation that is named to ask it.
-    fn oid(&self) -> Oid {
+    /// What names a document.
+    pub fn key(&self) -> Result<Key> {
         match self {
-            Self::Native(native) => native.index.oid,
-            Self::Side(side) => side.storage,
+            Self::Native(native) => native.key(),
+            Self::Side(side) => side::key(side),
         }
     }
 }
@@ -247,7 +249,7 @@ fn sound_side_table(index: Oid) -> Option<SideTable> {
 }
 
 /// The columns of the table that an index is made of, and those of its predicate.
-fn columns_read(index: &Index) -> Vec<i16> {
+pub fn columns_read(index: &Index) -> Vec<i16> {
     use crate::pg::expression::{Expression, Expressions};
     let simple = !index.partial && index.columns.iter().all(|column| column.attribute != 0);
     if simple {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
+use crate::am::layout::SCOPE_HASH;
 use crate::am::options::{self, Settings};
 use crate::document::values::Values;
 use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state};
@@ -22,8 +23,6 @@ use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::query::key::{Key, NoKey};
 use crate::query::plans::{self, Purpose};
 
-/// The support function that only operator classes of scope columns have.
-const HASH_PROCEDURE: i16 = 6;
 /// The equality of an operator class of a scope column.
 const EQUAL_STRATEGY: i16 = 1;
 
@@ -52,6 +51,9 @@ pub struct Wanted {
     pub threshold: f64,
     /// How many are wanted; `None`: all.
     pub limit: Option<i64>,
+    /// The key of the row whose document it is, with its values of the scope columns; `None` if it
+    /// is not stored.
+    pub row: Option<(Datum, Vec<Parameter>)>,
 }
 
 impl Native {
@@ -76,7 +78,7 @@ impl Native {
         let rivals = Index::of_table(index.table);
         Ok(Self {
             values: Values::of(column.input_type),
-            settings: options::built(oid)?,
+            settings: current(options::built(oid)?, &index)?,
             key: Key::of_table(index.table, table.kind),
             schema,
             document: expression::type_named(schema, c"minlsh_document").ok_or_else(gone)?,
@@ -103,14 +105,15 @@ impl Native {
         of_index.into_iter().chain(predicate).flat_map(Expression::columns).collect()
     }
 
-    /// What the query of a row's document has to look for, and the values of the scope columns;
-    /// `None` if the caller sees no such row, or it has no document.
-    pub fn document_of_row(
+    /// The question for the near-duplicates of a row; `None` if the caller sees no such row, or it
+    /// has no document.
+    pub fn of_row(
         &self,
         session: &Session,
         key: Datum,
         threshold: f64,
-    ) -> Result<Option<(Datum, Vec<Parameter>)>> {
+        limit: Option<i64>,
+    ) -> Result<Option<Wanted>> {
         let of_key = self.key()?;
         let query = self.query(Purpose::Document, Oid::INVALID, || {
             let expressions = Expressions::new();
@@ -143,16 +146,17 @@ impl Native {
             })
             .collect();
         // SAFETY: a value of that type, which is as long as its rows.
-        Ok(Some((unsafe { copied(document, self.document) }, scope?)))
+        let document = unsafe { copied(document, self.document) };
+        Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)) }))
     }
 
-    /// The document that an argument of a call is, `None` if it has none.
-    pub fn document_of_argument(
+    /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
+    pub fn of_argument(
         &self,
         session: &Session,
         argument: Parameter,
         threshold: f64,
-    ) -> Result<Option<Datum>> {
+    ) -> Result<Option<Wanted>> {
         if self.scope_columns().next().is_some() {
             let name = self.name();
             return Err(not_supported(format!("index \"{name}\" has columns beside the document"))
@@ -171,40 +175,60 @@ impl Native {
             })
         })?;
         let rows = query.rows(session, &[argument, Parameter::float8(threshold)])?;
-        let document = rows.value(0, 1, self.document)?;
+        let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
         // SAFETY: a value of that type, which is as long as its rows.
-        Ok(document.map(|document| unsafe { copied(document, self.document) }))
+        let document = unsafe { copied(document, self.document) };
+        Ok(Some(Wanted { document, threshold, limit: None, row: None }))
     }
 
     /// Puts the keys and similarities of what is found into `result`, the most similar first.
-    /// `row` is the key of the row whose document is looked for, with its values of the scope columns.
-    pub fn answer(
+    pub fn answer(&self, session: &Session, wanted: &Wanted, result: &ResultRows) -> Result<()> {
+        let (query, values) = self.question(session, wanted, result.column_type(0))?;
+        query.rows_into(session, &values, result)
+    }
+
+    /// Calls `visit` with the key, as text, and the similarity of what is found.
+    pub fn each(
         &self,
         session: &Session,
         wanted: &Wanted,
-        row: Option<(Datum, &[Parameter])>,
-        result: &ResultRows,
+        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
+        let (query, values) = self.question(session, wanted, pg_sys::TEXTOID)?;
+        let rows = query.rows(session, &values)?;
+        for row in 0..rows.len() {
+            if let (Some(key), Some(similarity)) = (rows.text(row, 1)?, rows.float8(row, 2)?) {
+                visit(&key, similarity)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The query for what is wanted, which gives keys as `shown`, and its parameters.
+    fn question(
+        &self,
+        session: &Session,
+        wanted: &Wanted,
+        shown: Oid,
+    ) -> Result<(Rc<TableQuery>, Vec<Parameter>)> {
         let key = self.key()?;
-        let shown = result.column_type(0);
-        let purpose = if row.is_some() { Purpose::OfRow } else { Purpose::OfGiven };
+        let purpose = if wanted.row.is_some() { Purpose::OfRow } else { Purpose::OfGiven };
         let query = self.query(purpose, shown, || {
-            let expressions = Expressions::new();
-            self.search(session, &expressions, key, shown, row.is_some())
+            self.search(session, &Expressions::new(), key, shown, wanted.row.is_some())
         })?;
         let mut values = vec![
             Parameter::new(self.document, Some(wanted.document)),
             Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)),
             Parameter::float8(wanted.threshold),
         ];
-        if let Some((row, scope)) = row {
-            values.push(key.parameter(Some(row)));
+        if let Some((row, scope)) = &wanted.row {
+            values.push(key.parameter(Some(*row)));
             values.extend(scope);
         }
-        query.rows_into(session, &values, result)
+        Ok((query, values))
     }
 
-    /// The query that `answer` runs: document, limit and threshold are its first parameters.
+    /// The query that `question` gives: document, limit and threshold are its first parameters.
     fn search(
         &self,
         session: &Session,
@@ -371,6 +395,16 @@ impl Native {
     }
 }
 
+/// The options of an index, unless another version of the library would make other entries.
+fn current(settings: Rc<Settings>, index: &Index) -> Result<Rc<Settings>> {
+    if settings.current {
+        return Ok(settings);
+    }
+    Err(wrong_state(format!("index \"{}\" was built by another version of minlsh", index.name))
+        .set_detail("It signs texts in another way, or by other versions of Unicode.")
+        .set_hint(format!("REINDEX INDEX {};", visible_name(index.oid))))
+}
+
 /// What the columns of an index are made of.
 pub struct Columns<'a> {
     /// The document.
@@ -387,9 +421,9 @@ pub fn document_column(index: &Index) -> Option<&IndexColumn> {
 }
 
 fn is_scope(column: &IndexColumn) -> bool {
-    let input = column.input_type;
+    let (input, number) = (column.input_type, SCOPE_HASH as i16);
     // SAFETY: a lookup in the system caches.
-    let hash = unsafe { pg_sys::get_opfamily_proc(column.family, input, input, HASH_PROCEDURE) };
+    let hash = unsafe { pg_sys::get_opfamily_proc(column.family, input, input, number) };
     hash != Oid::INVALID
 }
 

@@ -11,8 +11,9 @@ use crate::pg::call::{Call, sql_function};
 use crate::pg::names::type_label;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
+use crate::pg::text;
 use crate::query::find::Target;
-use crate::query::native::{Native, Wanted, check_verify};
+use crate::query::native::{Native, check_verify};
 use crate::query::options::{self, Verify};
 use crate::query::side::{Question, Side};
 use crate::query::key;
@@ -53,31 +54,92 @@ fn of_document(
     limit: Option<i32>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
-    let verify = options::verify(call, 3)?;
-    let session = Session::open();
-    match target {
-        Target::Native(native) => {
-            check_verify(native, verify)?;
-            let key = native.key()?;
-            let key = key::argument(call, 0, key.base_type, native.name())?;
-            let Some(key) = key else { return Ok(None) };
-            if let Some((document, scope)) = native.document_of_row(&session, key, threshold)? {
-                let wanted = Wanted { document, threshold, limit: limit.map(i64::from) };
-                native.answer(&session, &wanted, Some((key, &scope)), result)?;
+    let asked = Asked::new(target, threshold, options::verify(call, 3)?)?;
+    if let Some(key) = key::argument(call, 0, asked.key_type()?, &target.name())? {
+        asked.answer(&Session::open(), key, limit, result)?;
+    }
+    Ok(None)
+}
+
+/// An index that is asked for the near-duplicates of its rows, by somebody who may.
+pub struct Asked<'a> {
+    what: What<'a>,
+    threshold: f64,
+    verify: Verify,
+}
+
+enum What<'a> {
+    Native(&'a Native),
+    Side(Box<Side<'a>>),
+}
+
+impl<'a> Asked<'a> {
+    /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
+    pub fn new(target: &'a Target, threshold: f64, verify: Option<Verify>) -> Result<Self> {
+        let what = match target {
+            Target::Native(native) => {
+                check_verify(native, verify)?;
+                What::Native(native)
             }
+            Target::Side(side) => What::Side(Box::new(Side::open(side)?)),
+        };
+        Ok(Self { what, threshold, verify: verify.unwrap_or(Verify::Exact) })
+    }
+
+    fn key_type(&self) -> Result<Oid> {
+        match &self.what {
+            What::Native(native) => native.key().map(|key| key.base_type),
+            What::Side(side) => Ok(side.key_type()),
         }
-        Target::Side(side_table) => {
-            let side = Side::open(side_table)?;
-            let verify = verify.unwrap_or(Verify::Exact);
-            let key = key::argument(call, 0, side.base_type(), &target.name())?;
-            let Some(key) = key else { return Ok(None) };
-            if let Some(probe) = side.stored(&session, key, verify)? {
-                let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-                side.answer(&session, &Question { threshold, verify, limit }, &probe, result)?;
+    }
+
+    /// Puts the near-duplicates of a row into the result.
+    fn answer(
+        &self,
+        session: &Session,
+        key: Datum,
+        limit: Option<i32>,
+        result: &ResultRows,
+    ) -> Result<()> {
+        match &self.what {
+            What::Native(native) => {
+                let wanted = native.of_row(session, key, self.threshold, limit.map(i64::from))?;
+                wanted.map_or(Ok(()), |wanted| native.answer(session, &wanted, result))
+            }
+            What::Side(side) => {
+                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
+                side.answer(session, &self.question(limit), &probe, result)
             }
         }
     }
-    Ok(None)
+
+    /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
+    pub fn each(
+        &self,
+        session: &Session,
+        key: Datum,
+        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
+    ) -> Result<()> {
+        match &self.what {
+            What::Native(native) => {
+                let wanted = native.of_row(session, key, self.threshold, None)?;
+                wanted.map_or(Ok(()), |wanted| native.each(session, &wanted, visit))
+            }
+            What::Side(side) => {
+                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
+                side.each(session, &self.question(None), &probe, &mut |key, similarity| {
+                    // SAFETY: made a text by `to_text`.
+                    let name = unsafe { text::read(key::to_text(key, side.key_type())) }?;
+                    visit(&name, similarity)
+                })
+            }
+        }
+    }
+
+    fn question(&self, limit: Option<i32>) -> Question {
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        Question { threshold: self.threshold, verify: self.verify, limit }
+    }
 }
 
 /// `near_duplicates_of(document, threshold, index, verify) → (doc_id, similarity)`: of a text, a
@@ -96,10 +158,8 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
             let Some(document) = call.datum(0) else { return Ok(None) };
             let session = Session::open();
             let argument = Parameter::new(given, Some(document));
-            let document = native.document_of_argument(&session, argument, threshold)?;
-            if let Some(document) = document {
-                let wanted = Wanted { document, threshold, limit: None };
-                native.answer(&session, &wanted, None, &result)?;
+            if let Some(wanted) = native.of_argument(&session, argument, threshold)? {
+                native.answer(&session, &wanted, &result)?;
             }
         }
         Target::Side(side) => of_side(call, given, side, threshold, verify, &result)?,

@@ -5,26 +5,23 @@
 //! 3. Unless `verify => 'signature'` was asked for, and wherever the caller may not see all rows,
 //!    each of what remains is looked up in the table, as the caller, and its text decides.
 
-use std::cmp::Ordering;
-
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::ShingleSet;
 
+use crate::am::options::Settings;
 use crate::error::{Result, engine, wrong_state};
 use crate::functions::{checkpoint, with_sketcher};
 use crate::pg::call::float8_datum;
-use crate::pg::expression::Expressions;
 use crate::pg::ffi;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::pg::table_query::{Parts, TableQuery};
 use crate::query::access::{self, Visibility};
-use crate::query::key::{self, Key};
+use crate::query::documents::Documents;
+use crate::query::key::{self as keys, Key};
 use crate::query::options::Verify;
-use crate::query::plans::{self, Purpose};
 use crate::side_table::SideTable;
 
 /// A side table that the caller may read.
@@ -32,6 +29,7 @@ pub struct Side<'a> {
     side: &'a SideTable,
     visibility: Visibility,
     key: Key,
+    documents: Documents<'a>,
 }
 
 /// What is looked for.
@@ -60,22 +58,13 @@ impl<'a> Side<'a> {
     /// Checks the caller's rights.
     pub fn open(side: &'a SideTable) -> Result<Self> {
         let visibility = access::check(&side.table, &[side.key.number, side.body.number])?;
-        let key = Key::of_column(side.table.oid, side.key.number).ok_or_else(|| {
-            wrong_state(format!(
-                "column \"{}\" of table \"{}\" is no longer unique",
-                side.key.name, side.table.name
-            ))
-            .set_hint(format!(
-                "Give it a unique constraint again, or drop the side table with \
-                 SELECT minlsh_drop_index({});",
-                regclass_literal(side.storage)
-            ))
-        })?;
-        Ok(Self { side, visibility, key })
+        let key = key(side)?;
+        let documents = Documents::of_side_table(side, key);
+        Ok(Self { side, visibility, key, documents })
     }
 
     /// The type of the keys.
-    pub fn base_type(&self) -> Oid {
+    pub fn key_type(&self) -> Oid {
         self.key.base_type
     }
 
@@ -91,33 +80,21 @@ impl<'a> Side<'a> {
             None
         };
         let Some(stored) = self.side.get(key)? else { return Ok(None) };
-        let shingles = text.filter(|_| verify == Verify::Exact).map(|text| self.shingles(&text));
-        Ok(Some(Probe {
-            key: Some(key),
-            signature: stored.signature,
-            bands: stored.bands,
-            shingles,
-        }))
+        let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
+        let (signature, bands) = (stored.signature, stored.bands);
+        Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
     }
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let config = &self.side.settings.config;
-        let signature = with_sketcher(config, |sketcher| {
-            sketcher.sketch(text, &mut checkpoint).map(Vec::from)
-        });
-        let Some(signature) = signature else { return Ok(None) };
-        let shingles = (verify == Verify::Exact).then(|| self.shingles(text));
-        Ok(Some(Probe { shingles, ..self.of_signature(&signature)? }))
+        let Some((signature, bands)) = signed(&self.side.settings, text)? else { return Ok(None) };
+        Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
     }
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let settings = &self.side.settings;
-        let (mut packed, mut bands) = (Vec::new(), Vec::new());
-        settings.banding.hashes(signature, &mut bands).map_err(engine)?;
-        settings.slot_bits.pack(signature, &mut packed).map_err(engine)?;
-        Ok(Probe { key: None, signature: packed, bands, shingles: None })
+        let (signature, bands) = stored_as(&self.side.settings, signature)?;
+        Ok(Probe { key: None, signature, bands, shingles: None })
     }
 
     /// Puts the keys and similarities of what is found into `result`, the most similar first.
@@ -128,6 +105,22 @@ impl<'a> Side<'a> {
         probe: &Probe,
         result: &ResultRows,
     ) -> Result<()> {
+        let shown = result.column_type(0);
+        self.each(session, question, probe, &mut |key, similarity| {
+            let key = keys::shown(key, self.key.base_type, shown);
+            result.push(&[Some(key), Some(float8_datum(similarity))]);
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the key and the similarity of what is found, the most similar first.
+    pub fn each(
+        &self,
+        session: &Session,
+        question: &Question,
+        probe: &Probe,
+        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+    ) -> Result<()> {
         let memory = Memory::scratch(c"minlsh candidates");
         let mut found = self.candidates(question, probe, &memory)?;
         if question.verify == Verify::Exact || self.visibility == Visibility::Joined {
@@ -135,17 +128,10 @@ impl<'a> Side<'a> {
         }
         let order = Order::of(self.key.base_type, self.side.key.collation)?;
         found.sort_by(|(a, similar_a), (b, similar_b)| {
-            similar_b.total_cmp(similar_a).then_with(|| match (a, b) {
-                (a, b) if a.value() == b.value() => Ordering::Equal,
-                (a, b) => order.compare(*a, *b),
-            })
+            similar_b.total_cmp(similar_a).then_with(|| order.compare(*a, *b))
         });
-        let shown = result.column_type(0);
-        for (key, similarity) in found.into_iter().take(question.limit.unwrap_or(usize::MAX)) {
-            let key = key::shown(key, self.key.base_type, shown);
-            result.push(&[Some(key), Some(float8_datum(similarity))]);
-        }
-        Ok(())
+        let limit = question.limit.unwrap_or(usize::MAX);
+        found.into_iter().take(limit).try_for_each(|(key, similarity)| visit(key, similarity))
     }
 
     /// The candidates that the signatures do not rule out, with their estimated similarities; their
@@ -203,37 +189,26 @@ impl<'a> Side<'a> {
             let similarity = scratch.run_and_reset(|| {
                 let Some(text) = self.text(session, key)? else { return Ok(None) };
                 let Some(shingles) = &probe.shingles else { return Ok(Some(estimate)) };
-                Ok(shingles.jaccard_at_least(&self.shingles(&text), question.threshold))
+                let others = self.shingles(&text, Verify::Exact)?.unwrap_or_default();
+                Ok(shingles.jaccard_at_least(&others, question.threshold))
             })?;
             verified.extend(similarity.map(|similarity| (key, similarity)));
         }
         Ok(verified)
     }
 
-    /// The text of a document, `None` if the caller cannot see it; a NULL is an empty text.
-    pub fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
-        let (table, body) = (self.side.table.oid, self.side.body.number);
-        let place = (self.side.storage, Purpose::Value, Oid::INVALID);
-        let query = plans::query(table, place, || {
-            let expressions = Expressions::new();
-            let body = expressions.column(table, body);
-            TableQuery::prepare(session, &Parts {
-                table: Some(table),
-                columns: vec![expressions.relabelled(body, pg_sys::TEXTOID)],
-                conditions: vec![self.key.equals(&expressions, 1)],
-                parameters: vec![self.key.base_type],
-                ..Parts::default()
-            })
-        })?;
-        let rows = query.rows(session, &[self.key.parameter(Some(key))])?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(rows.text(0, 1)?.unwrap_or_default()))
+    /// The text of a document, `None` if the caller cannot see it.
+    fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
+        self.documents.text(session, key)
     }
 
-    fn shingles(&self, text: &str) -> ShingleSet {
-        ShingleSet::from_text(&self.side.settings.config, text, &mut checkpoint)
+    /// The shingles of a text, where they are to decide.
+    fn shingles(&self, text: &str, verify: Verify) -> Result<Option<ShingleSet>> {
+        if verify == Verify::Signature {
+            return Ok(None);
+        }
+        let config = &self.side.settings.config;
+        ShingleSet::from_text(config, text, &mut checkpoint).map(Some).map_err(engine)
     }
 
     /// The error of a side table that has what it never writes.
@@ -246,4 +221,35 @@ impl<'a> Side<'a> {
                 regclass_literal(self.side.storage)
             ))
     }
+}
+
+/// What an index with those settings has of a text: the signature, packed, and its bands; `None` if
+/// it has no shingles.
+pub fn signed(settings: &Settings, text: &str) -> Result<Option<(Vec<i32>, Vec<i64>)>> {
+    with_sketcher(&settings.config, |sketcher| {
+        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
+        signature.map(|signature| stored_as(settings, signature)).transpose()
+    })
+}
+
+fn stored_as(settings: &Settings, signature: &[i32]) -> Result<(Vec<i32>, Vec<i64>)> {
+    let (mut packed, mut bands) = (Vec::new(), Vec::new());
+    settings.banding.hashes(signature, &mut bands).map_err(engine)?;
+    settings.slot_bits.pack(signature, &mut packed).map_err(engine)?;
+    Ok((packed, bands))
+}
+
+/// What names the documents of a side table.
+pub fn key(side: &SideTable) -> Result<Key> {
+    Key::of_column(side.table.oid, side.key.number).ok_or_else(|| {
+        wrong_state(format!(
+            "column \"{}\" of table \"{}\" is no longer unique",
+            side.key.name, side.table.name
+        ))
+        .set_hint(format!(
+            "Give it a unique constraint again, or drop the side table with \
+             SELECT minlsh_drop_index({});",
+            regclass_literal(side.storage)
+        ))
+    })
 }
