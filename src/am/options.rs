@@ -454,9 +454,8 @@ unsafe fn has_our_options(relation: Relation) -> bool {
 
 /// The options of an index as JSON, in the order in which they are stored.
 pub fn to_json(settings: &Settings) -> Result<String> {
-    serde_json::to_string(&Built::of(settings)).map_err(|cause| {
-        error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}"))
-    })
+    serde_json::to_string(&Built::of(settings))
+        .map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
 }
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {

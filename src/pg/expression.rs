@@ -127,9 +127,8 @@ impl Expressions {
     /// The expression under that collation, unless it is its own.
     fn collated<'a>(&'a self, expression: Expression<'a>, collation: Oid) -> Expression<'a> {
         // SAFETY: an expression is a valid tree of nodes.
-        if collation == Oid::INVALID
-            || collation == unsafe { pg_sys::exprCollation(expression.node) }
-        {
+        let own = unsafe { pg_sys::exprCollation(expression.node) };
+        if collation == Oid::INVALID || collation == own {
             return expression;
         }
         self.node(NodeTag::T_CollateExpr, |node: &mut pg_sys::CollateExpr| {
@@ -233,12 +232,6 @@ impl Expressions {
             node.booltesttype = pg_sys::BoolTestType::IS_NOT_TRUE;
             node.location = -1;
         })
-    }
-
-    /// All of the conditions.
-    pub fn all<'a>(&'a self, conditions: &[Expression<'a>]) -> Expression<'a> {
-        // SAFETY: a list of valid nodes.
-        self.make(|| unsafe { pg_sys::make_ands_explicit(list_of(conditions)) })
     }
 
     /// The same value as one of another type that is stored alike: a type and its domains, `text`

@@ -26,11 +26,7 @@ mod raw {
             by_value: bool,
             length: c_int,
         ) -> bool;
-        pub fn datumCopy(
-            value: pg_sys::Datum,
-            by_value: bool,
-            length: c_int,
-        ) -> pg_sys::Datum;
+        pub fn datumCopy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum;
     }
 }
 

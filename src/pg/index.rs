@@ -15,8 +15,6 @@ pub struct Index {
     pub table: Oid,
     /// The access method.
     pub method: Oid,
-    /// Whether it is partitioned: it has no pages of its own.
-    pub partitioned: bool,
     /// Whether it has all rows: its building is finished.
     pub valid: bool,
     /// Whether it is that of the primary key.
@@ -68,7 +66,6 @@ impl Index {
                     name: text::from_cstring(class.relname.data.as_ptr()),
                     table: form.indrelid,
                     method: class.relam,
-                    partitioned: class.relkind as u8 == b'I',
                     valid: form.indisvalid && form.indisready && form.indislive,
                     primary: form.indisprimary,
                     unique: form.indisunique && form.indimmediate,

@@ -74,12 +74,7 @@ impl Session {
     }
 
     /// Runs a plan.
-    pub fn execute(
-        &self,
-        plan: &Plan,
-        values: &[Parameter],
-        access: Access,
-    ) -> Result<Rows<'_>> {
+    pub fn execute(&self, plan: &Plan, values: &[Parameter], access: Access) -> Result<Rows<'_>> {
         self.start(plan, values, access, std::ptr::null_mut())
     }
 

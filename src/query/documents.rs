@@ -58,8 +58,10 @@ impl<'a> Documents<'a> {
             }
             Target::Native(native) => {
                 let name = native.name();
-                Err(not_supported(format!("{what} needs texts, and index \"{name}\" is not of texts"))
-                    .set_hint("Compare two documents with jaccard()."))
+                Err(not_supported(format!(
+                    "{what} needs texts, and index \"{name}\" is not of texts"
+                ))
+                .set_hint("Compare two documents with jaccard()."))
             }
         }
     }
@@ -84,13 +86,16 @@ impl<'a> Documents<'a> {
         let place = (self.asked(), Purpose::Value, Oid::INVALID);
         plans::query(self.table, place, || {
             let expressions = Expressions::new();
-            TableQuery::prepare(session, &Parts {
-                table: Some(self.table),
-                columns: vec![self.body(&expressions)],
-                conditions: vec![self.key.equals(&expressions, 1)],
-                parameters: vec![self.key.base_type],
-                ..Parts::default()
-            })
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    table: Some(self.table),
+                    columns: vec![self.body(&expressions)],
+                    conditions: vec![self.key.equals(&expressions, 1)],
+                    parameters: vec![self.key.base_type],
+                    ..Parts::default()
+                },
+            )
         })
     }
 
@@ -131,7 +136,8 @@ impl<'a> Documents<'a> {
             self.scope(&expressions),
             body,
         ];
-        let conditions = std::iter::once(expressions.is_not_null(body)).chain(self.predicate(&expressions));
+        let conditions =
+            std::iter::once(expressions.is_not_null(body)).chain(self.predicate(&expressions));
         let mut parts = Parts {
             table: Some(self.table),
             columns,

@@ -35,8 +35,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let read = |argument| key::argument(call, argument, of_key.base_type, &target.name());
     let (Some(a), Some(b)) = (read(1)?, read(2)?) else { return Ok(None) };
     let session = Session::open();
-    let (Some(text_a), Some(text_b)) =
-        (documents.text(&session, a)?, documents.text(&session, b)?)
+    let (Some(text_a), Some(text_b)) = (documents.text(&session, a)?, documents.text(&session, b)?)
     else {
         return Ok(None);
     };

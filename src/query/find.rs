@@ -170,7 +170,8 @@ impl Extension {
         match chosen.as_deref() {
             Some([index]) => self.named(*index),
             Some([mine, theirs @ ..]) => {
-                let message = format!("there are {} minlsh indexes to choose from", theirs.len() + 1);
+                let message =
+                    format!("there are {} minlsh indexes to choose from", theirs.len() + 1);
                 Err(ambiguous(message, &[&[*mine], theirs].concat()))
             }
             _ if others.is_empty() => Err(error(
@@ -206,10 +207,10 @@ impl Extension {
                 if access::may_read(index.table, &columns_read(&index)) {
                     readable.push((oid, index.table));
                 }
-            } else if let Some(side) = sound_side_table(oid) {
-                if access::may_read(side.table.oid, &[side.key.number, side.body.number]) {
-                    readable.push((side.storage, side.table.oid));
-                }
+            } else if let Some(side) = sound_side_table(oid)
+                && access::may_read(side.table.oid, &[side.key.number, side.body.number])
+            {
+                readable.push((side.storage, side.table.oid));
             }
         }
         readable.dedup();

@@ -66,7 +66,9 @@ impl Key {
     pub fn of_column(table: Oid, column: i16) -> Option<Self> {
         let indexes = Index::of_table(table);
         let is_its = |index: &&Index| {
-            index.unique && !index.partial && index.method == pg_sys::BTREE_AM_OID
+            index.unique
+                && !index.partial
+                && index.method == pg_sys::BTREE_AM_OID
                 && matches!(index.columns[..], [only] if only.attribute == column)
         };
         indexes.iter().filter(is_its).find_map(|index| Self::of_index(index, Nulls::Allowed))

@@ -97,14 +97,6 @@ impl Native {
         self.key.map_err(|cause| no_key(&self.index, cause))
     }
 
-    /// The columns of the table that the index is made of, and its predicate.
-    pub fn columns_read(&self) -> Vec<i16> {
-        let expressions = Expressions::new();
-        let predicate = expressions.predicate_of_index(&self.index);
-        let of_index = expressions.of_index(&self.index);
-        of_index.into_iter().chain(predicate).flat_map(Expression::columns).collect()
-    }
-
     /// The question for the near-duplicates of a row; `None` if the caller sees no such row, or it
     /// has no document.
     pub fn of_row(
@@ -121,13 +113,16 @@ impl Native {
             let least = expressions.parameter(2, pg_sys::FLOAT8OID);
             let document = self.document(&expressions, columns.document, least)?;
             let scope = columns.scope.iter().map(|(column, _)| *column);
-            TableQuery::prepare(session, &Parts {
-                table: Some(self.index.table),
-                columns: std::iter::once(document).chain(scope).collect(),
-                conditions: vec![of_key.equals(&expressions, 1)],
-                parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
-                ..Parts::default()
-            })
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    table: Some(self.index.table),
+                    columns: std::iter::once(document).chain(scope).collect(),
+                    conditions: vec![of_key.equals(&expressions, 1)],
+                    parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
+                    ..Parts::default()
+                },
+            )
         })?;
         let values = [of_key.parameter(Some(key)), Parameter::float8(threshold)];
         let rows = query.rows(session, &values)?;
@@ -160,7 +155,9 @@ impl Native {
         if self.scope_columns().next().is_some() {
             let name = self.name();
             return Err(not_supported(format!("index \"{name}\" has columns beside the document"))
-                .set_detail("A search for a document that is not stored would have to name their values.")
+                .set_detail(
+                    "A search for a document that is not stored would have to name their values.",
+                )
                 .set_hint(self.hint_of_operator()));
         }
         let type_oid = argument.type_oid();
@@ -168,11 +165,14 @@ impl Native {
             let expressions = Expressions::new();
             let given = expressions.parameter(1, type_oid);
             let least = expressions.parameter(2, pg_sys::FLOAT8OID);
-            TableQuery::prepare(session, &Parts {
-                columns: vec![self.document(&expressions, given, least)?],
-                parameters: vec![type_oid, pg_sys::FLOAT8OID],
-                ..Parts::default()
-            })
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    columns: vec![self.document(&expressions, given, least)?],
+                    parameters: vec![type_oid, pg_sys::FLOAT8OID],
+                    ..Parts::default()
+                },
+            )
         })?;
         let rows = query.rows(session, &[argument, Parameter::float8(threshold)])?;
         let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
@@ -266,15 +266,18 @@ impl Native {
             }
         }
         let name = expressions.column(key.table, key.column);
-        TableQuery::prepare(session, &Parts {
-            table: Some(self.index.table),
-            columns: vec![key.shown_as(expressions, shown), similarity],
-            conditions,
-            order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
-            limit: Some(expressions.parameter(2, pg_sys::INT8OID)),
-            parameters,
-            custom: self.has_rivals,
-        })
+        TableQuery::prepare(
+            session,
+            &Parts {
+                table: Some(self.index.table),
+                columns: vec![key.shown_as(expressions, shown), similarity],
+                conditions,
+                order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
+                limit: Some(expressions.parameter(2, pg_sys::INT8OID)),
+                parameters,
+                custom: self.has_rivals,
+            },
+        )
     }
 
     fn query(
@@ -462,10 +465,7 @@ fn no_function() -> pgrx::pg_sys::panic::ErrorReport {
 }
 
 /// Refuses a way of verifying that the index cannot have.
-pub fn check_verify(
-    native: &Native,
-    verify: Option<crate::query::options::Verify>,
-) -> Result<()> {
+pub fn check_verify(native: &Native, verify: Option<crate::query::options::Verify>) -> Result<()> {
     use crate::query::options::Verify;
     let name = native.name();
     match (native.values, verify) {

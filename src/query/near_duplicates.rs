@@ -13,10 +13,10 @@ use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::find::Target;
+use crate::query::key;
 use crate::query::native::{Native, check_verify};
 use crate::query::options::{self, Verify};
 use crate::query::side::{Question, Side};
-use crate::query::key;
 use crate::side_table::SideTable;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);

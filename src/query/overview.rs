@@ -27,8 +27,9 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
         Target::Side(side) => side.settings.clone(),
     };
     if !settings.current {
-        return Err(wrong_state("the index was built by another version of minlsh")
-            .set_hint("REINDEX it."));
+        return Err(
+            wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
+        );
     }
     json(&options::to_json(&settings)?).map(Some)
 }

@@ -167,7 +167,10 @@ impl Audit<'_> {
             row.extend(shares.recall.map(|share| share.map(float8_datum)));
             row.push(count(shares.returned));
             row.extend(shares.precision.map(|share| share.map(float8_datum)));
-            row.extend([shares.copies.map(|n| Datum::from(n as i64)), shares.copies_found.map(|n| Datum::from(n as i64))]);
+            row.extend([
+                shares.copies.map(|n| Datum::from(n as i64)),
+                shares.copies_found.map(|n| Datum::from(n as i64)),
+            ]);
             result.push(&row);
         }
     }

@@ -149,9 +149,7 @@ impl<'a> Side<'a> {
         // often below it as above.
         let least = match question.verify {
             Verify::Signature => question.threshold,
-            Verify::Exact => {
-                sketch::estimate_gate(question.threshold, settings.config.num_perm())
-            }
+            Verify::Exact => sketch::estimate_gate(question.threshold, settings.config.num_perm()),
         };
         let (by_value, length) = (self.side.key.by_value, i32::from(self.side.key.length));
         let mut found = Vec::new();
@@ -214,12 +212,12 @@ impl<'a> Side<'a> {
     /// The error of a side table that has what it never writes.
     pub fn altered(&self, detail: &str) -> pgrx::pg_sys::panic::ErrorReport {
         let name = relation_name(self.side.storage);
-        wrong_state(format!("side table \"{name}\" has been altered"))
-            .set_detail(detail)
-            .set_hint(format!(
+        wrong_state(format!("side table \"{name}\" has been altered")).set_detail(detail).set_hint(
+            format!(
                 "Build it anew with SELECT minlsh_reindex({});",
                 regclass_literal(self.side.storage)
-            ))
+            ),
+        )
     }
 }
 

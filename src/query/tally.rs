@@ -95,7 +95,8 @@ impl Bands {
         let inner = (first..).map(|n| n as f64 * WIDTH).take_while(|start| *start < 1.0 - 1e-9);
         // Not one of no width, where the threshold is a multiple of the width but for rounding.
         let inner = inner.filter(|start| start - threshold > 1e-9);
-        let starts = std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
+        let starts =
+            std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
         Self { starts: starts.collect(), tallies: Vec::new() }
     }
 
