@@ -639,4 +639,167 @@ COMMENT ON FUNCTION minlsh_check(regclass) IS
 
 -- queries
 
+-- One function for each kind of key: an integer literal reaches a key of any integer type, a
+-- string literal a key of any type, anything else must be of the key's own type. Their COST is a
+-- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
+-- thousand rows, which takes longer than to run it.
+
+CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+-- Without one of its own a "char" would fit text and anyelement alike.
+CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
+	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
+
+CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
+	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
+
+CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL,
+		sample integer DEFAULT 1000, verify text DEFAULT NULL, seed bigint DEFAULT 0,
+		OUT similarity_from double precision, OUT similarity_to double precision,
+		OUT sampled bigint, OUT documents bigint, OUT pairs bigint, OUT pairs_found bigint,
+		OUT recall double precision, OUT recall_low double precision, OUT recall_high double precision,
+		OUT returned bigint,
+		OUT "precision" double precision, OUT precision_low double precision, OUT precision_high double precision,
+		OUT copies bigint, OUT copies_found bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
+COMMENT ON FUNCTION minlsh_recall(regclass, double precision, integer, text, bigint) IS
+	'audit of near_duplicates(): a sample compared exactly with all documents; recall and precision, 95 % intervals';
+
+CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
+	AS 'MODULE_PATHNAME', 'minlsh_options' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION minlsh_options(regclass) IS 'options with which an index was built';
+
+CREATE FUNCTION minlsh_describe(index regclass, OUT storage regclass, OUT relation regclass, OUT kind text,
+		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_describe' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION minlsh_describe(regclass) IS 'what the view minlsh_indexes shows of an index';
+
+CREATE VIEW minlsh_indexes AS
+	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
+		CASE d.kind WHEN 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true) ELSE b.attname::pg_catalog.text
+			END AS body,
+		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
+		o.threshold, o.recall, o.bands, o.rows,
+		@extschema@.lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
+		d.options, d.valid,
+		CASE d.kind WHEN 'index' THEN
+				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
+				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
+			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size
+	FROM pg_catalog.pg_index AS x
+		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) x.indexrelid
+		JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam
+		CROSS JOIN LATERAL @extschema@.minlsh_describe(c.oid::pg_catalog.regclass) AS d
+		CROSS JOIN LATERAL (SELECT (d.options OPERATOR(pg_catalog.->>) 'threshold')::pg_catalog.float8,
+			(d.options OPERATOR(pg_catalog.->>) 'recall')::pg_catalog.float8,
+			(d.options OPERATOR(pg_catalog.->>) 'bands')::pg_catalog.int4,
+			(d.options OPERATOR(pg_catalog.->>) 'rows')::pg_catalog.int4) AS o(threshold, recall, bands, rows)
+		LEFT JOIN LATERAL (SELECT pg_catalog.array_agg(pg_catalog.pg_get_indexdef(x.indexrelid, n, true) ORDER BY n)
+			FROM pg_catalog.generate_series(1, x.indnkeyatts) AS n
+			WHERE d.kind OPERATOR(pg_catalog.=) 'index' AND n OPERATOR(pg_catalog.<>) d.body) AS s(columns) ON true
+		LEFT JOIN pg_catalog.pg_attribute AS k
+			ON k.attrelid OPERATOR(pg_catalog.=) d.relation AND k.attnum OPERATOR(pg_catalog.=) d.key
+		LEFT JOIN pg_catalog.pg_attribute AS b
+			ON b.attrelid OPERATOR(pg_catalog.=) d.relation AND b.attnum OPERATOR(pg_catalog.=) d.body
+	WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition
+		AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND d.storage IS NOT NULL;
+COMMENT ON VIEW minlsh_indexes IS 'indexes and side tables: what they are of, options as built, size in bytes';
+GRANT SELECT ON minlsh_indexes TO PUBLIC;
+
 -- whole corpus

@@ -11,7 +11,7 @@ mod cost;
 mod handler;
 mod insert;
 mod keys;
-mod layout;
+pub mod layout;
 pub mod leaves;
 mod nbtree;
 pub mod options;
