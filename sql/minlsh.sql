@@ -803,3 +803,69 @@ COMMENT ON VIEW minlsh_indexes IS 'indexes and side tables: what they are of, op
 GRANT SELECT ON minlsh_indexes TO PUBLIC;
 
 -- whole corpus
+--
+-- A source is the name of a table, view or index, or the text of a query: key first, then a text, an array or a
+-- signature. Options that are NULL are those of the index, or the defaults of minhash().
+
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of near-duplicates: verified pairs put together, named by their least key, with each member''s similarity to it';
+
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL, keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'documents to remove so that no near-duplicates remain, and which is kept instead: the first in the order of keep, an ORDER BY list; removes nothing';
+
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and a document of another that are at least as similar as the threshold';
+
+CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(text, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a text: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+
+CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a set, or a signature of type integer[]: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
