@@ -839,7 +839,7 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision 
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision) RETURNS SETOF record
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
@@ -852,7 +852,7 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision,
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision) RETURNS SETOF record
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS

@@ -20,7 +20,7 @@ sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
 
 /// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
-/// (doc_id, cluster_id, similarity, size, weakest_link)`
+/// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let arguments = Arguments::of(call, PLACES);
@@ -73,6 +73,8 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
             Some(float8_datum(similarity)),
             Some(Datum::from(size)),
             Some(float8_datum(cluster.weakest_link)),
+            Some(float8_datum(cluster.least_similar.similarity)),
+            Some(Datum::from(cluster.least_similar.is_exact)),
         ]);
     }
 }
