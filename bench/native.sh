@@ -11,7 +11,7 @@ if [ ! -e build/former/bench/server.sh ]; then
 	mkdir -p build/former
 	git archive "$former" | tar -x -C build/former
 fi
-python=$PWD/$(bench/venv.sh)
+python=$(bench/venv.sh)
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHON=$python NATIVE=$PWD/bench/native.py
 # The inner server is the former one; of the outer one it needs the address alone.
 # shellcheck disable=SC2016
