@@ -7,6 +7,7 @@ use crate::am::options;
 use crate::error::Result;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::dependency;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::table::Open;
@@ -64,7 +65,7 @@ fn renew_triggers(
     else {
         return Ok(());
     };
-    if !watch::is_linked(documents.oid, watch) {
+    if !watch::is_linked(watch) {
         watch::link(&table, watch);
     }
     let of_side: Vec<Oid> = triggers(&side)
@@ -73,9 +74,10 @@ fn renew_triggers(
         .map(|trigger| trigger.oid)
         .collect();
     drop((table, side));
-    crate::pg::dependency::delete_triggers(of_side);
-    // Its companions go with it.
-    crate::pg::dependency::delete_triggers([watch.trigger.oid]);
+    // What follows the record goes with it, but for the side table: that stays.
+    dependency::forget_constraints(watch.storage);
+    dependency::delete_triggers([watch.trigger.oid]);
+    dependency::delete_triggers(of_side.into_iter().filter(|trigger| dependency::exists(*trigger)));
     create_triggers(home, documents, watch.storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Held) {
         watch::link(&documents, &watch);
