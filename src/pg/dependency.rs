@@ -18,6 +18,8 @@ pub enum Object {
     Column(Oid, i16),
     /// A trigger.
     Trigger(Oid),
+    /// A function.
+    Function(Oid),
     /// A constraint.
     Constraint(Oid),
 }
@@ -29,6 +31,7 @@ impl Object {
             Self::Relation(oid) => (pg_sys::RelationRelationId, oid, 0),
             Self::Column(oid, number) => (pg_sys::RelationRelationId, oid, number),
             Self::Trigger(oid) => (pg_sys::TriggerRelationId, oid, 0),
+            Self::Function(oid) => (pg_sys::ProcedureRelationId, oid, 0),
             Self::Constraint(oid) => (Oid::from(CONSTRAINT), oid, 0),
         };
         pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: column.into() }
@@ -157,17 +160,6 @@ pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, lock);
         table
-    }
-}
-
-/// Lets a relation no longer be dropped together with constraints.
-pub fn forget_constraints(relation: Oid) {
-    let kind = pg_sys::DependencyType::DEPENDENCY_AUTO as std::ffi::c_char;
-    // SAFETY: the catalog is written in the current transaction, and seen by the next command.
-    unsafe {
-        let (class, constraints) = (pg_sys::RelationRelationId, Oid::from(CONSTRAINT));
-        pg_sys::deleteDependencyRecordsForClass(class, relation, constraints, kind);
-        pg_sys::CommandCounterIncrement();
     }
 }
 

@@ -43,8 +43,6 @@ pub struct Trigger {
     pub other_table: Option<Oid>,
     /// The columns of UPDATE OF, in the order in which they were named.
     pub columns: Vec<i16>,
-    /// The constraint that a constraint trigger is.
-    pub constraint: Oid,
     /// `pg_trigger.tgtype`
     kind: u32,
     /// `pg_trigger.tgenabled`
@@ -68,7 +66,6 @@ impl Trigger {
             is_copy: raw.tgisclone,
             other_table: (raw.tgconstrrelid != Oid::INVALID).then_some(raw.tgconstrrelid),
             columns,
-            constraint: raw.tgconstraint,
             kind: raw.tgtype as u32,
             enabled: raw.tgenabled as u8,
         }

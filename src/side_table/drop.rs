@@ -22,7 +22,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     // The documents first, as every other user of an index locks them: no deadlock.
     let documents = Open::relation(found.documents, Lock::Exclusive);
     if let Some(documents) = documents {
-        if !watch::is_linked(&found.watch) {
+        if !watch::is_linked(found.documents, &found.watch) {
             watch::link(&documents, &found.watch);
         }
     }

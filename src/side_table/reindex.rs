@@ -65,7 +65,7 @@ fn renew_triggers(
     else {
         return Ok(());
     };
-    if !watch::is_linked(watch) {
+    if !watch::is_linked(documents.oid, watch) {
         watch::link(&table, watch);
     }
     let of_side: Vec<Oid> = triggers(&side)
@@ -74,8 +74,7 @@ fn renew_triggers(
         .map(|trigger| trigger.oid)
         .collect();
     drop((table, side));
-    // What follows the record goes with it, but for the side table: that stays.
-    dependency::forget_constraints(watch.storage);
+    // What follows the record goes with it.
     dependency::delete_triggers([watch.trigger.oid]);
     dependency::delete_triggers(of_side.into_iter().filter(|trigger| dependency::exists(*trigger)));
     create_triggers(home, documents, watch.storage, columns)?;

@@ -239,7 +239,7 @@ fn link_once(documents: &Open, watch: &Watch) {
 }
 
 fn link(documents: &Open, watch: &Watch) {
-    if !watch::is_linked(watch) {
+    if !watch::is_linked(documents.oid(), watch) {
         watch::link(documents, watch);
     }
 }

@@ -91,24 +91,21 @@ pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<Index> {
 
 /// Whether the catalog knows that side table and documents belong together: a dump does not carry
 /// that.
-pub fn is_linked(watch: &Watch) -> bool {
-    let constraint = Object::Constraint(watch.trigger.constraint);
-    dependency::depends(Object::Relation(watch.storage), constraint)
+pub fn is_linked(documents: Oid, watch: &Watch) -> bool {
+    let column = Object::Column(documents, watch.key);
+    dependency::depends(Object::Relation(watch.storage), column)
 }
 
-/// Records what belongs together. The record of the index is dropped with the columns, as an index
-/// would be, with the table or the side table (PostgreSQL knows of these two), and with the key's
-/// constraint and the extension (by CASCADE only); with it go side table and other triggers.
-///
-/// The side table depends on the constraint that the trigger is, not on the trigger: that, pg_dump
-/// would take for a loop. Nor does it depend on the columns: ALTER TYPE expects no table there.
+/// Records what belongs together, as far as PostgreSQL does not know it from the triggers. The side
+/// table is dropped with the columns, as an index would be; and with the extension, but by CASCADE
+/// only. The record of the index is dropped with the constraint of the key, also by CASCADE only, and
+/// the other triggers go with it.
 pub fn link(documents: &Open, watch: &Watch) {
-    let record = Object::Trigger(watch.trigger.oid);
+    let (storage, record) = (Object::Relation(watch.storage), Object::Trigger(watch.trigger.oid));
     for column in [watch.key, watch.body] {
-        dependency::drop_together(record, Object::Column(documents.oid(), column));
+        dependency::drop_together(storage, Object::Column(documents.oid(), column));
     }
-    let constraint = Object::Constraint(watch.trigger.constraint);
-    dependency::drop_together(Object::Relation(watch.storage), constraint);
+    dependency::drop_on_cascade(storage, Object::Function(watch.trigger.function));
     if let Some(index) = key_index(documents, watch.key, Lock::Read) {
         // SAFETY: a catalog lookup.
         let constraint = unsafe { pg_sys::get_index_constraint(index.oid()) };

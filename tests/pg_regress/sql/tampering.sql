@@ -116,7 +116,7 @@ SELECT * FROM minlsh_check();
 ROLLBACK;
 
 -- Triggers that are lost: minlsh_check() tells, minlsh_reindex() brings them back. The one for each row that names the columns
--- is the index itself: all else goes with it.
+-- is the index itself: the others go with it, and what is left is a table.
 BEGIN;
 DROP TRIGGER docs_minlsh_update ON docs;
 DROP TRIGGER docs_minlsh_truncate ON docs;
@@ -128,7 +128,7 @@ ROLLBACK;
 BEGIN;
 DROP TRIGGER docs_minlsh_sync ON docs;
 INSERT INTO docs VALUES (5, 'title', 'one text');
-SELECT to_regclass('docs_minlsh') AS side_table, count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid IN ('docs'::regclass, 'docs_minlsh'::regclass);
 SELECT minlsh_check('docs');
 ROLLBACK;
 
