@@ -163,11 +163,6 @@ pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy>
 }
 
 impl PageCopy {
-    /// Whether the page was never written, as a crash may leave one at the end of a file.
-    pub fn is_new(&self) -> bool {
-        self.upper() == 0
-    }
-
     fn word(&self, offset: usize) -> usize {
         u16::from_ne_bytes([self.0[offset], self.0[offset + 1]]).into()
     }
@@ -188,11 +183,21 @@ impl PageCopy {
 
     /// The root of the tree, of a metapage; `None` if the page is none.
     pub fn root(&self) -> Option<BlockNumber> {
+        self.meta(2)
+    }
+
+    /// The level of the root, of a metapage; `None` if the page is none.
+    pub fn height(&self) -> Option<u32> {
+        self.meta(3)
+    }
+
+    /// Word `number` of a metapage.
+    fn meta(&self, number: usize) -> Option<u32> {
         let word = |number: usize| {
             let start = PAGE_HEADER.next_multiple_of(8) + number * 4;
             Some(u32::from_ne_bytes(self.0.get(start..start + 4)?.try_into().ok()?))
         };
-        (word(0)? == nbtree::MAGIC && word(1)? == nbtree::VERSION).then(|| word(2))?
+        (word(0)? == nbtree::MAGIC && word(1)? == nbtree::VERSION).then(|| word(number))?
     }
 
     /// The number of the last item.
@@ -214,15 +219,6 @@ impl PageCopy {
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
-    }
-
-    /// Whether item `offset` was marked as dead.
-    pub fn is_dead(&self, offset: u16) -> bool {
-        let place = PAGE_HEADER + (usize::from(offset) - 1) * LINE_POINTER;
-        // SAFETY: the caller has had `item(offset)`, so the place is within the copy.
-        let pointer =
-            unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() };
-        pointer.lp_flags() == pg_sys::LP_DEAD
     }
 }
 
