@@ -307,6 +307,153 @@ COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is l
 
 -- documents
 
+CREATE TYPE minlsh_document;
+
+CREATE FUNCTION minlsh_document_in(cstring) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_in(cstring) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_out(minlsh_document) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'minlsh_document_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_out(minlsh_document) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_recv(internal) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_recv(internal) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_send(minlsh_document) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'minlsh_document_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_send(minlsh_document) IS 'I/O of type minlsh_document';
+
+CREATE TYPE minlsh_document (
+	INPUT = minlsh_document_in, OUTPUT = minlsh_document_out,
+	RECEIVE = minlsh_document_recv, SEND = minlsh_document_send, STORAGE = extended
+);
+COMMENT ON TYPE minlsh_document IS
+	'a text, a set or a signature with all that says what it is similar to: its threshold and the options of shingling';
+
+CREATE FUNCTION minlsh_document(body text, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
+		unit text DEFAULT 'char', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english',
+		bag boolean DEFAULT false) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document(text, double precision, integer, text, text, text, boolean) IS
+	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+
+-- Without it PostgreSQL would take minlsh_document(v) of a varchar for a cast through the input function.
+CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
+		unit text DEFAULT 'char', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english',
+		bag boolean DEFAULT false) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document(varchar, double precision, integer, text, text, text, boolean) IS
+	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+
+CREATE FUNCTION minlsh_document(elements anyarray, threshold double precision DEFAULT 0.8) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_set' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minlsh_document(anyarray, double precision) IS
+	'a ready-made set to compare others with; nulls and repeats do not count';
+
+CREATE FUNCTION minlsh_signature(signature integer[], threshold double precision DEFAULT 0.8) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
+	'a signature to compare others with: those with at least that share of equal slots';
+
+CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION jaccard(text, minlsh_document) IS
+	'exact Jaccard similarity of a text and a document, by the options of the document; NULL if both are empty';
+
+CREATE FUNCTION jaccard(elements anyarray, document minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_array_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION jaccard(anyarray, minlsh_document) IS
+	'exact Jaccard similarity of two sets, NULL if both are empty; of signatures, the share of equal slots';
+
+CREATE FUNCTION jaccard(a minlsh_document, b minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
+	'exact Jaccard similarity of two documents with the same options; of signatures, the share of equal slots';
+
+-- The functions behind ~=. Those of two plain values look at minlsh.threshold, and are STABLE. All but that of two
+-- documents, which may have different options, fail for no value: they are LEAKPROOF, so that row-level security
+-- does not keep the planner from an index.
+
+CREATE FUNCTION minlsh_similar(a text, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(text, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, text) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a anyarray, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_array_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(anyarray, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_array' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, anyarray) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a text, b text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(text, text) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a anyarray, b anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_array_similar_array' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(anyarray, anyarray) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar_sel(internal, oid, internal, integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_similar_sel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_similar_sel(internal, oid, internal, integer) IS 'restriction selectivity of ~=';
+
+CREATE FUNCTION minlsh_similar_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_similar_joinsel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_similar_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of ~=';
+
+CREATE OPERATOR ~= (
+	LEFTARG = text, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (text, minlsh_document) IS 'the text is a near-duplicate of the document';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = text, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, text) IS 'the document is a near-duplicate of the text';
+
+CREATE OPERATOR ~= (
+	LEFTARG = anyarray, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (anyarray, minlsh_document) IS 'the set, or signature, is a near-duplicate of the document';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = anyarray, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, anyarray) IS 'the document is a near-duplicate of the set, or signature';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, minlsh_document) IS 'near-duplicates by the greater threshold of the two';
+
+CREATE OPERATOR ~= (
+	LEFTARG = text, RIGHTARG = text, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (text, text) IS 'near-duplicates by minlsh.threshold and the options by default';
+
+CREATE OPERATOR ~= (
+	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'sets that are near-duplicates by minlsh.threshold';
+
 -- access method
 
 CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
@@ -318,6 +465,42 @@ COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: entries by MinHash and
 
 -- Operator classes of document columns: an entry's key is stored as a tid, whose comparison is function 1,
 -- and equal keys have equal bytes (function 4).
+
+CREATE OPERATOR FAMILY minlsh_text_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_text_ops USING minlsh IS 'texts, by their shingles';
+CREATE OPERATOR CLASS minlsh_text_ops DEFAULT FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_ops AS
+	OPERATOR 1 ~= (pg_catalog.text, minlsh_document),
+	OPERATOR 1 ~= (pg_catalog.text, pg_catalog.text),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_text_ops USING minlsh IS 'texts, by their shingles';
+
+CREATE OPERATOR FAMILY minlsh_document_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_document_ops USING minlsh IS 'documents, all with the options of the index';
+CREATE OPERATOR CLASS minlsh_document_ops DEFAULT FOR TYPE minlsh_document USING minlsh FAMILY minlsh_document_ops AS
+	OPERATOR 1 ~= (minlsh_document, minlsh_document),
+	OPERATOR 1 ~= (minlsh_document, pg_catalog.text),
+	OPERATOR 1 ~= (minlsh_document, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_document_ops USING minlsh IS 'documents, all with the options of the index';
+
+CREATE OPERATOR FAMILY minlsh_set_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+CREATE OPERATOR CLASS minlsh_set_ops DEFAULT FOR TYPE pg_catalog.anyarray USING minlsh FAMILY minlsh_set_ops AS
+	OPERATOR 1 ~= (pg_catalog.anyarray, minlsh_document),
+	OPERATOR 1 ~= (pg_catalog.anyarray, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+
+CREATE OPERATOR FAMILY minlsh_signature_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
+CREATE OPERATOR CLASS minlsh_signature_ops FOR TYPE pg_catalog.int4[] USING minlsh FAMILY minlsh_signature_ops AS
+	OPERATOR 1 ~= (pg_catalog.anyarray, minlsh_document),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
 
 CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
@@ -422,6 +605,37 @@ CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum 
 	STORAGE pg_catalog."char";
 
 -- side tables
+
+CREATE FUNCTION minlsh_sync() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_sync() IS
+	'trigger function that keeps a side table equal to its table; minlsh_create_index() makes the triggers';
+
+CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
+		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
+		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, slot_bits integer DEFAULT 32,
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
+		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, integer,
+	text, text, boolean, boolean, name) IS
+	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
+
+CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
+	'drops a side table and its triggers, named by itself or, if it has one, by its table';
+
+CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_reindex(regclass) IS
+	'builds a side table anew from its table as it is now, with the options of the index over its bands';
+
+CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION minlsh_check(regclass) IS
+	'proves that an index has what its table has: a row for each difference, none if all is well';
 
 -- queries
 
@@ -589,3 +803,69 @@ COMMENT ON VIEW minlsh_indexes IS 'indexes and side tables: what they are of, op
 GRANT SELECT ON minlsh_indexes TO PUBLIC;
 
 -- whole corpus
+--
+-- A source is the name of a table, view or index, or the text of a query: key first, then a text, an array or a
+-- signature. Options that are NULL are those of the index, or the defaults of minhash().
+
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of near-duplicates: verified pairs put together, named by their least key, with each member''s similarity to it';
+
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL, keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'documents to remove so that no near-duplicates remain, and which is kept instead: the first in the order of keep, an ORDER BY list; removes nothing';
+
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, anyelement, text, text, text,
+		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and a document of another that are at least as similar as the threshold';
+
+CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(text, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a text: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+
+CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a set, or a signature of type integer[]: the cluster of near-duplicates of the row, named by the number of its first row in the partition';

@@ -6,6 +6,7 @@
 //! functions. A search looks up the keys of its bands and gives the rows found for recheck.
 
 mod build;
+pub mod check;
 mod cost;
 mod handler;
 mod insert;
@@ -17,3 +18,4 @@ pub mod options;
 mod pages;
 mod scan;
 mod sort;
+mod tree;

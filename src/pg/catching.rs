@@ -1,26 +1,54 @@
-//! Errors of PostgreSQL, caught to be raised again in better words.
+//! Errors of PostgreSQL, caught to be raised again in words that name the argument they are about.
 
 use std::panic::AssertUnwindSafe;
 
 use pgrx::pg_sys::PgTryBuilder;
-use pgrx::pg_sys::panic::CaughtError;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::error;
 
-/// Does `work`. What PostgreSQL raises meanwhile becomes an error of ours: the caller adds to it
-/// what the user needs to know, and must raise it again.
-pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T> {
+/// What is wrong with something that a user wrote. It must be raised in the end.
+pub struct Complaint {
+    code: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+}
+
+impl Complaint {
+    /// A complaint of our own.
+    pub fn new(code: PgSqlErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), detail: None, hint: None }
+    }
+
+    /// The error, in the words of the argument that it is about; `hint` tells what that should be.
+    pub fn about(self, argument: &str, hint: &str) -> ErrorReport {
+        let parameter = self.code == PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER;
+        let hint = if parameter { "Write the value into the text, as format() does with %L." } else { hint };
+        let hint = match &self.hint {
+            Some(first) => format!("{first} {hint}"),
+            None => hint.to_owned(),
+        };
+        let report = error(self.code, format!("{argument}: {}", self.message)).set_hint(hint);
+        match self.detail {
+            Some(detail) => report.set_detail(detail),
+            None => report,
+        }
+    }
+}
+
+/// Does `work`. What PostgreSQL raises meanwhile becomes a complaint.
+pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
     PgTryBuilder::new(AssertUnwindSafe(|| Ok(work())))
         .catch_others(|caught| match caught {
             CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
-                let mut again = error(report.sql_error_code(), report.message());
-                if let Some(detail) = report.detail() {
-                    again = again.set_detail(detail);
-                }
-                if let Some(hint) = report.hint() {
-                    again = again.set_hint(hint);
-                }
-                Err(again)
+                Err(Complaint {
+                    code: report.sql_error_code(),
+                    message: report.message().to_owned(),
+                    detail: report.detail().map(str::to_owned),
+                    hint: report.hint().map(str::to_owned),
+                })
             }
             panic => panic.rethrow(),
         })

@@ -6,6 +6,8 @@
 //! it cuts numbers to a range as they are, for ever (NEP 19), which is what
 //! datasketch relies on as well.
 
+use std::ops::ControlFlow;
+
 use rand_mt::Mt;
 
 use crate::error::Error;
@@ -70,6 +72,7 @@ impl Legacy {
                     *least = values.fold(*least, u32::min);
                 }
             }
+            ControlFlow::Continue(())
         })?;
         Ok((chunks > 0).then_some(&self.minima))
     }

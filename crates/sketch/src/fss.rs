@@ -11,6 +11,8 @@
 //! them, the slots that are still empty take the minimum of a textbook hash
 //! function each, which always fills them.
 
+use std::ops::ControlFlow;
+
 use crate::error::Error;
 use crate::passes::Passes;
 use crate::permutations::Functions;
@@ -36,6 +38,7 @@ pub(crate) fn sketch(
     for round in 0..ROUNDS {
         let chunks = passes.each(checkpoint, &mut |chunk, _| {
             level.scatter_min(chunk, round, slots, &mut packed);
+            ControlFlow::Continue(())
         })?;
         if chunks == 0 {
             return Ok(false);

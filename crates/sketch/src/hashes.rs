@@ -1,5 +1,7 @@
 //! The hashes of shingles.
 
+use std::ops::ControlFlow;
+
 use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
@@ -51,9 +53,8 @@ pub(crate) fn append_hashes(
 ) -> Result<(), Error> {
     let mut outcome = Ok(());
     let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
-        if outcome.is_ok() {
-            outcome = memory::extend(out, chunk);
-        }
+        outcome = memory::extend(out, chunk);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     // No text has more shingles than bytes.
     let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
@@ -104,7 +105,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
     let mut start = 0;
     let mut end = char_start(text, size);
     chunks.push(xxh3::hash(&bytes[..end]));
-    while end < bytes.len() {
+    while end < bytes.len() && chunks.is_wanted() {
         let limit = bytes.len().min(start + size + chunks.free());
         let run = ascii_prefix(&bytes[start..limit]);
         // The run holds this window only if all of the window is ASCII.
@@ -155,6 +156,9 @@ fn word_windows<const ANCHORED: bool>(
     let mut any = false;
     let mut mixer = Mixer::new(level, size, chunks);
     for piece in words::pieces(text) {
+        if !mixer.chunks.is_wanted() {
+            return;
+        }
         mixer.chunks.checkpoint();
         rules.words(
             level,

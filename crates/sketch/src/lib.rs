@@ -30,7 +30,7 @@
 //! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
 //! | ready-made elements → hashes | `element` |
-//! | hashes → exact set similarity; what two texts share | `set`, `overlap`, `comparison` |
+//! | hashes → exact set similarity; what two texts share | `set`, `prepared`, `overlap`, `comparison` |
 //! | text → signature of its frequent words | `text_profile` |
 //! | weighted hashes → signature, exact similarity | `weighted` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
@@ -68,6 +68,7 @@ mod normalize;
 mod overlap;
 mod passes;
 mod permutations;
+mod prepared;
 mod scheme;
 mod set;
 mod shingle;
@@ -83,7 +84,7 @@ mod weighted;
 mod words;
 mod xxh3;
 
-pub use audit::{Sample, wilson_interval};
+pub use audit::{Sample, ratio_interval, wilson_interval};
 pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};
 pub use comparison::Comparison;
@@ -97,6 +98,7 @@ pub use hashes::shingle_hashes;
 pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
 pub use overlap::Overlap;
+pub use prepared::PreparedSet;
 pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
 pub use shingle::{VisitShingle, for_each_shingle};

@@ -52,7 +52,7 @@ impl<'a> Passes<'a> {
         sink: Sink,
     ) -> Result<usize, Error> {
         if let Some(count) = self.kept {
-            sink(&mut self.buffer[..count], checkpoint);
+            let _ = sink(&mut self.buffer[..count], checkpoint);
             return Ok(1);
         }
         // The seed of datasketch's schemes is in their functions.
@@ -66,7 +66,7 @@ impl<'a> Passes<'a> {
             }
             count += 1;
             total += chunk.len();
-            sink(chunk, checkpoint);
+            sink(chunk, checkpoint)
         };
         memory::resize(self.buffer, CHUNK, 0)?;
         let mut chunks = Chunks::new(self.buffer, checkpoint, &mut seed_and_sink);

@@ -4,6 +4,8 @@
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
 
+use std::ops::ControlFlow;
+
 use crate::error::Error;
 use crate::mix::affine;
 use crate::passes::Passes;
@@ -71,6 +73,7 @@ impl Functions {
                 checkpoint();
                 level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
             }
+            ControlFlow::Continue(())
         })?;
         Ok(chunks > 0)
     }
