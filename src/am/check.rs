@@ -70,11 +70,14 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
         let keys = Keys::of(index)?;
         let sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
-        let mut found = Found { sorter, keys, settings, keys_of_row: Vec::new(), memory: row_context() };
+        let mut found =
+            Found { sorter, keys, settings, keys_of_row: Vec::new(), memory: row_context() };
         let layout = found.keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
         let sorter = &mut found.sorter;
-        tree::check(index, &layout, links, &mut problem, &mut |entry| sorter.push(mark(entry, ACTUAL)))?;
+        tree::check(index, &layout, links, &mut problem, &mut |entry| {
+            sorter.push(mark(entry, ACTUAL))
+        })?;
         scan_table(heap, index, &mut found);
         pg_sys::MemoryContextDelete(found.memory);
         compare(heap, found.sorter, report)
@@ -158,7 +161,7 @@ unsafe extern "C-unwind" fn take_row(
 /// `heap` is open.
 unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result<()> {
     let mut pending: Option<Entry> = None;
-    let mut missing = |entry: Entry, report: &mut Report| {
+    let missing = |entry: Entry, report: &mut Report| {
         report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")
     };
     sorter.finish(|entry| {
@@ -178,9 +181,10 @@ unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result
                 // SAFETY: the caller's promise.
                 match unsafe { judge(heap, entry.tid >> 1) } {
                     Row::Dead => Ok(()),
-                    Row::Gone => {
-                        report(Some(row_name(entry.tid >> 1)), "an entry leads to a row that is gone")
-                    }
+                    Row::Gone => report(
+                        Some(row_name(entry.tid >> 1)),
+                        "an entry leads to a row that is gone",
+                    ),
                     Row::Visible => report(
                         Some(row_name(entry.tid >> 1)),
                         "an entry of the index is not one of the row",
@@ -213,7 +217,8 @@ unsafe fn judge(heap: Relation, row: u64) -> Row {
         if tid.ip_posid == 0 || block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
             return Row::Gone;
         }
-        if line_pointer_flags(heap, block, tid.ip_posid).is_none_or(|flags| flags == pg_sys::LP_UNUSED)
+        if line_pointer_flags(heap, block, tid.ip_posid)
+            .is_none_or(|flags| flags == pg_sys::LP_UNUSED)
         {
             return Row::Gone;
         }
@@ -241,7 +246,11 @@ unsafe fn judge(heap: Relation, row: u64) -> Row {
 ///
 /// # Safety
 /// `heap` is open and has that block.
-unsafe fn line_pointer_flags(heap: Relation, block: pg_sys::BlockNumber, offset: u16) -> Option<u32> {
+unsafe fn line_pointer_flags(
+    heap: Relation,
+    block: pg_sys::BlockNumber,
+    offset: u16,
+) -> Option<u32> {
     const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
     // SAFETY: the caller's promise; the line pointers end at pd_lower, which is checked.
     unsafe {

@@ -245,8 +245,7 @@ fn compare(
         for page in &pages[at..at + ahead] {
             // A page without a downlink: its left neighbour's split is not finished, or it goes.
             let left = pages.iter().take_while(|left| left.block != page.block).last();
-            let unfinished =
-                left.is_some_and(|left| left.flags & nbtree::INCOMPLETE_SPLIT != 0);
+            let unfinished = left.is_some_and(|left| left.flags & nbtree::INCOMPLETE_SPLIT != 0);
             if page.flags & EXCUSED == 0 && !unfinished {
                 report(format!("page {} of level {level} has no downlink", page.block))?;
             }

@@ -193,7 +193,7 @@ pub fn read(literal: &[u8]) -> Read<Written<'_>> {
             WrittenContent::Text(Canonical::of(&options.config()?), text)
         }
         (None, Some(hashes), None) if !has_options => {
-            WrittenContent::Set(stored_set(&ShingleSet::from_hashes(hashes))?)
+            WrittenContent::Set(stored_set(&ShingleSet::from_hashes(hashes, &mut checkpoint))?)
         }
         (None, None, Some(slots)) if !has_options => {
             WrittenContent::Signature(stored_signature(&slots)?)

@@ -3,7 +3,7 @@
 use sketch::{Config, ShingleSet};
 
 use super::value::{self, Content, Document};
-use crate::error::{Result, out_of_memory};
+use crate::error::{Result, engine, out_of_memory};
 use crate::functions::checkpoint;
 use crate::pg::lossless;
 
@@ -37,7 +37,7 @@ impl Prepared {
 /// The shingles of a text in the database's encoding.
 pub fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;
-    Ok(ShingleSet::from_text(config, &text, &mut checkpoint))
+    ShingleSet::from_text(config, &text, &mut checkpoint).map_err(engine)
 }
 
 /// What one place of a query keeps: the value that it saw last, and what was made of it.

@@ -7,7 +7,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
-use sketch::ShingleSet;
+use sketch::{ElementHash, ShingleSet};
 
 use super::prepared::{Kept, Prepared, shingles};
 use super::shingling::{Canonical, same};
@@ -15,6 +15,7 @@ use super::value::{self, Content, Document};
 use crate::error::{Result, invalid_parameter};
 use crate::functions::{Options, element_hashes};
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, bytes};
 use crate::settings;
 
@@ -165,7 +166,10 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
         Type::Array => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element_hashes(value, ElementHash::default()) }?;
-            Ok((settings::threshold(), Prepared::Set(ShingleSet::from_hashes(hashes))))
+            Ok((
+                settings::threshold(),
+                Prepared::Set(ShingleSet::from_hashes(hashes, &mut checkpoint)),
+            ))
         }
     }
 }
@@ -218,7 +222,7 @@ fn measure(prepared: &Prepared, other: &Other, least: Option<f64>) -> Result<Mea
         (Prepared::Set(set), Other::Array(array)) => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element_hashes(*array, ElementHash::default()) }?;
-            jaccard_of(set, &ShingleSet::from_hashes(hashes), least)
+            jaccard_of(set, &ShingleSet::from_hashes(hashes, &mut checkpoint), least)
         }
         (Prepared::Set(set), Other::Document(Document { content: Content::Set(hashes), .. })) => {
             jaccard_of(set, &value::set(hashes)?, least)

@@ -22,6 +22,7 @@ use sketch::{MAX_NUM_PERM, ShingleSet};
 use super::shingling::Shingling;
 use crate::error::{Result, engine, error, invalid_parameter, out_of_memory};
 use crate::pg::bytes;
+use crate::pg::interrupts::checkpoint;
 
 const VERSION: u8 = 1;
 const TEXT: u8 = 0;
@@ -157,7 +158,7 @@ pub fn set(stored: &[[u8; 8]]) -> Result<ShingleSet> {
     let mut hashes = Vec::new();
     hashes.try_reserve_exact(stored.len()).map_err(|_| out_of_memory())?;
     hashes.extend(stored.iter().map(hash));
-    Ok(ShingleSet::from_hashes(hashes))
+    Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
 }
 
 /// A signature as it is stored.

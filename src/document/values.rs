@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::Config;
+use sketch::{Config, ElementHash};
 
 use super::shingling::{Canonical, same};
 use super::value::{Content, Document, hash};
@@ -120,7 +120,7 @@ impl Values {
             match self.of_value(value_type) {
                 _ if self == Self::Bands => {
                     // A NULL is no element that two arrays can share.
-                    let elements = array::elements(value, pg_sys::INT8OID).into_iter();
+                    let elements = array::elements(value, pg_sys::INT8OID)?.into_iter();
                     let hashes = elements.map(|hash| hash.value() as i64).collect();
                     let sketched = Sketched::Bands(hashes);
                     Ok(Asked::For { threshold: settings.threshold, sketched })
@@ -313,7 +313,7 @@ impl<'a> Sketched<'a> {
                     Some(text) => sketcher.sketch(text, &mut checkpoint),
                     None => sketcher.sketch_hashes(elements, &mut checkpoint),
                 };
-                signature.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
+                signature?.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
             })
         };
         match self {

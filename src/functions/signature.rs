@@ -7,8 +7,8 @@ use sketch::{Config, Sketcher, SlotBits, memory};
 
 use super::{Options, checkpoint, element_hashes};
 use crate::error::{Result, engine};
-use crate::pg::call::{Call, sql_function};
 use crate::pg::array;
+use crate::pg::call::{Call, sql_function};
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);

@@ -22,10 +22,24 @@ impl Complaint {
         Self { code, message: message.into(), detail: None, hint: None }
     }
 
+    /// The error as PostgreSQL made it, with `hint` if it has none of its own.
+    pub fn or_hint(self, hint: &str) -> ErrorReport {
+        let report = error(self.code, self.message);
+        let report = report.set_hint(self.hint.as_deref().unwrap_or(hint));
+        match self.detail {
+            Some(detail) => report.set_detail(detail),
+            None => report,
+        }
+    }
+
     /// The error, in the words of the argument that it is about; `hint` tells what that should be.
     pub fn about(self, argument: &str, hint: &str) -> ErrorReport {
         let parameter = self.code == PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER;
-        let hint = if parameter { "Write the value into the text, as format() does with %L." } else { hint };
+        let hint = if parameter {
+            "Write the value into the text, as format() does with %L."
+        } else {
+            hint
+        };
         let hint = match &self.hint {
             Some(first) => format!("{first} {hint}"),
             None => hint.to_owned(),

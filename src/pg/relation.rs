@@ -229,9 +229,9 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
         }
         let (number, mut null) = (pg_sys::Anum_pg_class_relacl as i16, false);
         let rights = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
-        let items = if null { vec![] } else { array::elements(rights, pg_sys::ACLITEMOID) };
-        let grantee = |item: &pg_sys::Datum| (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee;
-        let grantees = items.iter().map(grantee).collect();
+        let grantee = |item: pg_sys::Datum| (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee;
+        let items = (!null).then(|| array::each_element(rights, pg_sys::ACLITEMOID));
+        let grantees = items.into_iter().flatten().flatten().map(grantee).collect();
         pg_sys::ReleaseSysCache(tuple);
         grantees
     };

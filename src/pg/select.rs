@@ -36,10 +36,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// What PostgreSQL says of it; SQLSTATE 25006 if it is no SELECT, or would write.
-    pub fn prepare(
-        _session: &'a Session,
-        sql: &CStr,
-    ) -> std::result::Result<Self, Complaint> {
+    pub fn prepare(_session: &'a Session, sql: &CStr) -> std::result::Result<Self, Complaint> {
         let plan = catching(|| {
             let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
             // SAFETY: SPI is connected; a statement without parameters.
@@ -187,9 +184,7 @@ impl<'a> Receiver<'a> {
 ///
 /// # Errors
 /// SQLSTATE 42601 if it is no statement, or several.
-pub fn one_statement(
-    sql: &CStr,
-) -> std::result::Result<(CString, *mut pg_sys::Node), Complaint> {
+pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::Node), Complaint> {
     let statements = catching(|| {
         // SAFETY: a NUL-terminated text.
         unsafe { pg_sys::raw_parser(sql.as_ptr(), pg_sys::RawParseMode::RAW_PARSE_DEFAULT) }

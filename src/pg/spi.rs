@@ -373,6 +373,11 @@ impl Rows<'_> {
         datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
+    /// A `smallint` value.
+    pub fn int2(&self, row: usize, column: i32) -> Result<Option<i16>> {
+        Ok(self.value(row, column, pg_sys::INT2OID)?.map(|datum| datum.value() as i16))
+    }
+
     /// An `integer` value.
     pub fn int4(&self, row: usize, column: i32) -> Result<Option<i32>> {
         Ok(self.value(row, column, pg_sys::INT4OID)?.map(|datum| datum.value() as i32))

@@ -211,11 +211,8 @@ fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
             pg_sys::OidInputFunctionCall(input, string, parameter, -1)
         }
     })
-    .map_err(|report| {
-        if report.hint().is_some() {
-            return report;
-        }
-        report.set_hint(
+    .map_err(|complaint| {
+        complaint.or_hint(
             "The first argument is the key of a stored document. \
              For a text that is not stored there is near_duplicates_of().",
         )

@@ -49,8 +49,11 @@ fn indexed_tables() -> Result<Vec<Oid>> {
         &[],
         Access::Read,
     )?;
-    let tables = (0..rows.len()).map(|row| rows.oid(row, 1));
-    Ok(tables.filter(|table| is_owned_by(*table, current_role())).collect())
+    let mut tables = Vec::new();
+    for row in 0..rows.len() {
+        tables.extend(rows.oid(row, 1)?.filter(|table| is_owned_by(*table, current_role())));
+    }
+    Ok(tables)
 }
 
 /// Checks the index, or all those of a table, that are named.

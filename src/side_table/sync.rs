@@ -84,7 +84,11 @@ fn forget_emptied(relation: Oid) -> Result<()> {
             if documents.class().relpersistence as u8 == b't'
                 && documents.class().relkind as u8 == b'r' =>
         {
-            if documents.pages() == 0 { empty_sides(&documents) } else { Ok(()) }
+            if documents.pages() == 0 {
+                empty_sides(&documents)
+            } else {
+                Ok(())
+            }
         }
         _ => Err(misused("must be fired after the rows are written")),
     }

@@ -110,7 +110,11 @@ impl Arguments {
 
     fn threshold(&self, default: f64) -> Result<f64> {
         let threshold = self.float8(self.places.threshold).unwrap_or(default);
-        if threshold > 0.0 && threshold <= 1.0 { Ok(threshold) } else { Err(no_threshold(threshold)) }
+        if threshold > 0.0 && threshold <= 1.0 {
+            Ok(threshold)
+        } else {
+            Err(no_threshold(threshold))
+        }
     }
 
     fn config(&self, index: Option<&Config>) -> Result<Config> {

@@ -81,7 +81,8 @@ impl Batches {
         let mut components = groups(&mut documents.columns)?;
         let batch_of = assign(&documents, &mut components, second, memory)?;
         let width = documents.columns.probes() + 1;
-        let count = batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
+        let count =
+            batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
         let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
         let mut job = Self { plan, batches, memory };
         job.fill(documents, rows, &mut components, &batch_of)?;
@@ -119,12 +120,7 @@ impl Batches {
     }
 
     /// Appends what is compared of a document.
-    fn compared(
-        &self,
-        value: Datum,
-        sketcher: &mut Sketcher,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
             let kind = self.plan.kind;
@@ -143,8 +139,9 @@ impl Batches {
     pub fn each(&mut self, visit: &mut Visit) -> Result<()> {
         for mut batch in std::mem::take(&mut self.batches) {
             batch.load(self.memory)?;
-            let mut order = memory::collect((0..).zip(&batch.roots).map(|(place, root)| (*root, place)))
-                .map_err(engine)?;
+            let mut order =
+                memory::collect((0..).zip(&batch.roots).map(|(place, root)| (*root, place)))
+                    .map_err(engine)?;
             order.sort_unstable();
             for places in order.chunk_by(|a: &(u32, u32), b| a.0 == b.0) {
                 checkpoint();
@@ -161,9 +158,8 @@ impl Batches {
     /// Calls `visit` with the group of the documents at `places`.
     fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
         let Plan { kind, verify, threshold, ref config, .. } = self.plan;
-        let mut visit = |batch, measure| {
-            visit(&mut Group::new(batch, places, measure, threshold, self.memory))
-        };
+        let mut visit =
+            |batch, measure| visit(&mut Group::new(batch, places, measure, threshold, self.memory));
         if verify == Verify::Signature {
             let signatures = Signatures::of(batch, places, config.num_perm())?;
             return visit(batch, Measure::Estimated(&signatures));
@@ -230,8 +226,7 @@ impl Batch {
             width,
             bytes: Vec::new(),
             ends: Vec::new(),
-            file: in_file
-                .then(|| Files { hashes: TempFile::create(), bytes: TempFile::create() }),
+            file: in_file.then(|| Files { hashes: TempFile::create(), bytes: TempFile::create() }),
         }
     }
 

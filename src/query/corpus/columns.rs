@@ -127,7 +127,9 @@ impl Hashes for Columns {
         let mut hashes = [0; BLOCK];
         for first in (0..self.documents).step_by(BLOCK) {
             self.read(first as usize / BLOCK, column * BLOCK, BLOCK, &mut hashes)?;
-            (first..self.documents).zip(&hashes).for_each(|(document, &hash)| visit(document, hash));
+            (first..self.documents)
+                .zip(&hashes)
+                .for_each(|(document, &hash)| visit(document, hash));
         }
         Ok(())
     }

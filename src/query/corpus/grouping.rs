@@ -1,8 +1,6 @@
 //! From groups to clusters: who belongs together, and which document stands for them.
 
-use sketch::corpus::{
-    Components, Connected, Identical, LeftOut, connect, leaders, weakest_link,
-};
+use sketch::corpus::{Components, Connected, Identical, LeftOut, connect, leaders, weakest_link};
 use sketch::memory;
 
 use crate::error::{Result, engine};
@@ -64,11 +62,7 @@ pub type Collect<'a> = dyn FnMut(Cluster) -> Result<()> + 'a;
 pub type Linkage = fn(&mut Group, &Ranks, &mut Collect) -> Result<LeftOut>;
 
 /// The connected components of two or more documents (single linkage).
-pub fn single_linkage(
-    group: &mut Group,
-    ranks: &Ranks,
-    collect: &mut Collect,
-) -> Result<LeftOut> {
+pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
     let identical = Identical::group(group)?;
     let connected = connect(group, &identical, bucket_limit())?;
     let Connected { mut components, links, left_out } = connected;
@@ -95,11 +89,7 @@ pub fn single_linkage(
 
 /// Clusters in which every document is similar to the first of them, its leader: documents are
 /// taken in order, and belong to the first leader that they are similar to.
-pub fn leader_clusters(
-    group: &mut Group,
-    ranks: &Ranks,
-    collect: &mut Collect,
-) -> Result<LeftOut> {
+pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
     let identical = Identical::group(group)?;
     let rank = |group: &Group, document| ranks.rank(group.name(document));
     let mut distinct = memory::collect(identical.leaders()).map_err(engine)?;

@@ -69,7 +69,9 @@ impl Kind {
             }
             Self::Set(element) => {
                 // SAFETY: the caller promises an array of such elements.
-                let hashes = unsafe { elements(document, element, sketcher.config().scheme().element_hash())? };
+                let hashes = unsafe {
+                    elements(document, element, sketcher.config().scheme().element_hash())?
+                };
                 let signature = sketcher.sketch_hashes(&hashes, &mut checkpoint).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, size_of_val(&*hashes))))
             }
@@ -82,7 +84,9 @@ impl Kind {
                     return Err(invalid_parameter(format!(
                         "a signature of the source has {slots} slots, not {num_perm}"
                     ))
-                    .set_hint(format!("Say num_perm => {slots}; all signatures must be of one length.")));
+                    .set_hint(format!(
+                        "Say num_perm => {slots}; all signatures must be of one length."
+                    )));
                 }
                 Ok((!signature.is_empty()).then_some((signature, size_of_val(signature))))
             }

@@ -22,8 +22,7 @@ const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } =
-        Work::of_one(call, &session, PLACES, None)?;
+    let Work { members, mut batches } = Work::of_one(call, &session, PLACES, None)?;
     let writer = Writer { members: &members, result: &result };
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {

@@ -71,18 +71,24 @@ impl Source {
         argument: &'static str,
     ) -> Result<Self> {
         let wrong = |cause: Complaint| cause.about(argument, QUERY);
-        for given in ["body", "key_column"].into_iter().zip([arguments.body(), arguments.key_column()]) {
+        for given in
+            ["body", "key_column"].into_iter().zip([arguments.body(), arguments.key_column()])
+        {
             if let (name, Some(_)) = given {
-                return Err(invalid_parameter(format!("{name} is for tables: {argument} is a query"))
-                    .set_hint(QUERY));
+                return Err(invalid_parameter(format!(
+                    "{name} is for tables: {argument} is a query"
+                ))
+                .set_hint(QUERY));
             }
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
         // By itself first, so that a message is about what the user wrote.
         let columns = Select::prepare(session, &statement).map_err(wrong)?.columns();
         if columns.len() < 2 {
-            return Err(invalid_parameter(format!("{argument} has one column: a key and a text are needed"))
-                .set_hint(QUERY));
+            return Err(invalid_parameter(format!(
+                "{argument} has one column: a key and a text are needed"
+            ))
+            .set_hint(QUERY));
         }
         // A line of its own: the query may end in a comment.
         let from = Sql::default().text("(").text(statement.to_bytes()).text("\n)");
@@ -110,8 +116,10 @@ impl Source {
         argument: &'static str,
     ) -> Result<Self> {
         let from = Sql::default().relation(found.relation.oid);
-        let sql = Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
-        let select = Select::prepare(session, &sql).map_err(|cause| cause.about(argument, QUERY))?;
+        let sql =
+            Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
+        let select =
+            Select::prepare(session, &sql).map_err(|cause| cause.about(argument, QUERY))?;
         let columns = select.columns();
         let body = table::body(&found.relation, &columns, arguments.body())?;
         let (key, key_is_unique) =
@@ -219,7 +227,8 @@ impl Source {
             None => select,
             Some(keep) => {
                 let key = &self.columns[self.key].name;
-                let sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(key);
+                let sql =
+                    sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(key);
                 Select::prepare(session, &sql.build()).map_err(wrong_order)?
             }
         };
@@ -269,7 +278,8 @@ fn wrong_order(cause: Complaint) -> ErrorReport {
 /// Whether a text begins as queries do, behind white space and comments.
 fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
-    let word = text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
+    let word =
+        text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
     let word = text[..word.count()].to_ascii_uppercase();
     text.first() == Some(&b'(') || [&b"SELECT"[..], b"WITH", b"VALUES", b"TABLE"].contains(&&*word)
 }

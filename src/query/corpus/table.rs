@@ -46,13 +46,19 @@ pub fn find(_session: &Session, name: Datum, argument: &str) -> Result<Found> {
     .map_err(|cause| cause.about(argument, NAME))?;
     let relation = Relation::open(oid, Lock::Read).ok_or_else(|| {
         let name = label(&raw_text(name));
-        error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("relation \"{name}\" does not exist"),
+        )
     })?;
     match relation.kind {
         b'r' | b'p' | b'v' | b'm' | b'f' => Ok(Found { relation, settings: None }),
         b'i' | b'I' => Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("{argument}: \"{}\" is not an index of the access method minlsh", relation.name),
+            format!(
+                "{argument}: \"{}\" is not an index of the access method minlsh",
+                relation.name
+            ),
         )
         .set_hint("Name its table.")),
         _ => Err(error(
@@ -82,7 +88,9 @@ pub fn body(relation: &Relation, columns: &[SelectColumn], named: Option<Datum>)
                 texts.len(),
                 list(&texts)
             ))
-            .set_hint("Name the one of the documents with body => '...', or join several in a query."))
+            .set_hint(
+                "Name the one of the documents with body => '...', or join several in a query.",
+            ))
         }
     }
 }
@@ -104,7 +112,8 @@ pub fn key(
     if let Some((key, _)) = unique.iter().find(|(_, primary)| *primary) {
         return Ok((*key, true));
     }
-    let mut others: Vec<usize> = unique.iter().map(|(column, _)| *column).filter(|c| *c != body).collect();
+    let mut others: Vec<usize> =
+        unique.iter().map(|(column, _)| *column).filter(|c| *c != body).collect();
     others.dedup();
     match others[..] {
         [key] => Ok((key, true)),
@@ -125,13 +134,19 @@ fn unique_columns(session: &Session, relation: &Relation) -> Result<Vec<(usize, 
         &[Parameter::oid(relation.oid)],
         Access::Read,
     )?;
-    Ok((0..rows.len())
-        .filter_map(|row| {
-            let number = rows.datum(row, 1)?.value() as i16;
-            let place = relation.columns.iter().position(|column| column.number == number)?;
-            relation.columns[place].not_null.then(|| (place, rows.bool(row, 2)))
-        })
-        .collect())
+    let mut keys = Vec::new();
+    for row in 0..rows.len() {
+        let (Some(number), Some(is_primary)) = (rows.int2(row, 1)?, rows.bool(row, 2)?) else {
+            continue;
+        };
+        let place = relation.columns.iter().position(|column| column.number == number);
+        keys.extend(
+            place
+                .filter(|place| relation.columns[*place].not_null)
+                .map(|place| (place, is_primary)),
+        );
+    }
+    Ok(keys)
 }
 
 /// The place of the column of that name.
@@ -172,4 +187,3 @@ pub fn list(columns: &[SelectColumn]) -> String {
     let names: Vec<String> = columns.iter().map(|column| label(&column.name)).collect();
     names.join(", ")
 }
-

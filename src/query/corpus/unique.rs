@@ -66,7 +66,9 @@ impl Unique {
                 "{argument} gives the key {} to several documents",
                 output(key, self.type_oid)
             ))
-            .set_hint("A key tells documents apart: give the primary key, or a combination of columns.")
+            .set_hint(
+                "A key tells documents apart: give the primary key, or a combination of columns.",
+            )
         })
     }
 }

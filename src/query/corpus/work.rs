@@ -59,9 +59,10 @@ impl Work {
                 .set_hint("Only documents of one kind can be compared."));
         }
         let plan = arguments.plan(kind, a.settings.as_ref())?;
-        let index = b.settings.as_ref().map_or(Ok(plan.clone()), |settings| {
-            arguments.plan(kind, Some(settings))
-        })?;
+        let index = b
+            .settings
+            .as_ref()
+            .map_or(Ok(plan.clone()), |settings| arguments.plan(kind, Some(settings)))?;
         if index.config != plan.config {
             return Err(not_comparable(&plan, &index));
         }

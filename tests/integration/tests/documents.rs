@@ -115,8 +115,7 @@ fn every_byte_of_a_small_encoding_is_a_character() {
 fn a_document_is_the_same_in_every_encoding() {
     let literal =
         "minlsh_document('naïve café, à la carte', 0.9, 2, 'char', 'plain', 'für über', true)";
-    let sql =
-        format!("SELECT {literal}::text || jaccard('NAÏVE café, À la carte!', {literal})");
+    let sql = format!("SELECT {literal}::text || jaccard('NAÏVE café, À la carte!', {literal})");
     let expected = texts(&mut database().connect(), &sql);
     // To the client's side of SQL_ASCII these are the bytes of UTF-8.
     for encoding in ["LATIN1", "LATIN9", "WIN1252", "SQL_ASCII"] {
