@@ -129,7 +129,7 @@ impl<'a> Documents<'a> {
     ) -> Result<()> {
         let expressions = Expressions::new();
         let key = expressions.column(self.table, self.key.column);
-        let name = expressions.as_text(key);
+        let name = expressions.as_text(expressions.relabelled(key, self.key.base_type));
         let body = self.body(&expressions);
         let columns = vec![
             expressions.relabelled(key, self.key.base_type),
