@@ -778,7 +778,7 @@ CREATE VIEW minlsh_indexes AS
 		o.threshold, o.recall, o.bands, o.rows,
 		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
 		d.options, d.valid,
-		CASE d.kind WHEN 'index' THEN
+		CASE c.relkind WHEN 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
 				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
 			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size
