@@ -1,6 +1,6 @@
 -- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, bands,
--- registry, index, queries. The source of truth: C functions are declared here, and PostgreSQL
--- checks at CREATE EXTENSION that each exists.
+-- documents, access method, side tables, queries, whole corpus. The source of truth: C functions are
+-- declared here, and PostgreSQL checks at CREATE EXTENSION that each exists.
 
 -- texts and shingles
 
@@ -304,302 +304,124 @@ CREATE FUNCTION minlsh_version() RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is loaded';
 
--- registry
+-- documents
 
-CREATE TABLE minlsh_registry (
-	relation regclass NOT NULL,
-	name name NOT NULL,
-	storage regclass NOT NULL UNIQUE,
-	scheme text NOT NULL,
-	num_perm integer NOT NULL,
-	unit text NOT NULL,
-	shingle_size integer NOT NULL,
-	seed bigint NOT NULL,
-	version integer NOT NULL,
-	threshold double precision NOT NULL,
-	recall double precision NOT NULL,
-	bands integer NOT NULL,
-	rows integer NOT NULL,
-	slot_bits integer NOT NULL DEFAULT 32,
-	valid boolean NOT NULL DEFAULT true,
-	normalization text NOT NULL DEFAULT 'none',
-	stop_words text NOT NULL DEFAULT 'english',
-	bag boolean NOT NULL DEFAULT false,
-	unicode text NOT NULL DEFAULT '',
-	PRIMARY KEY (relation, name),
-	-- Everybody may write about their own tables, but nothing that queries of others would stumble over.
-	CONSTRAINT minlsh_registry_config CHECK (minhash(''::text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag) IS NULL),
-	CONSTRAINT minlsh_registry_bands CHECK (lsh_probability(threshold, bands, rows) >= 0 AND bands::bigint * rows <= num_perm),
-	CONSTRAINT minlsh_registry_threshold CHECK (threshold > 0 AND threshold <= 1 AND recall > 0 AND recall < 1),
-	CONSTRAINT minlsh_registry_slot_bits CHECK (slot_bits IN (8, 16, 32) AND num_perm::bigint * slot_bits % 32 = 0)
-);
-COMMENT ON TABLE minlsh_registry IS 'all minlsh indexes of the database; read it through the view minlsh_indexes';
+-- access method
 
-CREATE FUNCTION minlsh_registry_guard() RETURNS trigger
-	AS 'MODULE_PATHNAME', 'minlsh_registry_guard' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_registry_guard() IS 'trigger: only the owner of a table may register an index of it';
+CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
+	AS 'MODULE_PATHNAME', 'minlsh_handler' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_handler(internal) IS 'the access method minlsh, for PostgreSQL alone to call';
 
-CREATE TRIGGER minlsh_registry_guard BEFORE INSERT OR UPDATE OR DELETE ON minlsh_registry
-	FOR EACH ROW EXECUTE FUNCTION minlsh_registry_guard();
+CREATE ACCESS METHOD minlsh TYPE INDEX HANDLER minlsh_handler;
+COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: entries by MinHash and LSH bands, in B-tree pages';
 
--- pg_restore, run by the owner of the tables, must be able to bring the rows back.
-GRANT SELECT, INSERT ON minlsh_registry TO PUBLIC;
+-- Operator classes of document columns: an entry's key is stored as a tid, whose comparison is function 1,
+-- and equal keys have equal bytes (function 4).
 
-SELECT pg_catalog.pg_extension_config_dump('minlsh_registry',
-	'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = relation AND c.relpersistence <> ''t'')'
-	' AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = storage)');
+CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
+CREATE OPERATOR CLASS minlsh_band_ops FOR TYPE pg_catalog.int8[] USING minlsh FAMILY minlsh_band_ops AS
+	OPERATOR 1 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
 
--- index
+-- Operator classes of scope columns, searched by =: their hash (function 7) is part of each key, and is what
+-- tells them from document columns. One byte of it is stored as such.
 
-CREATE FUNCTION minlsh_sync() RETURNS trigger
-	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_sync() IS 'trigger: carries changes of a table into its minlsh index';
+CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
+CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar USING minlsh FAMILY minlsh_bpchar_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp USING minlsh FAMILY minlsh_timestamp_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz USING minlsh FAMILY minlsh_timestamptz_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric USING minlsh FAMILY minlsh_numeric_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
+	STORAGE pg_catalog."char";
 
-CREATE FUNCTION minlsh_triggers(relation regclass, name name,
-		OUT oid oid, OUT tgname name, OUT tgenabled "char", OUT tgtype smallint, OUT tgattr int2vector) RETURNS SETOF record
-	LANGUAGE SQL STABLE STRICT PARALLEL SAFE ROWS 4
-BEGIN ATOMIC
-	SELECT t.oid, t.tgname, t.tgenabled, t.tgtype, t.tgattr
-	FROM pg_catalog.pg_trigger AS t
-	WHERE t.tgrelid = relation
-		AND t.tgparentid = 0 -- not one that a partition has for the index of a table above it
-		AND t.tgfoid = 'minlsh_sync()'::pg_catalog.regprocedure
-		AND t.tgargs = pg_catalog.convert_to(name::pg_catalog.text, pg_catalog.getdatabaseencoding()) || '\x00'::pg_catalog.bytea;
-END;
-COMMENT ON FUNCTION minlsh_triggers(regclass, name) IS 'triggers that keep the minlsh index of that name up to date';
-
-CREATE FUNCTION minlsh_covered_columns(relation regclass, name name) RETURNS smallint[]
-	LANGUAGE SQL STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-	-- One column: a text that is its own key.
-	SELECT ARRAY[t.tgattr[0], coalesce(t.tgattr[1], t.tgattr[0])]
-	FROM minlsh_triggers(relation, name) AS t
-	WHERE pg_catalog.cardinality(t.tgattr::smallint[]) IN (1, 2);
-END;
-COMMENT ON FUNCTION minlsh_covered_columns(regclass, name) IS 'attribute numbers of the key and the text column of a minlsh index';
-
-CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
-		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
-		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32,
-		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS regclass
-	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, text, text, boolean) IS
-	'builds a near-duplicate index on a text column and keeps it up to date; returns its side table';
-
-CREATE PROCEDURE minlsh_create_index_concurrently(relation regclass, body name, key name DEFAULT NULL,
-		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
-		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, triggers text DEFAULT 'auto', slot_bits integer DEFAULT 32,
-		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false, batch integer DEFAULT 1000)
-	AS 'MODULE_PATHNAME', 'minlsh_create_index_concurrently' LANGUAGE C;
-COMMENT ON PROCEDURE minlsh_create_index_concurrently(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, text, integer, text, text, boolean, integer) IS
-	'builds a near-duplicate index while others write the table, committing batch by batch; called again after it was stopped, it goes on';
-
-CREATE TABLE minlsh_builds (
-	relation regclass PRIMARY KEY,
-	storage regclass,
-	phase text NOT NULL,
-	pid integer NOT NULL,
-	started timestamptz NOT NULL,
-	updated timestamptz,
-	before bigint NOT NULL DEFAULT 0,
-	done bigint NOT NULL DEFAULT 0,
-	total bigint
-);
-COMMENT ON TABLE minlsh_builds IS 'concurrent builds of minlsh indexes; read it through the view minlsh_progress';
-
-CREATE VIEW minlsh_progress AS
-	SELECT coalesce(r.relation, b.relation) AS relation, r.storage AS index,
-		CASE WHEN b.running THEN b.phase ELSE 'stopped' END AS phase,
-		b.done, greatest(b.total, b.done) AS total, s.rate,
-		pg_catalog.make_interval(secs => pg_catalog.round(greatest(b.total - b.done, 0) / s.rate)) AS time_left,
-		CASE WHEN b.running THEN b.pid END AS pid
-	FROM (SELECT * FROM minlsh_registry WHERE NOT valid) AS r
-		FULL JOIN (SELECT *, EXISTS (SELECT FROM pg_catalog.pg_locks AS l
-				WHERE l.locktype = 'relation' AND l.relation = w.relation AND l.pid = w.pid
-				AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database())
-				AND l.mode = 'ShareUpdateExclusiveLock' AND l.granted) AS running
-			FROM minlsh_builds AS w) AS b ON b.storage = r.storage
-		LEFT JOIN LATERAL (SELECT CASE WHEN b.running THEN pg_catalog.round((b.done - b.before)
-			/ nullif(extract(epoch FROM b.updated - b.started), 0)) END) AS s(rate) ON true
-	WHERE r.storage IS NOT NULL OR b.running;
-COMMENT ON VIEW minlsh_progress IS 'near-duplicate indexes that are not finished: documents done, documents a second, time left';
-GRANT SELECT ON minlsh_progress TO PUBLIC;
-
-CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
-	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
-	'drops a near-duplicate index, named by itself or, if it has one, by its table';
-
-CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
-	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_reindex(regclass) IS
-	'builds a near-duplicate index anew from the table as it is now, with the same options';
-
-CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_check(regclass) IS
-	'every difference between a near-duplicate index and its table; no rows: they agree';
-
-CREATE FUNCTION minlsh_documents(index regclass) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'minlsh_documents' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
-COMMENT ON FUNCTION minlsh_documents(regclass) IS
-	'number of documents in a near-duplicate index; NULL if the caller may not read its table';
-
-CREATE VIEW minlsh_indexes AS
-	SELECT r.storage AS index, r.relation, k.attname AS key, b.attname AS body,
-		r.threshold, r.recall, r.bands, r.rows, lsh_probability(r.threshold, r.bands, r.rows) AS recall_at_threshold,
-		r.scheme, r.num_perm, r.slot_bits, r.unit, r.shingle_size, r.seed, r.normalization, r.stop_words, r.bag, r.version, r.unicode,
-		r.valid, minlsh_documents(r.storage) AS documents, pg_catalog.pg_total_relation_size(r.storage) AS size
-	FROM minlsh_registry AS r
-		JOIN pg_catalog.pg_class AS c ON c.oid = r.relation
-		JOIN pg_catalog.pg_class AS s ON s.oid = r.storage
-		LEFT JOIN LATERAL minlsh_covered_columns(r.relation, r.name) AS covered(columns) ON true
-		LEFT JOIN pg_catalog.pg_attribute AS k ON k.attrelid = r.relation AND k.attnum = covered.columns[1]
-		LEFT JOIN pg_catalog.pg_attribute AS b ON b.attrelid = r.relation AND b.attnum = covered.columns[2]
-	WHERE NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace);
-COMMENT ON VIEW minlsh_indexes IS 'near-duplicate indexes: options, whether they are finished, documents, size in bytes';
-GRANT SELECT ON minlsh_indexes TO PUBLIC;
+-- side tables
 
 -- queries
 
--- One function for each kind of key: an integer literal reaches a key of any integer type, a
--- string literal a key of any type, anything else must be of the key's own type. Their COST is a
--- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
--- thousand rows, which takes longer than to run it.
-
-CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
-CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
-CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
-CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
--- Without one of its own a "char" would fit text and anyelement alike.
-CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
-CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
-
-CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
-	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
-
-CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10 SET enable_seqscan = off;
-COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
-
-CREATE FUNCTION near_duplicate_pairs(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_pairs(regclass, double precision, text) IS
-	'all pairs of stored documents at least as similar as the threshold, each once, the lesser key first; keys as text';
-
-CREATE FUNCTION near_duplicate_clusters(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
-		linkage text DEFAULT 'single',
-		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint, OUT weakest_link double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision, text, text) IS
-	'clusters of near-duplicates: verified pairs put together, named by their least key, with each member''s similarity to it';
-
-CREATE FUNCTION near_duplicate_plan(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, keep text DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision, text, text) IS
-	'documents to remove so that no near-duplicates remain, and which is kept instead: the first in the order of keep, an ORDER BY list; removes nothing';
-
-CREATE FUNCTION near_duplicates_between(index_a regclass, index_b regclass, threshold double precision DEFAULT NULL, verify text DEFAULT 'signature',
-		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicates_between(regclass, regclass, double precision, text) IS
-	'all pairs of a document of one index and a document of another that are at least as similar as the threshold; keys as text';
-
-CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
-		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
-		OUT containment_a double precision, OUT containment_b double precision,
-		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
-		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
-		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1 SET enable_seqscan = off;
-COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
-	'why two stored documents are found to be near-duplicates, or not: exact and estimated similarity, shingles, the bands they share';
-
-CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
-		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
-		OUT containment_a double precision, OUT containment_b double precision,
-		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
-		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
-		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1 SET enable_seqscan = off;
-COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
-	'why two stored documents are found to be near-duplicates, or not: exact and estimated similarity, shingles, the bands they share';
-
-CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL, sample integer DEFAULT 1000,
-		verify text DEFAULT 'signature', seed bigint DEFAULT 0,
-		OUT sampled bigint, OUT documents bigint, OUT pairs bigint, OUT pairs_found bigint,
-		OUT recall double precision, OUT recall_low double precision, OUT recall_high double precision,
-		OUT returned bigint,
-		OUT "precision" double precision, OUT precision_low double precision, OUT precision_high double precision,
-		OUT copies bigint, OUT copies_found bigint) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1;
-COMMENT ON FUNCTION minlsh_recall(regclass, double precision, integer, text, bigint) IS
-	'audit of near_duplicates(): a sample of documents compared exactly with all others; recall and precision with 95 % Wilson intervals';
+-- whole corpus

@@ -1,15 +1,17 @@
 //! minlsh: near-duplicate documents, found inside PostgreSQL.
 //!
 //! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → side
-//! table → GIN index → candidates → verification → rows. The engine knows nothing of
+//! table → candidates → verification → rows. The engine knows nothing of
 //! PostgreSQL; this crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
 
+mod am;
+mod document;
 mod error;
 mod functions;
-mod index;
 mod pg;
 mod query;
 mod settings;
+mod side_table;
 
 use pgrx::prelude::*;
 
@@ -19,6 +21,7 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 #[pg_guard]
 extern "C-unwind" fn _PG_init() {
     settings::define();
+    am::options::define();
 }
 
 /// The version of the library that is loaded.

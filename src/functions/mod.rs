@@ -18,7 +18,4 @@ mod weighted;
 pub(crate) use options::Options;
 pub(crate) use signature::with_sketcher;
 
-/// Lets PostgreSQL cancel a long loop.
-pub(crate) fn checkpoint() {
-    pgrx::check_for_interrupts!();
-}
+pub(crate) use crate::pg::interrupts::checkpoint;

@@ -26,6 +26,55 @@ mod raw {
             by_value: bool,
             length: c_int,
         ) -> bool;
+        // catalog/pg_inherits.h, the same since PostgreSQL 7.4
+        pub fn find_all_inheritors(
+            parent: pg_sys::Oid,
+            lock: c_int,
+            parents: *mut *mut pg_sys::List,
+        ) -> *mut pg_sys::List;
+        // catalog/partition.h, the same since PostgreSQL 11
+        pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+        // catalog/pg_constraint.h, the same since PostgreSQL 11; the first is an enum
+        pub fn ConstraintNameIsUsed(
+            category: c_int,
+            object: pg_sys::Oid,
+            name: *const c_char,
+        ) -> bool;
+    }
+}
+
+/// A table and all that inherit from it, locked.
+///
+/// # Safety
+/// Within a transaction.
+pub unsafe fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe {
+        let null = std::ptr::null_mut();
+        let list = pg_guard_ffi_boundary(|| raw::find_all_inheritors(parent, lock, null));
+        pgrx::PgList::<pg_sys::Oid>::from_pg(list).iter_oid().collect()
+    }
+}
+
+/// The partitioned tables above a partition, from its parent to the root.
+///
+/// # Safety
+/// `relation` is a partition.
+pub unsafe fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe {
+        let list = pg_guard_ffi_boundary(|| raw::get_partition_ancestors(relation));
+        pgrx::PgList::<pg_sys::Oid>::from_pg(list).iter_oid().collect()
+    }
+}
+
+/// Whether a table has a constraint of that name.
+pub fn constraint_name_is_used(relation: pg_sys::Oid, name: &std::ffi::CStr) -> bool {
+    const CONSTRAINT_RELATION: c_int = 0;
+    let name = name.as_ptr();
+    // SAFETY: a catalog lookup with a NUL-terminated name.
+    unsafe {
+        pg_guard_ffi_boundary(|| raw::ConstraintNameIsUsed(CONSTRAINT_RELATION, relation, name))
     }
 }
 

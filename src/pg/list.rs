@@ -1,0 +1,18 @@
+//! PostgreSQL's lists of nodes.
+
+use pgrx::pg_sys;
+
+/// The elements of a list of pointers; none of a null list.
+///
+/// # Safety
+/// `list` is null or a valid list of pointers to `T`, and stays so while the result is used.
+pub unsafe fn pointers<'a, T>(list: *const pg_sys::List) -> impl Iterator<Item = *mut T> + 'a {
+    let cells: &'a [pg_sys::ListCell] = if list.is_null() {
+        &[]
+    } else {
+        // SAFETY: the caller's promise: a list has `length` cells.
+        unsafe { std::slice::from_raw_parts((*list).elements, (*list).length as usize) }
+    };
+    // SAFETY: the caller's promise: the cells hold pointers.
+    cells.iter().map(|cell| unsafe { cell.ptr_value }.cast::<T>())
+}
