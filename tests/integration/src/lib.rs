@@ -194,6 +194,12 @@ impl Server {
         succeed(Command::new("kill").args(["-9", &backend.to_string()]));
     }
 
+    /// Limits a resource of one of its processes, as `ulimit` or a container would: `--as=BYTES`.
+    pub fn limit(&self, process: i32, limit: &str) {
+        let mut command = as_server_user(Path::new("prlimit"));
+        succeed(command.args([limit, "--pid", &process.to_string()]));
+    }
+
     /// Waits until the server takes connections.
     pub fn wait_ready(&self) {
         wait_until("the server takes connections", || self.try_connect("postgres").is_ok());

@@ -1,15 +1,8 @@
 //! Attacks by what a server has and gets: memory, threads, its environment, and bytes in a binary COPY.
 
 use std::io::Write;
-use std::process::Command;
 
 use minlsh_integration::{Client, Server, backend, database, sqlstate, texts};
-
-/// Limits a resource of one process, as a container or `ulimit` would.
-fn limit(process: i32, limit: &str) {
-    let status = Command::new("prlimit").args([limit, "--pid", &process.to_string()]).status();
-    assert!(status.expect("prlimit runs").success(), "prlimit {limit}");
-}
 
 /// A size of a process in kB, out of `/proc/PID/status`.
 fn kilobytes(process: i32, name: &str) -> u64 {
@@ -19,10 +12,10 @@ fn kilobytes(process: i32, name: &str) -> u64 {
 }
 
 /// Gives a session little more memory than it has.
-fn starve(client: &mut Client, megabytes: u64) {
+fn starve(server: &Server, client: &mut Client, megabytes: u64) {
     let pid = backend(client);
     let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
-    limit(pid, &format!("--as={bytes}"));
+    server.limit(pid, &format!("--as={bytes}"));
 }
 
 #[test]
@@ -71,7 +64,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
         let mut client = database.connect();
         // Warm, so that what follows is all of the work's own.
         client.batch_execute("SELECT minhash('x')").expect("a signature");
-        starve(&mut client, megabytes);
+        starve(&server, &mut client, megabytes);
         let result = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
         if let Err(error) = result {
             let code = error.code().map(|code| code.code().to_owned());
@@ -99,7 +92,7 @@ fn without_threads_the_work_is_done_all_the_same() {
     // No process of this user can have another thread. (Root's limits do not bind, but servers
     // do not run as root.)
     let mut poor = database.connect();
-    limit(backend(&mut poor), "--nproc=1");
+    database.server.limit(backend(&mut poor), "--nproc=1");
     poor.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
     assert_eq!(texts(&mut poor, ask), texts(&mut client, ask));
     assert_eq!(texts(&mut poor, "SELECT count(*) FROM minlsh_check('docs')"), ["0"]);
@@ -152,6 +145,7 @@ fn an_error_carries_no_backtrace() {
     ] {
         let error = client.batch_execute(mistake).expect_err(mistake);
         let detail = error.as_db_error().and_then(|error| error.detail()).unwrap_or_default();
+println!("XXX {mistake}: {error:?}");
         assert!(!detail.contains(".rs") && !detail.contains(" 0: "), "{mistake}: {detail}");
     }
 }
