@@ -30,6 +30,7 @@ fuzz_engine() {
 	done
 }
 fuzz_sql() {
+	say "SQL functions, $seconds s"
 	MINLSH_FUZZ_SECONDS=$seconds MINLSH_FUZZ_SEED=$seed scripts/integration.sh --test fuzz -- --nocapture
 }
 

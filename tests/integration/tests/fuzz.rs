@@ -415,7 +415,7 @@ fn session(server: &Server, database: &str, seed: u64, until: Instant) -> Result
 #[test]
 fn no_call_of_any_function_ends_a_session_or_is_an_internal_error() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seconds = number("MINLSH_FUZZ_SECONDS").unwrap_or(10);
+    let seconds = number("MINLSH_FUZZ_SECONDS").unwrap_or(5);
     let seed = number("MINLSH_FUZZ_SEED").unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(0, |now| u64::from(now.subsec_nanos()))
