@@ -3,7 +3,8 @@
 
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, who name);
-INSERT INTO app.docs SELECT i, 'one text', CASE WHEN i <= 3 THEN 'attacker' ELSE 'owner' END FROM generate_series(1, 50) i;
+INSERT INTO app.docs SELECT i, 'one text', CASE WHEN i <= 3 THEN 'attacker' ELSE 'owner' END
+	FROM generate_series(1, 50) i;
 SELECT minlsh_create_index('app.docs', 'body');
 GRANT SELECT ON app.docs TO attacker;
 ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;

@@ -10,7 +10,8 @@ GRANT SELECT ON app.docs, app.days TO attacker;
 SELECT minlsh_create_index('app.docs', 'body');
 SELECT minlsh_create_index('app.days', 'body');
 -- as attacker:
-CREATE FUNCTION evil.check(anyelement) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a domain'); END $$;
+CREATE FUNCTION evil.check(anyelement) RETURNS boolean LANGUAGE plpgsql
+	AS $$ BEGIN RETURN trap.spring('a domain'); END $$;
 CREATE DOMAIN evil.uuid AS uuid CHECK (evil.check(VALUE));
 CREATE DOMAIN evil.date AS date CHECK (evil.check(VALUE));
 -- tried

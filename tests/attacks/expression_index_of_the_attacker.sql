@@ -3,7 +3,8 @@
 -- Attacker: the owner. Must not: the function run as the superuser.
 
 -- as attacker:
-CREATE FUNCTION evil.f(anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM trap.spring('an expression'); RETURN 'a text of ' || $1::text; END $$;
+CREATE FUNCTION evil.f(anyelement) RETURNS text LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM trap.spring('an expression'); RETURN 'a text of ' || $1::text; END $$;
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 20) i;
 SELECT minlsh_create_index('evil.docs', 'body');

@@ -3,13 +3,19 @@
 -- an indexed table, or asks.
 
 -- as attacker:
-CREATE FUNCTION evil.format(text, name, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('format'); RETURN pg_catalog.format($1, $2, $3); END $$;
-CREATE FUNCTION evil.format(text, text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('format'); RETURN pg_catalog.format($1, $2, $3); END $$;
-CREATE FUNCTION evil.mask(smallint, int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('&'); RETURN 0; END $$;
+CREATE FUNCTION evil.format(text, name, name) RETURNS text LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('format'); RETURN pg_catalog.format($1, $2, $3); END $$;
+CREATE FUNCTION evil.format(text, text, text) RETURNS text LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('format'); RETURN pg_catalog.format($1, $2, $3); END $$;
+CREATE FUNCTION evil.mask(smallint, int) RETURNS int LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('&'); RETURN 0; END $$;
 CREATE OPERATOR evil.& (LEFTARG = smallint, RIGHTARG = int, FUNCTION = evil.mask);
-CREATE FUNCTION evil.unnest(integer[]) RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('unnest'); RETURN; END $$;
-CREATE FUNCTION evil.unnest(bigint[]) RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('unnest'); RETURN; END $$;
-CREATE FUNCTION evil.count(bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('count'); RETURN 0; END $$;
+CREATE FUNCTION evil.unnest(integer[]) RETURNS SETOF int LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('unnest'); RETURN; END $$;
+CREATE FUNCTION evil.unnest(bigint[]) RETURNS SETOF bigint LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('unnest'); RETURN; END $$;
+CREATE FUNCTION evil.count(bigint) RETURNS bigint LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('count'); RETURN 0; END $$;
 CREATE FUNCTION evil.eq(text, name) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('='); END $$;
 CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = name, FUNCTION = evil.eq);
 CREATE FUNCTION evil.eq(name, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('='); END $$;
@@ -20,7 +26,8 @@ CREATE FUNCTION evil.eq(smallint, int) RETURNS boolean LANGUAGE plpgsql AS $$ BE
 CREATE OPERATOR evil.= (LEFTARG = smallint, RIGHTARG = int, FUNCTION = evil.eq);
 CREATE FUNCTION evil.ge(float8, int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('>='); END $$;
 CREATE OPERATOR evil.>= (LEFTARG = float8, RIGHTARG = int, FUNCTION = evil.ge);
-CREATE FUNCTION evil.cat(text, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('||'); RETURN $1; END $$;
+CREATE FUNCTION evil.cat(text, name) RETURNS text LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('||'); RETURN $1; END $$;
 CREATE OPERATOR evil.|| (LEFTARG = text, RIGHTARG = name, FUNCTION = evil.cat);
 -- as owner:
 SET search_path = evil, public, app;

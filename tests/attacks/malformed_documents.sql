@@ -8,10 +8,14 @@ DO $$
 DECLARE
 	form text;
 BEGIN
-	FOREACH form IN ARRAY ARRAY['', ' ', '{', '{}', '[]', 'null', '"', '(', '(text,0.8,x)', '{"text":"x"}', '{"threshold":1e400,"text":"x"}',
-		'{"set":[1,2,3],"threshold":0.5}', '{"set":[18446744073709551616]}', '{"signature":[1,null],"threshold":0.5}', '0.9:text', repeat('{', 100000),
-		'{"text":"' || repeat('x', 1000000) || '"}', E'\\x00', '{"text":"\u0000"}', '{"text":"\ud800"}', '{"shingle_size":-1,"text":"x"}',
-		'{"signature":[],"threshold":0.5}', '{"threshold":"NaN","text":"x"}', '0.8 ''x''', '0.8 char 5 plain ''x''', minlsh_version()] LOOP
+	FOREACH form IN ARRAY ARRAY['', ' ', '{', '{}', '[]', 'null', '"', '(', '(text,0.8,x)', '{"text":"x"}',
+		'{"threshold":1e400,"text":"x"}',
+		'{"set":[1,2,3],"threshold":0.5}', '{"set":[18446744073709551616]}', '{"signature":[1,null],"threshold":0.5}',
+			'0.9:text', repeat('{', 100000),
+		'{"text":"' || repeat('x', 1000000) || '"}', E'\\x00', '{"text":"\u0000"}', '{"text":"\ud800"}',
+			'{"shingle_size":-1,"text":"x"}',
+		'{"signature":[],"threshold":0.5}', '{"threshold":"NaN","text":"x"}', '0.8 ''x''', '0.8 char 5 plain ''x''',
+			minlsh_version()] LOOP
 		BEGIN
 			EXECUTE 'INSERT INTO evil.d VALUES ($1::text::minlsh_document)' USING form;
 		EXCEPTION WHEN OTHERS THEN

@@ -4,11 +4,13 @@
 -- encoding: SQL_ASCII
 
 -- as attacker:
-CREATE FUNCTION evil.look(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('a view'); RETURN $1; END $$;
+CREATE FUNCTION evil.look(int) RETURNS int LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('a view'); RETURN $1; END $$;
 DO $$ BEGIN
 	EXECUTE E'CREATE TABLE evil."v\xff\xfe" (id int PRIMARY KEY, "b\xfd" text)';
 	EXECUTE E'INSERT INTO evil."v\xff\xfe" VALUES (1, \'one text\'), (2, \'one text\')';
-	EXECUTE E'CREATE VIEW evil."v\xef\xbf\xbd\xef\xbf\xbd" AS SELECT evil.look(id) AS id, "b\xfd" AS "b\xef\xbf\xbd", "b\xfd" FROM evil."v\xff\xfe"';
+	EXECUTE E'CREATE VIEW evil."v\xef\xbf\xbd\xef\xbf\xbd" AS
+		SELECT evil.look(id) AS id, "b\xfd" AS "b\xef\xbf\xbd", "b\xfd" FROM evil."v\xff\xfe"';
 END $$;
 DO $$ BEGIN EXECUTE E'SELECT minlsh_create_index(\'evil."v\xff\xfe"\', E\'b\xfd\')'; END $$;
 -- as superuser:

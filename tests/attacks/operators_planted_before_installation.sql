@@ -6,13 +6,20 @@
 -- as dbowner:
 CREATE SCHEMA planted;
 GRANT USAGE ON SCHEMA planted TO PUBLIC;
-CREATE FUNCTION planted.f(float8, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN trap.spring('float8, int'); END $$;
-CREATE FUNCTION planted.f(int8, int) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM trap.spring('int8, int'); RETURN 0; END $$;
-CREATE FUNCTION planted.f(int8, numeric) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM trap.spring('int8, numeric'); RETURN 1; END $$;
-CREATE FUNCTION planted.f(oid, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN trap.spring('oid, int'); END $$;
-CREATE FUNCTION planted.f(oid, regclass) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN trap.spring('oid, regclass'); END $$;
-CREATE FUNCTION planted.f(oid, regprocedure) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN trap.spring('oid, regprocedure'); END $$;
-CREATE FUNCTION planted.f(smallint, int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM trap.spring('smallint, int'); RETURN 0; END $$;
+CREATE FUNCTION planted.f(float8, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN RETURN trap.spring('float8, int'); END $$;
+CREATE FUNCTION planted.f(int8, int) RETURNS int8 LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM trap.spring('int8, int'); RETURN 0; END $$;
+CREATE FUNCTION planted.f(int8, numeric) RETURNS float8 LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM trap.spring('int8, numeric'); RETURN 1; END $$;
+CREATE FUNCTION planted.f(oid, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN RETURN trap.spring('oid, int'); END $$;
+CREATE FUNCTION planted.f(oid, regclass) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN RETURN trap.spring('oid, regclass'); END $$;
+CREATE FUNCTION planted.f(oid, regprocedure) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN RETURN trap.spring('oid, regprocedure'); END $$;
+CREATE FUNCTION planted.f(smallint, int) RETURNS int LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM trap.spring('smallint, int'); RETURN 0; END $$;
 CREATE OPERATOR planted.>= (LEFTARG = float8, RIGHTARG = int, FUNCTION = planted.f);
 CREATE OPERATOR planted.> (LEFTARG = float8, RIGHTARG = int, FUNCTION = planted.f);
 CREATE OPERATOR planted.<= (LEFTARG = float8, RIGHTARG = int, FUNCTION = planted.f);

@@ -5,7 +5,8 @@
 -- as attacker:
 CREATE TYPE evil.pair AS (a int, b text);
 CREATE TYPE evil.mood AS ENUM ('sad', 'ok');
-CREATE FUNCTION evil.cast(evil.pair) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM trap.spring('a cast'); RETURN ($1).b; END $$;
+CREATE FUNCTION evil.cast(evil.pair) RETURNS text LANGUAGE plpgsql IMMUTABLE
+	AS $$ BEGIN PERFORM trap.spring('a cast'); RETURN ($1).b; END $$;
 CREATE CAST (evil.pair AS text) WITH FUNCTION evil.cast AS IMPLICIT;
 CREATE TABLE evil.docs (id evil.pair PRIMARY KEY, body text);
 INSERT INTO evil.docs VALUES (ROW(1, 'x'), 'one text'), (ROW(2, 'y'), 'one text');

@@ -13,11 +13,14 @@ CREATE FUNCTION evil.now() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	INSERT INTO evil.queue VALUES (1);
 	RETURN COALESCE(NEW, OLD);
 END $$;
-CREATE FUNCTION evil.later() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('a deferred trigger'); RETURN NULL; END $$;
-CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.queue DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION evil.later();
+CREATE FUNCTION evil.later() RETURNS trigger LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('a deferred trigger'); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.queue DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION evil.later();
 CREATE TRIGGER now BEFORE INSERT OR UPDATE OR DELETE ON evil.docs_minlsh FOR EACH ROW EXECUTE FUNCTION evil.now();
 CREATE TRIGGER truncated BEFORE TRUNCATE ON evil.docs_minlsh FOR EACH STATEMENT EXECUTE FUNCTION evil.now();
-CREATE FUNCTION evil.policy() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a policy on the side table'); END $$;
+CREATE FUNCTION evil.policy() RETURNS boolean LANGUAGE plpgsql
+	AS $$ BEGIN RETURN trap.spring('a policy on the side table'); END $$;
 ALTER TABLE evil.docs_minlsh ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY p ON evil.docs_minlsh USING (evil.policy()) WITH CHECK (evil.policy());
 -- as superuser:

@@ -13,8 +13,10 @@ ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON app.docs USING (who = current_user);
 ANALYZE app.docs;
 -- as attacker:
-CREATE FUNCTION evil.tell(text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
-CREATE FUNCTION evil.tell(text, text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
+CREATE FUNCTION evil.tell(text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql
+	AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
+CREATE FUNCTION evil.tell(text, text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql
+	AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
 CREATE OPERATOR evil.~= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.tell, RESTRICT = eqsel);
 SET enable_seqscan = off;
 SELECT count(*) FROM app.docs WHERE evil.tell(body);
@@ -44,4 +46,5 @@ SELECT minlsh_check('native');
 -- tried
 SELECT * FROM app.docs_minlsh;
 -- tried
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM app.docs WHERE body ~= minlsh_document('SECRET of many words 7', 0.9);
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM app.docs
+	WHERE body ~= minlsh_document('SECRET of many words 7', 0.9);

@@ -6,7 +6,8 @@
 -- as dbowner:
 CREATE SCHEMA x;
 GRANT USAGE ON SCHEMA x TO PUBLIC;
-CREATE FUNCTION x.p() RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM trap.spring('the name of a schema'); RETURN ''; END $$;
+CREATE FUNCTION x.p() RETURNS text LANGUAGE plpgsql
+	AS $$ BEGIN PERFORM trap.spring('the name of a schema'); RETURN ''; END $$;
 CREATE SCHEMA "x\'::text;select x.p()--";
 GRANT USAGE ON SCHEMA "x\'::text;select x.p()--" TO PUBLIC;
 CREATE EXTENSION minlsh SCHEMA "x\'::text;select x.p()--";

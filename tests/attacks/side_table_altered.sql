@@ -14,7 +14,8 @@ BEGIN
 		'INSERT INTO evil.docs VALUES (10, ''one text'')', 'UPDATE evil.docs SET body = body || ''!'' WHERE id = 1',
 		'UPDATE evil.docs SET id = 11 WHERE id = 2', 'DELETE FROM evil.docs WHERE id = 3',
 		'SELECT near_duplicates(4, 0.9, ''evil.docs'')', 'SELECT near_duplicates(4, 0.9, ''evil.docs'', ''exact'')',
-		'SELECT near_duplicates_of(''one text'', 0.9, ''evil.docs'')', 'SELECT near_duplicate_pairs(''evil.docs'', 0.9)',
+		'SELECT near_duplicates_of(''one text'', 0.9, ''evil.docs'')',
+			'SELECT near_duplicate_pairs(''evil.docs'', 0.9)',
 		'SELECT minlsh_check(''evil.docs'')', 'SELECT minlsh_recall(''evil.docs'')', 'SELECT * FROM minlsh_indexes',
 		'SELECT minlsh_explain(''evil.docs'', 4, 5)', 'COPY evil.docs TO ''/dev/null''', 'TRUNCATE evil.docs',
 		'SELECT minlsh_reindex(''evil.docs'')'] LOOP
@@ -42,7 +43,8 @@ ALTER TABLE evil.docs_minlsh DROP CONSTRAINT docs_minlsh_pkey;
 SELECT evil.use();
 ROLLBACK;
 BEGIN;
-ALTER TABLE evil.docs_minlsh DROP CONSTRAINT docs_minlsh_pkey, ALTER doc_id DROP NOT NULL, ALTER signature DROP NOT NULL, ALTER bands DROP NOT NULL;
+ALTER TABLE evil.docs_minlsh DROP CONSTRAINT docs_minlsh_pkey, ALTER doc_id DROP NOT NULL,
+	ALTER signature DROP NOT NULL, ALTER bands DROP NOT NULL;
 UPDATE evil.docs_minlsh SET doc_id = NULL, signature = NULL, bands = NULL;
 -- gives: 
 SELECT evil.use();
@@ -64,7 +66,8 @@ SELECT evil.use();
 ROLLBACK;
 BEGIN;
 DO $$ DECLARE i regclass; BEGIN
-	FOR i IN SELECT indexrelid FROM pg_index WHERE indrelid = 'evil.docs_minlsh'::regclass AND NOT indisprimary LOOP EXECUTE 'DROP INDEX ' || i; END LOOP;
+	FOR i IN SELECT indexrelid FROM pg_index WHERE indrelid = 'evil.docs_minlsh'::regclass AND NOT indisprimary
+		LOOP EXECUTE 'DROP INDEX ' || i; END LOOP;
 END $$;
 -- gives: 
 SELECT evil.use();
@@ -105,17 +108,20 @@ CREATE RULE r AS ON INSERT TO evil.docs_minlsh DO INSTEAD NOTHING;
 SELECT evil.use();
 ROLLBACK;
 BEGIN;
-DO $$ BEGIN ALTER TABLE evil.docs DROP COLUMN body; EXCEPTION WHEN feature_not_supported OR dependent_objects_still_exist THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE evil.docs DROP COLUMN body; EXCEPTION WHEN feature_not_supported
+	OR dependent_objects_still_exist THEN NULL; END $$;
 -- gives: 
 SELECT evil.use();
 ROLLBACK;
 BEGIN;
-DO $$ BEGIN ALTER TABLE evil.docs ALTER body TYPE bytea USING body::bytea; EXCEPTION WHEN feature_not_supported OR dependent_objects_still_exist THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE evil.docs ALTER body TYPE bytea USING body::bytea; EXCEPTION WHEN feature_not_supported
+	OR dependent_objects_still_exist THEN NULL; END $$;
 -- gives: 
 SELECT evil.use();
 ROLLBACK;
 BEGIN;
-DO $$ BEGIN ALTER TABLE evil.docs ALTER id TYPE text; EXCEPTION WHEN feature_not_supported OR dependent_objects_still_exist THEN NULL; END $$;
+DO $$ BEGIN ALTER TABLE evil.docs ALTER id TYPE text; EXCEPTION WHEN feature_not_supported
+	OR dependent_objects_still_exist THEN NULL; END $$;
 -- gives: 
 SELECT evil.use();
 ROLLBACK;

@@ -19,7 +19,8 @@ SELECT near_duplicate_pairs('evil.docs', 0.9, 'signature');
 SELECT minlsh_reindex('evil.docs');
 -- as superuser:
 -- gives: t
-SELECT count(*) = 2 OR EXISTS (SELECT FROM pg_class WHERE oid = 'evil.docs_minlsh'::regclass AND relowner = 'attacker'::regrole)
+SELECT count(*) = 2 OR EXISTS (SELECT FROM pg_class WHERE oid = 'evil.docs_minlsh'::regclass
+	AND relowner = 'attacker'::regrole)
 	FROM evil.docs_minlsh;
 -- tried
 SELECT minlsh_check('evil.docs');

@@ -10,7 +10,8 @@ CREATE FUNCTION evil.swap() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
 	IF current_setting('evil.armed', true) = 'on' AND to_regclass('evil.kept') IS NULL THEN
 		EXECUTE 'ALTER TABLE evil.docs_minlsh RENAME TO kept';
 		EXECUTE 'CREATE TABLE evil.docs_minlsh (doc_id int, signature bigint, bands bigint)';
-		EXECUTE 'INSERT INTO evil.docs_minlsh SELECT i, 4702111234474983745, 4702111234474983745 FROM generate_series(1, 20) i';
+		EXECUTE 'INSERT INTO evil.docs_minlsh SELECT i, 4702111234474983745, 4702111234474983745
+			FROM generate_series(1, 20) i';
 	END IF;
 	RETURN true;
 END $$;

@@ -13,11 +13,13 @@ CREATE TRIGGER a AFTER INSERT ON evil.t FOR EACH ROW EXECUTE FUNCTION minlsh_syn
 -- refused
 INSERT INTO evil.t VALUES (1, 'one text');
 DROP TRIGGER a ON evil.t;
-CREATE TRIGGER a BEFORE INSERT OR UPDATE OR DELETE ON evil.t FOR EACH ROW EXECUTE FUNCTION minlsh_sync('app.docs_minlsh');
+CREATE TRIGGER a BEFORE INSERT OR UPDATE OR DELETE ON evil.t FOR EACH ROW EXECUTE
+	FUNCTION minlsh_sync('app.docs_minlsh');
 -- refused
 INSERT INTO evil.t VALUES (1, 'one text');
 DROP TRIGGER a ON evil.t;
-CREATE TRIGGER a AFTER INSERT OR UPDATE OR DELETE ON evil.t FOR EACH STATEMENT EXECUTE FUNCTION minlsh_sync('docs_minlsh', 'x', 'y');
+CREATE TRIGGER a AFTER INSERT OR UPDATE OR DELETE ON evil.t FOR EACH STATEMENT EXECUTE
+	FUNCTION minlsh_sync('docs_minlsh', 'x', 'y');
 -- refused
 INSERT INTO evil.t VALUES (1, 'one text');
 -- refused
@@ -40,11 +42,14 @@ INSERT INTO evil.v VALUES (1, 'one text');
 SELECT minlsh_sync();
 -- A constraint trigger that names somebody else's table: PostgreSQL asks for REFERENCES on it.
 -- tried
-CREATE CONSTRAINT TRIGGER c AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.docs_minlsh FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+CREATE CONSTRAINT TRIGGER c AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.docs_minlsh FOR EACH ROW
+	EXECUTE FUNCTION minlsh_sync();
 -- tried
-CREATE CONSTRAINT TRIGGER d AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.other FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+CREATE CONSTRAINT TRIGGER d AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.other FOR EACH ROW EXECUTE
+	FUNCTION minlsh_sync();
 -- tried
-CREATE CONSTRAINT TRIGGER e AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM pg_class FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+CREATE CONSTRAINT TRIGGER e AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM pg_class FOR EACH ROW EXECUTE
+	FUNCTION minlsh_sync();
 -- tried
 INSERT INTO evil.t VALUES (7, 'a text of the attacker');
 -- tried

@@ -7,7 +7,8 @@ GRANT SELECT ON app.docs TO attacker;
 ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY none ON app.docs USING (pg_catalog.length(body) = 0);
 -- as attacker:
-CREATE FUNCTION evil.tell(text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
+CREATE FUNCTION evil.tell(text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql
+	AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;
 -- as superuser:
 ALTER FUNCTION evil.tell LEAKPROOF;
 -- as attacker:

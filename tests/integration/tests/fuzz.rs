@@ -42,7 +42,8 @@ const SCENE: &str = "
     INSERT INTO docs VALUES (100, NULL, 1), (101, '', 1), (102, repeat('long ', 20000), 2), (103, 'x', NULL);
     SELECT minlsh_create_index('docs', 'body');
     CREATE TABLE other (id uuid PRIMARY KEY, body text);
-    INSERT INTO other SELECT md5(i::text)::uuid, 'a text of which there are copies: ' || i / 3 FROM generate_series(1, 30) i;
+    INSERT INTO other SELECT md5(i::text)::uuid, 'a text of which there are copies: ' || i / 3
+        FROM generate_series(1, 30) i;
     SELECT minlsh_create_index('other', 'body');
     CREATE TABLE empty (id bigint PRIMARY KEY, body text);
     SELECT minlsh_create_index('empty', 'body');
@@ -55,7 +56,8 @@ const SCENE: &str = "
     CREATE TYPE pair AS (a int, b text);
     CREATE TABLE bare (a int);
     CREATE TABLE sets (id int PRIMARY KEY, elements text[], numbers int[], signature int[]);
-    INSERT INTO sets SELECT i, ARRAY['a', 'b', i::text], ARRAY[i, i + 1], minhash('text ' || i) FROM generate_series(1, 20) i;
+    INSERT INTO sets SELECT i, ARRAY['a', 'b', i::text], ARRAY[i, i + 1], minhash('text ' || i)
+        FROM generate_series(1, 20) i;
     CREATE MATERIALIZED VIEW kept AS SELECT * FROM docs";
 
 /// Indexes of the access method, where the version has it.

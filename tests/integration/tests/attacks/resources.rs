@@ -26,7 +26,8 @@ fn want_of_memory_is_an_error_and_no_crash() {
     client
         .batch_execute(
             "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 700000) i; \
-             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b FROM generate_series(1, 2000000) i; \
+             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
+               FROM generate_series(1, 2000000) i; \
              CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 40000) i; \
              SELECT minlsh_create_index('docs', 'body')",
@@ -145,7 +146,7 @@ fn an_error_carries_no_backtrace() {
     ] {
         let error = client.batch_execute(mistake).expect_err(mistake);
         let detail = error.as_db_error().and_then(|error| error.detail()).unwrap_or_default();
-println!("XXX {mistake}: {error:?}");
+        println!("XXX {mistake}: {error:?}");
         assert!(!detail.contains(".rs") && !detail.contains(" 0: "), "{mistake}: {detail}");
     }
 }

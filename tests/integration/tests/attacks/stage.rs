@@ -194,7 +194,8 @@ impl<'a> Stage<'a> {
         let mut client = self.server.connect("postgres");
         let superusers = minlsh_integration::texts(
             &mut client,
-            "SELECT rolname::text FROM pg_roles WHERE rolsuper AND rolname IN ('dbowner', 'owner', 'reader', 'attacker')",
+            "SELECT rolname::text FROM pg_roles \
+             WHERE rolsuper AND rolname IN ('dbowner', 'owner', 'reader', 'attacker')",
         );
         for role in superusers {
             self.failures.push(format!("{role} became a superuser"));

@@ -104,8 +104,8 @@ fn write(
             let body = random.body();
             let sql = format!(
                 "BEGIN; INSERT INTO {table} VALUES ({}, {tenant}, '{body}'); SAVEPOINT s; \
-                 DELETE FROM {table} WHERE id = {key}; ROLLBACK TO s; UPDATE {table} SET body = '{body}' WHERE id = {key}; \
-                 ROLLBACK",
+                 DELETE FROM {table} WHERE id = {key}; ROLLBACK TO s; \
+                 UPDATE {table} SET body = '{body}' WHERE id = {key}; ROLLBACK",
                 journal.fresh_key()
             );
             (Vec::new(), session.batch_execute(&sql))

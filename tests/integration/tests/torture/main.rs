@@ -59,7 +59,8 @@ fn create_tables(client: &mut Client) {
         client
             .batch_execute(&format!(
                 "CREATE INDEX {table}_body ON {table} USING minlsh (body);
-                 CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body) WITH (threshold = 0.7, num_perm = 64);
+                 CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
+                     WITH (threshold = 0.7, num_perm = 64);
                  SELECT minlsh_create_index('{table}', 'body')"
             ))
             .expect("indexes");
