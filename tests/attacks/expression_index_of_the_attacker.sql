@@ -14,7 +14,9 @@ CREATE INDEX ON evil.docs (evil.f(body));
 -- tried
 CREATE INDEX native ON evil.docs USING minlsh (evil.f(body)) WHERE evil.f(id) IS NOT NULL;
 -- as superuser:
+-- tried
 SELECT minlsh_reindex('evil.docs');
+-- tried
 SELECT minlsh_check('evil.docs');
 REINDEX TABLE evil.docs;
 REINDEX TABLE evil.docs_minlsh;

@@ -4,6 +4,8 @@
 -- encoding: SQL_ASCII
 
 -- as attacker:
+-- A name that is no UTF-8 cannot be sent to our client, by anybody.
+SET client_min_messages = error;
 CREATE FUNCTION evil.look(int) RETURNS int LANGUAGE plpgsql
 	AS $$ BEGIN PERFORM trap.spring('a view'); RETURN $1; END $$;
 DO $$ BEGIN
@@ -14,6 +16,7 @@ DO $$ BEGIN
 END $$;
 DO $$ BEGIN EXECUTE E'SELECT minlsh_create_index(\'evil."v\xff\xfe"\', E\'b\xfd\')'; END $$;
 -- as superuser:
+SET client_min_messages = error;
 DO $$ BEGIN EXECUTE E'INSERT INTO evil."v\xff\xfe" VALUES (3, \'one text\')'; END $$;
 DO $$ BEGIN
 	EXECUTE E'SELECT near_duplicates(1, 0.9, \'evil."v\xff\xfe"\')';

