@@ -43,10 +43,15 @@ pub fn warning(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_WARNING, message)
 }
 
-/// The engine makes no PostgreSQL errors: all of its errors are invalid parameters.
+/// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
+/// there is not (SQLSTATE 53200).
 #[track_caller]
 pub fn engine(cause: sketch::Error) -> ErrorReport {
-    invalid_parameter(cause.to_string()).set_hint(cause.hint())
+    let code = match cause {
+        sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+    };
+    error(code, cause.to_string()).set_hint(cause.hint())
 }
 
 /// Raises `report` as an ERROR; control goes back to PostgreSQL.

@@ -146,8 +146,13 @@ impl Layout {
 
     /// The key of a tuple that [`Layout::write`] or the B-tree has written from it.
     pub fn key(&self, tuple: &[u8]) -> Option<u64> {
+        self.prefix(tuple, self.columns.len())
+    }
+
+    /// The first `columns` slices of a key, from a tuple that may lack the others.
+    pub fn prefix(&self, tuple: &[u8], columns: usize) -> Option<u64> {
         let mut key = 0;
-        for slice in &self.columns {
+        for slice in self.columns.get(..columns)? {
             let value = if slice.is_document {
                 read_tid(tuple.get(slice.offset..slice.offset + 6)?)
             } else {
@@ -156,6 +161,14 @@ impl Layout {
             key |= slice.shift.map_or(0, |shift| value << shift);
         }
         Some(key)
+    }
+
+    /// A key without all but its first `columns` slices.
+    pub fn leading(&self, key: u64, columns: usize) -> u64 {
+        let slices = self.columns.iter().take(columns);
+        slices.fold(0, |leading, slice| {
+            leading | slice.shift.map_or(0, |shift| slice.of(key) << shift)
+        })
     }
 
     /// The attributes of a key as datums; the document's one points to `document`.

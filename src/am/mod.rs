@@ -6,14 +6,16 @@
 //! functions. A search looks up the keys of its bands and gives the rows found for recheck.
 
 mod build;
+pub mod check;
 mod cost;
 mod handler;
 mod insert;
 mod keys;
-mod layout;
+pub mod layout;
 pub mod leaves;
 mod nbtree;
 pub mod options;
 mod pages;
 mod scan;
 mod sort;
+mod tree;

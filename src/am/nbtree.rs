@@ -28,10 +28,14 @@ pub const ROOT: u16 = 1 << 1;
 pub const DELETED: u16 = 1 << 2;
 /// `BTP_HALF_DEAD`
 pub const HALF_DEAD: u16 = 1 << 4;
+/// `BTP_INCOMPLETE_SPLIT`: the page to the right has no downlink yet.
+pub const INCOMPLETE_SPLIT: u16 = 1 << 7;
 /// `INDEX_ALT_TID_MASK`: the item is a pivot or has a posting list.
 pub const ALTERNATIVE_TID: u16 = 0x2000;
 /// `BT_IS_POSTING`: of items with an alternative TID, those that have a posting list.
 pub const POSTING_LIST: u16 = 0x2000;
+/// `BT_PIVOT_HEAP_TID_ATTR`: a pivot ends with a row's address.
+pub const PIVOT_HAS_ROW: u16 = 0x1000;
 /// `BT_OFFSET_MASK`: the rest of such an item's offset is a number of attributes or TIDs.
 pub const COUNT_MASK: u16 = 0x0fff;
 /// `INDEX_SIZE_MASK`

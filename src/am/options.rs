@@ -357,9 +357,7 @@ pub unsafe fn store(
     fork: pg_sys::ForkNumber::Type,
     settings: &Settings,
 ) -> Result<()> {
-    let json = serde_json::to_string(&Built::of(settings)).map_err(|cause| {
-        error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}"))
-    })?;
+    let json = to_json(settings)?;
     if json.len() > pages::MAX_ITEM {
         return Err(error(
             PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -401,13 +399,16 @@ pub unsafe fn built_of(index: Relation) -> Result<Rc<Settings>> {
     Ok(settings)
 }
 
-/// The options with which the index (of this access method, locked by the caller) was built.
+/// The options with which the index (of this access method, locked by the caller) was built; of a
+/// partitioned index, which has no pages, those that its next partition gets.
 pub fn built(index: Oid) -> Result<Rc<Settings>> {
     // SAFETY: opened and closed here; the kind is checked.
     unsafe {
         let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
         let result = if is_ours(relation) {
             built_of(relation)
+        } else if is_partitioned(relation) {
+            wanted(relation).map(Rc::new)
         } else {
             Err(error(
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
@@ -424,14 +425,37 @@ pub fn built(index: Oid) -> Result<Rc<Settings>> {
 /// # Safety
 /// `relation` is open.
 pub unsafe fn is_ours(relation: Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_INDEX && has_our_options(relation)
+    }
+}
+
+/// Whether an open relation is a partitioned index of this access method.
+///
+/// # Safety
+/// `relation` is open.
+unsafe fn is_partitioned(relation: Relation) -> bool {
+    let kind = pg_sys::RELKIND_PARTITIONED_INDEX;
+    // SAFETY: the caller's promise.
+    unsafe { (*(*relation).rd_rel).relkind as u8 == kind && has_our_options(relation) }
+}
+
+/// # Safety
+/// `relation` is open.
+unsafe fn has_our_options(relation: Relation) -> bool {
     // SAFETY: the caller's promise; an index has its routine.
     unsafe {
         let routine = (*relation).rd_indam;
         let ours: pg_sys::amoptions_function = Some(amoptions);
-        (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_INDEX
-            && !routine.is_null()
-            && (*routine).amoptions.map(|f| f as usize) == ours.map(|f| f as usize)
+        !routine.is_null() && (*routine).amoptions.map(|f| f as usize) == ours.map(|f| f as usize)
     }
+}
+
+/// The options of an index as JSON, in the order in which they are stored.
+pub fn to_json(settings: &Settings) -> Result<String> {
+    serde_json::to_string(&Built::of(settings))
+        .map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
 }
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {

@@ -188,11 +188,21 @@ impl PageCopy {
 
     /// The root of the tree, of a metapage; `None` if the page is none.
     pub fn root(&self) -> Option<BlockNumber> {
+        self.meta(2)
+    }
+
+    /// The level of the root, of a metapage; `None` if the page is none.
+    pub fn height(&self) -> Option<u32> {
+        self.meta(3)
+    }
+
+    /// Word `number` of a metapage.
+    fn meta(&self, number: usize) -> Option<u32> {
         let word = |number: usize| {
             let start = PAGE_HEADER.next_multiple_of(8) + number * 4;
             Some(u32::from_ne_bytes(self.0.get(start..start + 4)?.try_into().ok()?))
         };
-        (word(0)? == nbtree::MAGIC && word(1)? == nbtree::VERSION).then(|| word(2))?
+        (word(0)? == nbtree::MAGIC && word(1)? == nbtree::VERSION).then(|| word(number))?
     }
 
     /// The number of the last item.

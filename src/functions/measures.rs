@@ -27,8 +27,9 @@ pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> 
 
 /// `minhash_union(integer[], integer[], scheme) → integer[]`
 fn minhash_union(call: &Call) -> Result<Option<Datum>> {
+    // Of a set that has no signature nothing is added: the other one is the union.
     let Some((a, b, scheme)) = two_signatures(call)? else {
-        return Ok(None);
+        return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     };
     let union = sketch::union(a, b, scheme).map_err(engine)?;
     Ok(Some(array::write_int4(&union)))

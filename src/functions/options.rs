@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use sketch::{Config, Normalization, Scheme, StopWords, Unit};
+use sketch::{Config, Normalization, Scheme, StopWords};
 
 use crate::error::engine;
 use crate::pg::call::Call;
@@ -20,7 +20,7 @@ pub(crate) struct Options<'a> {
     pub shingle_size: i32,
     /// 0: that of the scheme by itself.
     pub seed: i64,
-    /// A preset, steps, or `auto`: nothing for characters, `plain` for words.
+    /// A preset, steps, or `auto`: the preset `plain`.
     pub normalization: Cow<'a, str>,
     /// `english`, or words with white space between them.
     pub stop_words: Cow<'a, str>,
@@ -53,6 +53,20 @@ impl<'a> Options<'a> {
         Ok(Some(Self { shingle_size, unit, normalization, stop_words, bag, ..Self::default() }))
     }
 
+    /// The options that make `config`.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            scheme: config.scheme().as_str().into(),
+            num_perm: config.num_perm() as i32,
+            unit: config.unit().as_str().into(),
+            shingle_size: config.shingle_size() as i32,
+            seed: config.seed(),
+            normalization: config.normalization().to_string().into(),
+            stop_words: config.stop_words().to_string().into(),
+            bag: config.bag(),
+        }
+    }
+
     /// The configuration, kept for the next call.
     pub fn config(&self) -> crate::error::Result<Config> {
         let kept = READ.with_borrow(|read| {
@@ -77,12 +91,11 @@ impl<'a> Options<'a> {
         let scheme: Scheme = self.scheme.parse()?;
         let seed = if self.seed == 0 { scheme.default_seed() } else { self.seed };
         let config = Config::new(&self.scheme, num_perm, &self.unit, size, seed)?;
-        let normalization = match (&*self.normalization, config.unit()) {
-            ("auto", Unit::Char) => Normalization::none(),
-            ("auto", _) => Normalization::plain(),
-            (steps, _) => steps.parse()?,
+        let normalization = match &*self.normalization {
+            "auto" => Normalization::plain(),
+            steps => steps.parse()?,
         };
-        let config = config.with_stop_words(StopWords::named(&self.stop_words));
+        let config = config.with_stop_words(StopWords::named(&self.stop_words)?)?;
         config.with_bag(self.bag).with_normalization(normalization)
     }
 

@@ -1,46 +1,26 @@
 //! Sets that arrive row by row: the aggregates `minhash_agg()` and `minhash_union_agg()`, whose
-//! state is a set so far; and `minhash(bigint[])`, of elements that are hashed already.
+//! state is a set so far.
 //!
 //! The state is a signature and the hashes that are to go into it, in PostgreSQL's memory: a hash
 //! aggregate over many groups knows what it takes, and spills. A signature is the union of those of
 //! any parts of its set, so it does not matter how rows come, or which worker sees them.
 
-use std::io::Write;
-
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
-use sketch::{Config, ElementHash, Scheme};
+use sketch::{Config, Scheme};
 
 use super::{checkpoint, measures, with_sketcher};
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::names::type_label;
-use crate::pg::{array, bytes, text};
+use crate::pg::{array, bytes, element};
 
-sql_function!(minlsh_minhash_hashes, minhash_hashes);
 sql_function!(minlsh_set_add, add);
 sql_function!(minlsh_set_add_signature, add_signature);
 sql_function!(minlsh_set_combine, combine);
 sql_function!(minlsh_set_serialize, serialize);
 sql_function!(minlsh_set_deserialize, deserialize);
 sql_function!(minlsh_set_signature, signature);
-
-/// `minhash(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their hashes.
-fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
-    let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
-        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
-    else {
-        return Ok(None);
-    };
-    let config = configuration_of_sets(&scheme, num_perm, seed)?;
-    // SAFETY: declared bigint[].
-    let hashes = unsafe { array::elements(hashes, pg_sys::INT8OID) };
-    let hashes: Vec<u64> = hashes.into_iter().map(|hash| hash.value() as u64).collect();
-    Ok(with_sketcher(&config, |sketcher| {
-        sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)
-    }))
-}
 
 /// A configuration for ready-made sets: how texts are cut does not matter.
 fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
@@ -117,10 +97,10 @@ impl Set {
             return Ok(());
         }
         with_sketcher(&self.options.config()?, |sketcher| {
-            if let Some(batch) = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint) {
-                self.lower(batch, aggregate);
-            }
-        });
+            let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint);
+            batch.map(|batch| batch.into_iter().for_each(|batch| self.lower(batch, aggregate)))
+        })
+        .map_err(engine)?;
         self.pending.clear();
         Ok(())
     }
@@ -147,8 +127,8 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
         // SAFETY: an argument of the type that the call says it has.
-        let hash = unsafe { hash(element, call.argument_type(1), options.scheme.element_hash()) }?;
-        set.add(hash, aggregate)?;
+        let element = unsafe { element::read(element, call.argument_type(1)) }?;
+        set.add(element.hash(options.scheme.element_hash()), aggregate)?;
     }
     Ok(Some(datum))
 }
@@ -179,59 +159,6 @@ fn options(call: &Call) -> Result<Options> {
         }
     }
     Ok(options)
-}
-
-/// The hash of an element: of the bytes of a `bytea`, else of its text form.
-///
-/// # Safety
-/// `element` must be a non-null value of type `type_oid`.
-unsafe fn hash(element: Datum, type_oid: Oid, element_hash: ElementHash) -> Result<u64> {
-    match type_oid {
-        pg_sys::TEXTOID => {
-            // SAFETY: the caller promises a text.
-            let text = unsafe { text::read(element) }?;
-            Ok(element_hash.hash(text.as_bytes()))
-        }
-        pg_sys::BYTEAOID => {
-            // SAFETY: the caller promises a bytea.
-            Ok(element_hash.hash(unsafe { bytes::read(element) }))
-        }
-        pg_sys::INT8OID => {
-            // 19 digits and a sign.
-            let mut decimal = [0; 20];
-            let mut rest = &mut decimal[..];
-            let written = write!(rest, "{}", element.value() as i64);
-            debug_assert!(written.is_ok(), "every bigint fits");
-            let unused = rest.len();
-            Ok(element_hash.hash(&decimal[..decimal.len() - unused]))
-        }
-        pg_sys::UUIDOID => {
-            // SAFETY: the caller promises a uuid, which is 16 bytes.
-            let uuid = unsafe { &*element.cast_mut_ptr::<[u8; 16]>() };
-            Ok(element_hash.hash(&hyphenated(uuid)))
-        }
-        other => Err(error(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!("elements of type {} cannot be hashed", type_label(other)),
-        )
-        .set_hint("Cast them to text.")),
-    }
-}
-
-/// A uuid as PostgreSQL writes it: 8-4-4-4-12 digits.
-fn hyphenated(uuid: &[u8; 16]) -> [u8; 36] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut written = [b'-'; 36];
-    let mut place = 0;
-    for (i, byte) in uuid.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            place += 1;
-        }
-        written[place] = DIGITS[usize::from(byte >> 4)];
-        written[place + 1] = DIGITS[usize::from(byte & 15)];
-        place += 2;
-    }
-    written
 }
 
 /// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of

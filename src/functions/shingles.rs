@@ -3,37 +3,31 @@
 use std::collections::HashSet;
 
 use pgrx::pg_sys::Datum;
-use sketch::Config;
+use sketch::{Config, Element, ElementHash, memory};
 
 use super::{Options, checkpoint};
-use crate::error::Result;
+use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
 
-/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct shingles,
-/// in order of first occurrence; of a bag all of them.
+/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct
+/// shingles, in order of first occurrence; of a bag all of them.
 fn shingles(call: &Call) -> Result<Option<Datum>> {
     let Some((text, config)) = arguments(call)? else {
         return Ok(None);
     };
     let mut seen = HashSet::new();
-    let mut distinct = Vec::new();
-    let mut count = 0_usize;
-    sketch::for_each_shingle(&config, &text, &mut |shingle| {
-        count += 1;
-        if count.is_multiple_of(4096) {
-            checkpoint();
-        }
-        if config.bag() || !seen.contains(shingle) {
-            seen.insert(shingle.to_owned());
-            distinct.push(shingle.to_owned());
-        }
-    });
-    let distinct: Vec<&str> = distinct.iter().map(String::as_str).collect();
-    Ok(Some(array::write_text(&distinct)))
+    let mut found = array::Texts::default();
+    sketch::for_each_shingle(&config, &text, &mut checkpoint, &mut |shingle| {
+        // As everywhere, equal hashes are equal shingles.
+        let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
+        if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
+    })
+    .map_err(engine)?;
+    Ok(Some(found.write()))
 }
 
 /// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,
@@ -43,10 +37,16 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut hashes = Vec::new();
-    sketch::shingle_hashes(&config, &text, &mut hashes, &mut checkpoint);
-    let mut seen = HashSet::with_capacity(hashes.len());
-    let distinct: Vec<i64> =
-        hashes.into_iter().filter(|hash| seen.insert(*hash)).map(|hash| hash as i64).collect();
+    sketch::shingle_hashes(&config, &text, &mut hashes, &mut checkpoint).map_err(engine)?;
+    let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
+    for part in hashes.chunks(1 << 16) {
+        checkpoint();
+        for &hash in part {
+            if memory::insert(&mut seen, hash).map_err(engine)? {
+                memory::push(&mut distinct, hash as i64).map_err(engine)?;
+            }
+        }
+    }
     Ok(Some(array::write_int8(&distinct)))
 }
 

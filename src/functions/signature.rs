@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::{Config, Sketcher, SlotBits};
+use sketch::{Config, Sketcher, SlotBits, memory};
 
-use super::{Options, checkpoint};
+use super::{Options, checkpoint, element_hashes};
 use crate::error::{Result, engine};
+use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::{array, text};
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
+sql_function!(minlsh_minhash_hashes, minhash_hashes);
 sql_function!(minlsh_minhash_pack, minhash_pack);
 
 /// How many configurations keep their sketcher ready in a session: a query or a trigger works
@@ -40,7 +41,8 @@ pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher)
     result
 }
 
-/// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag) → integer[]`
+/// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag)
+/// → integer[]`
 fn minhash(call: &Call) -> Result<Option<Datum>> {
     let (Some(body), Some(num_perm), Some(scheme), Some(seed), Some(shingling)) = (
         call.text(0)?,
@@ -52,12 +54,13 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let config = Options { num_perm, scheme, seed, ..shingling }.config()?;
-    Ok(with_sketcher(&config, |sketcher| {
-        sketcher.sketch(&body, &mut checkpoint).map(array::write_int4)
-    }))
+    with_sketcher(&config, |sketcher| {
+        let signature = sketcher.sketch(&body, &mut checkpoint).map_err(engine)?;
+        Ok(signature.map(array::write_int4))
+    })
 }
 
-/// `minhash(text[], num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
+/// `minhash(anyarray, num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
 fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     let (Some(elements), Some(num_perm), Some(scheme), Some(seed)) =
         (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
@@ -65,17 +68,31 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
-    let element_hash = config.scheme().element_hash();
-    // SAFETY: declared text[].
-    let elements = unsafe { array::elements(elements, pg_sys::TEXTOID) };
-    let mut hashes = Vec::with_capacity(elements.len());
-    for element in elements {
-        // SAFETY: an element of a text[].
-        hashes.push(element_hash.hash(unsafe { text::read(element) }?.as_bytes()));
-    }
-    Ok(with_sketcher(&config, |sketcher| {
-        sketcher.sketch_hashes(&hashes, &mut checkpoint).map(array::write_int4)
-    }))
+    // SAFETY: declared anyarray.
+    let hashes = unsafe { element_hashes(elements, config.scheme().element_hash()) }?;
+    signature_of(&config, &hashes)
+}
+
+/// `minhash_hashes(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their
+/// 64-bit hashes.
+fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
+    let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
+        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
+    // SAFETY: declared bigint[].
+    let hashes = unsafe { array::elements(hashes, pg_sys::INT8OID)? };
+    let hashes = hashes.into_iter().map(|hash| hash.value() as u64);
+    signature_of(&config, &memory::collect(hashes).map_err(engine)?)
+}
+
+fn signature_of(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
+    with_sketcher(config, |sketcher| {
+        let signature = sketcher.sketch_hashes(hashes, &mut checkpoint).map_err(engine)?;
+        Ok(signature.map(array::write_int4))
+    })
 }
 
 /// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.

@@ -1,7 +1,7 @@
 //! `minhash_with()`: signatures under hash functions that the caller chooses.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::LinearFunctions;
+use sketch::{LinearFunctions, memory};
 
 use super::checkpoint;
 use crate::error::{Result, engine};
@@ -19,9 +19,11 @@ fn minhash_with(call: &Call) -> Result<Option<Datum>> {
     };
     // SAFETY: all three are declared bigint[].
     let (elements, a, b) = unsafe {
-        (array::elements(elements, pg_sys::INT8OID), array::read_int8(a)?, array::read_int8(b)?)
+        (array::elements(elements, pg_sys::INT8OID)?, array::read_int8(a)?, array::read_int8(b)?)
     };
     let functions = LinearFunctions::new(a, b, p).map_err(engine)?;
-    let rows: Vec<i64> = elements.into_iter().map(|element| element.value() as i64).collect();
-    Ok(functions.minhash(&rows, &mut checkpoint).map(|signature| array::write_int4(&signature)))
+    let rows = elements.into_iter().map(|element| element.value() as i64);
+    let rows = memory::collect(rows).map_err(engine)?;
+    let signature = functions.minhash(&rows, &mut checkpoint).map_err(engine)?;
+    Ok(signature.map(|signature| array::write_int4(&signature)))
 }

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 
 use super::{Options, checkpoint};
-use crate::error::Result;
+use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::{array, text};
 
@@ -18,7 +18,8 @@ fn normalize_text(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let config = Options { normalization, stop_words, ..Options::default() }.config()?;
-    Ok(Some(text::write(&sketch::normalize_text(&config, &body, &mut checkpoint))))
+    let normalized = sketch::normalize_text(&config, &body, &mut checkpoint).map_err(engine)?;
+    Ok(Some(text::write(&normalized)))
 }
 
 /// `tokens(text, unit, normalization, stop_words) → text[]`
@@ -29,8 +30,8 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let config = Options { unit, normalization, stop_words, ..Options::default() }.config()?;
-    let mut found = Vec::new();
-    sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token.to_owned()));
-    let found: Vec<&str> = found.iter().map(String::as_str).collect();
-    Ok(Some(array::write_text(&found)))
+    let mut found = array::Texts::default();
+    sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token))
+        .map_err(engine)?;
+    Ok(Some(found.write()))
 }

@@ -1,7 +1,7 @@
 //! Weighted sets: elements that count more or less.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::WeightedSet;
+use sketch::{Element, ElementHash, WeightedSet, memory};
 
 use super::checkpoint;
 use crate::error::{Result, engine, invalid_parameter};
@@ -37,7 +37,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
     };
     // SAFETY: declared text[] and double precision[].
     let (elements, weights) = unsafe {
-        (array::nullable_elements(elements, pg_sys::TEXTOID), array::read_float8(weights)?)
+        (array::nullable_elements(elements, pg_sys::TEXTOID)?, array::read_float8(weights)?)
     };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
@@ -47,7 +47,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         ))
         .set_hint("Give one weight for each element, in the same order."));
     }
-    let mut weighted = Vec::with_capacity(elements.len());
+    let mut weighted = memory::with_capacity(elements.len()).map_err(engine)?;
     for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
         if i % 4096 == 0 {
             checkpoint();
@@ -56,7 +56,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         let Some(element) = element else { continue };
         // SAFETY: an element of a text[].
         let element = unsafe { text::read(element) }?;
-        weighted.push((sketch::element_hash(element.as_bytes()), weight));
+        weighted.push((Element::Text(&element).hash(ElementHash::Xxh3), weight));
     }
     WeightedSet::new(weighted).map(Some).map_err(engine)
 }

@@ -5,8 +5,9 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use sketch::memory;
 
-use crate::error::{Result, error};
+use crate::error::{Result, engine, error};
 use crate::pg::text;
 
 /// Reads an `integer[]` without nulls as a slice.
@@ -113,20 +114,32 @@ const fn data_offset() -> usize {
 ///
 /// # Safety
 /// `datum` must be a non-null array of elements of type `element`.
-pub unsafe fn elements(datum: Datum, element: Oid) -> Vec<Datum> {
+pub unsafe fn elements(datum: Datum, element: Oid) -> Result<Vec<Datum>> {
     // SAFETY: the caller's promise.
-    unsafe { nullable_elements(datum, element) }.into_iter().flatten().collect()
+    memory::collect(unsafe { each_element(datum, element) }.flatten()).map_err(engine)
 }
 
 /// The elements of an array of any type, in their places.
 ///
 /// # Safety
 /// `datum` must be a non-null array of elements of type `element`.
-pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Vec<Option<Datum>> {
+pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Result<Vec<Option<Datum>>> {
+    // SAFETY: the caller's promise.
+    memory::collect(unsafe { each_element(datum, element) }).map_err(engine)
+}
+
+/// The elements of an array of any type, one by one, out of memory of PostgreSQL.
+///
+/// # Safety
+/// `datum` must be a non-null array of elements of type `element`; the current memory context must
+/// outlive the iterator.
+pub unsafe fn each_element(
+    datum: Datum,
+    element: Oid,
+) -> impl ExactSizeIterator<Item = Option<Datum>> {
     let (mut length, mut by_value, mut align) = (0i16, false, 0);
     let (mut datums, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: the caller promises an array of that element type; the out parameters are valid,
-    // and both result arrays have `count` entries.
+    // SAFETY: the caller promises an array of that element type; the out parameters are valid.
     unsafe {
         pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
@@ -140,15 +153,38 @@ pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Vec<Option<Datum>
             &mut nulls,
             &mut count,
         );
-        (0..count as usize).map(|i| (!*nulls.add(i)).then(|| *datums.add(i))).collect()
+    }
+    // SAFETY: both result arrays have `count` entries, and are palloc'd.
+    (0..count as usize).map(move |i| unsafe { (!*nulls.add(i)).then(|| *datums.add(i)) })
+}
+
+/// The array as a plain value, and the type of its elements.
+///
+/// # Safety
+/// `datum` must be a non-null array.
+pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
+    // SAFETY: the caller promises an array, whose header says what it holds.
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        (Datum::from(array), (*array).elemtype)
     }
 }
 
-/// A `text[]` datum in the current memory context.
-pub fn write_text(values: &[&str]) -> Datum {
-    let mut datums: Vec<Datum> = values.iter().map(|value| text::write(value)).collect();
-    // SAFETY: the datums are text values.
-    unsafe { from_elements(&mut datums, pg_sys::TEXTOID) }
+/// A `text[]` datum that grows by one text after the other, in the current memory context.
+#[derive(Default)]
+pub struct Texts(Vec<Datum>);
+
+impl Texts {
+    /// Adds a text.
+    pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
+        memory::push(&mut self.0, text::write(text))
+    }
+
+    /// The array.
+    pub fn write(mut self) -> Datum {
+        // SAFETY: the datums are text values.
+        unsafe { from_elements(&mut self.0, pg_sys::TEXTOID) }
+    }
 }
 
 /// An array of `datums`, all of type `element`, in the current memory context.

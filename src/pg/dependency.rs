@@ -118,7 +118,12 @@ fn each(index: u32, object: Object, mut visit: impl FnMut(&Form)) {
         let catalog = pg_sys::table_open(Oid::from(DEPEND), lock);
         let snapshot = std::ptr::null_mut();
         let scan = pg_sys::systable_beginscan(
-            catalog, Oid::from(index), true, snapshot, 2, keys.as_mut_ptr(),
+            catalog,
+            Oid::from(index),
+            true,
+            snapshot,
+            2,
+            keys.as_mut_ptr(),
         );
         loop {
             let tuple = pg_sys::systable_getnext(scan);

@@ -1,6 +1,6 @@
-//! PostgreSQL's lists of nodes.
+//! PostgreSQL's lists of nodes, and of OIDs.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Oid};
 
 /// The elements of a list of pointers; none of a null list.
 ///
@@ -15,4 +15,19 @@ pub unsafe fn pointers<'a, T>(list: *const pg_sys::List) -> impl Iterator<Item =
     };
     // SAFETY: the caller's promise: the cells hold pointers.
     cells.iter().map(|cell| unsafe { cell.ptr_value }.cast::<T>())
+}
+
+/// The elements of a list of OIDs; none of a null list.
+///
+/// # Safety
+/// `list` is null or a valid list of OIDs.
+pub unsafe fn oids(list: *const pg_sys::List) -> Vec<Oid> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise: a list has `length` cells, which hold OIDs.
+    unsafe {
+        let cells = std::slice::from_raw_parts((*list).elements, (*list).length as usize);
+        cells.iter().map(|cell| cell.oid_value).collect()
+    }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::pg::{ffi, text};
+use crate::pg::{array, ffi, text};
 
 /// How strongly a relation is locked, until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,4 +214,34 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
     let all = unsafe { ffi::inheritors(table.oid, lock.mode()) };
     let opened = all.into_iter().filter_map(|oid| Relation::open(oid, Lock::Held));
     opened.filter(|relation| relation.kind == b'r').collect()
+}
+
+/// Who has rights on a relation besides its owner; `None` is PUBLIC.
+pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
+    let owner = owner_of(relation);
+    // SAFETY: a lookup in the system cache; the list of rights is read before the release, and is
+    // an array of aclitem.
+    let grantees: Vec<Oid> = unsafe {
+        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(relation));
+        if tuple.is_null() {
+            return Vec::new();
+        }
+        let (number, mut null) = (pg_sys::Anum_pg_class_relacl as i16, false);
+        let rights = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
+        let grantee = |item: pg_sys::Datum| (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee;
+        let items = (!null).then(|| array::each_element(rights, pg_sys::ACLITEMOID));
+        let grantees = items.into_iter().flatten().flatten().map(grantee).collect();
+        pg_sys::ReleaseSysCache(tuple);
+        grantees
+    };
+    let others = grantees.into_iter().filter(|grantee| *grantee != owner);
+    others
+        .map(|grantee| {
+            // SAFETY: a lookup in the system caches; null for PUBLIC and for a role that is gone.
+            let name = unsafe { pg_sys::GetUserNameFromId(grantee, true) };
+            // SAFETY: a NUL-terminated name.
+            (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned())
+        })
+        .collect()
 }

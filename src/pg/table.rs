@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::Result;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::relation::Lock;
-use crate::pg::{ffi, text};
+use crate::pg::{ffi, list, text};
 
 /// An open table or index. The lock stays until the end of the transaction.
 pub struct Open(pg_sys::Relation);
@@ -58,9 +58,7 @@ impl Open {
     /// How many pages it has.
     pub fn pages(&self) -> u32 {
         // SAFETY: an open relation with storage.
-        unsafe {
-            pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM)
-        }
+        unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
 
     /// Its indexes, locked and opened.
@@ -68,7 +66,7 @@ impl Open {
         // SAFETY: an open table; the list is a copy of ours, in the current memory context.
         let list: Vec<Oid> = unsafe {
             let list = pg_sys::RelationGetIndexList(self.0);
-            let oids = pgrx::PgList::<Oid>::from_pg(list).iter_oid().collect();
+            let oids = list::oids(list);
             pg_sys::list_free(list);
             oids
         };
@@ -78,7 +76,10 @@ impl Open {
     /// An empty row of its kind.
     pub fn row(&self) -> Row {
         // SAFETY: an open table; `Drop` frees the slot.
-        Row { slot: unsafe { pg_sys::table_slot_create(self.0, std::ptr::null_mut()) }, owned: true }
+        Row {
+            slot: unsafe { pg_sys::table_slot_create(self.0, std::ptr::null_mut()) },
+            owned: true,
+        }
     }
 
     /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,
@@ -99,10 +100,9 @@ impl Open {
             let (begin, next, end) =
                 (methods.scan_begin, methods.scan_getnextslot, methods.scan_end);
             let (Some(begin), Some(next), Some(end)) = (begin, next, end) else { return Ok(()) };
-            let null = std::ptr::null_mut;
-            let scan = pg_guard_ffi_boundary(|| {
-                begin(self.0, snapshot.raw(), 0, null(), null(), flags)
-            });
+            let (keys, parallel) = (std::ptr::null_mut(), std::ptr::null_mut());
+            let scan =
+                pg_guard_ffi_boundary(|| begin(self.0, snapshot.raw(), 0, keys, parallel, flags));
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let mut result = Ok(());
             while pg_guard_ffi_boundary(|| next(scan, forward, row.slot)) {
@@ -265,8 +265,7 @@ impl Index {
         let strategy = pg_sys::BTEqualStrategyNumber as u16;
         // SAFETY: an open index has its operator families and types.
         let function = unsafe {
-            let (family, input) =
-                (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
+            let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
             pg_sys::get_opcode(pg_sys::get_opfamily_member(family, input, input, strategy as i16))
         };
         self.each_match(table, (strategy, function), key, snapshot, visit)
@@ -297,7 +296,12 @@ impl Index {
             let scan = {
                 let no_statistics = std::ptr::null_mut();
                 pg_sys::index_beginscan(
-                    table.raw(), self.raw(), snapshot.raw(), no_statistics, 1, 0,
+                    table.raw(),
+                    self.raw(),
+                    snapshot.raw(),
+                    no_statistics,
+                    1,
+                    0,
                 )
             };
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
@@ -349,7 +353,14 @@ impl Index {
             pg_sys::FormIndexDatum(info, row.slot, std::ptr::null_mut(), values, nulls);
             let place = &raw mut (*row.slot).tts_tid;
             pg_sys::index_insert(
-                self.raw(), values, nulls, place, table.raw(), unique, false, info,
+                self.raw(),
+                values,
+                nulls,
+                place,
+                table.raw(),
+                unique,
+                false,
+                info,
             );
             #[cfg(any(feature = "pg17", feature = "pg18"))]
             pg_sys::index_insert_cleanup(self.raw(), info);
@@ -456,8 +467,7 @@ impl Snapshot {
 
     /// All that is committed, and what this transaction has done, even just now.
     pub fn own() -> Self {
-        // SAFETY: takes the address of a constant of PostgreSQL.
-        Self { raw: unsafe { &raw mut pg_sys::SnapshotSelfData }, kind: Kind::Borrowed }
+        Self { raw: &raw mut pg_sys::SnapshotSelfData, kind: Kind::Borrowed }
     }
 
     /// All that is committed by now, in any isolation level, and what this transaction has done.

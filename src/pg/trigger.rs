@@ -84,9 +84,8 @@ impl Trigger {
 
     /// Whether it fires upon INSERT, UPDATE and DELETE.
     pub fn is_for_all_rows(&self) -> bool {
-        let all = pg_sys::TRIGGER_TYPE_INSERT
-            | pg_sys::TRIGGER_TYPE_UPDATE
-            | pg_sys::TRIGGER_TYPE_DELETE;
+        let all =
+            pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
         self.kind & all == all
     }
 }

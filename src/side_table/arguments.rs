@@ -5,10 +5,9 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use sketch::{Banding, SlotBits};
 
 use crate::am::options::Settings;
-use crate::error::{Result, engine, error, invalid_parameter, not_allowed, not_supported};
+use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
 use crate::functions::Options;
 use crate::pg::call::Call;
 use crate::pg::names::relation_name;
@@ -81,8 +80,9 @@ fn refuse_children(relation: &Relation) -> Result<()> {
     let children = || unsafe { crate::pg::ffi::inheritors(relation.oid, Lock::Held.mode()) };
     if !relation.is_partitioned() && children().len() > 1 {
         let message = format!("table \"{}\" has inheritance children", relation.name);
-        return Err(not_supported(message)
-            .set_hint("Index the children, or use declarative partitioning."));
+        return Err(
+            not_supported(message).set_hint("Index the children, or use declarative partitioning.")
+        );
     }
     Ok(())
 }
@@ -95,9 +95,6 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         Some(name) => named_key(relation, &name)?,
         None => primary_key(relation)?,
     };
-    if key.number == body.number {
-        return Err(invalid_parameter("the key and the text must be two columns"));
-    }
     let schema = match call.raw_name(16) {
         // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
         // caller may not use it.
@@ -133,14 +130,8 @@ fn settings(call: &Call) -> Result<Settings> {
         bag: call.bool(14).ok_or_else(|| null("bag"))?,
     }
     .config()?;
-    // No query asks for less than the index's threshold, so none looks up more bands than that
-    // needs: the others would be a fifth of the build and of every write, for nothing.
-    let banding = Banding::for_recall(threshold, num_perm.into(), recall)
-        .map_err(engine)?
-        .trimmed(threshold, recall);
     let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
-    let slot_bits = SlotBits::new(slot_bits.into(), num_perm.into()).map_err(engine)?;
-    Ok(Settings { config, banding, threshold, recall, slot_bits })
+    Settings::new(config, threshold, recall, slot_bits.into())
 }
 
 fn column(relation: &Relation, name: &CStr) -> Result<Column> {
@@ -154,7 +145,8 @@ fn column(relation: &Relation, name: &CStr) -> Result<Column> {
 /// The primary key, which must be one column.
 fn primary_key(relation: &Relation) -> Result<Column> {
     let table = &relation.name;
-    let open = Open::relation(relation.oid, Lock::Held).ok_or_else(|| no_such_relation(relation.oid))?;
+    let open =
+        Open::relation(relation.oid, Lock::Held).ok_or_else(|| no_such_relation(relation.oid))?;
     let mut indexes = open.indexes(Lock::Read).into_iter();
     let Some(primary) = indexes.find(|index| index.form().indisprimary) else {
         let message = format!("table \"{table}\" has no primary key");

@@ -39,7 +39,7 @@ pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(
     Command::new("ALTER TABLE ").relation(storage).words(" ADD PRIMARY KEY (doc_id)").run()?;
     create_bands_index(home, storage, &blueprint.settings)?;
     Command::new("ANALYZE ").relation(storage).run()?;
-    create_triggers(home, documents.oid, storage, columns)?;
+    create_triggers(home, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
         watch::link(&documents, &watch);
     }
@@ -56,12 +56,22 @@ fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
         // SAFETY: NUL-terminated names, or null for no second one; the result is palloc'd.
         unsafe {
             let (first, label) = (table.as_ptr(), c"minlsh".as_ptr());
-            CStr::from_ptr(pg_sys::ChooseRelationName(first, second, label, blueprint.schema, false))
-                .to_owned()
+            CStr::from_ptr(pg_sys::ChooseRelationName(
+                first,
+                second,
+                label,
+                blueprint.schema,
+                false,
+            ))
+            .to_owned()
         }
     };
     let plain = choose(None);
-    if plain == object_name(&table, c"minlsh") { plain } else { choose(Some(&blueprint.body.raw_name)) }
+    if plain == object_name(&table, c"minlsh") {
+        plain
+    } else {
+        choose(Some(&blueprint.body.raw_name))
+    }
 }
 
 /// `<first>_<label>`, shortened where it would be too long.
@@ -122,7 +132,9 @@ fn prepare_table(storage: Oid) -> Result<()> {
     // Without names: they may change.
     Command::new("COMMENT ON TABLE ")
         .relation(storage)
-        .words(" IS 'signatures and band hashes of the documents of another table, kept by triggers'")
+        .words(
+            " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
+        )
         .run()?;
     for grantee in grantees(storage) {
         let revoke = Command::new("REVOKE ALL ON TABLE ").relation(storage).words(" FROM ");
@@ -164,52 +176,74 @@ fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()
 /// Creates the triggers that [`watch`] tells of.
 pub fn create_triggers(
     home: Oid,
-    documents: Oid,
+    documents: &Relation,
     storage: Oid,
     (key, body): (&CStr, &CStr),
 ) -> Result<()> {
-    let from_side = |events: Command| {
-        events.words(" ON ").relation(documents).words(" FROM ").relation(storage)
-            .words(" NOT DEFERRABLE FOR EACH ROW")
+    let always = " ENABLE ALWAYS TRIGGER ";
+    let on = |events: &'static str, table: Oid| Command::new(events).words(" ON ").relation(table);
+    let of_side = |command: Command| {
+        command.words(" FROM ").relation(storage).words(" NOT DEFERRABLE FOR EACH ROW")
     };
-    let rows = Command::new(" AFTER INSERT OR UPDATE OF ").name(key).words(", ").name(body)
-        .words(" OR DELETE");
-    let triggers = [
-        (documents, c"sync", "CONSTRAINT ", from_side(rows), " ENABLE ALWAYS TRIGGER "),
-        (documents, c"update", "CONSTRAINT ", from_side(Command::new(" AFTER UPDATE")),
-            " ENABLE ALWAYS TRIGGER "),
-        (documents, c"truncate", "",
-            Command::new(" AFTER TRUNCATE ON ").relation(documents).words(" FOR EACH STATEMENT"),
-            " ENABLE ALWAYS TRIGGER "),
-        (storage, c"truncate", "",
-            Command::new(" AFTER TRUNCATE ON ").relation(storage).words(" FOR EACH STATEMENT"),
-            " ENABLE TRIGGER "),
-        (storage, c"replica", "",
-            Command::new(" BEFORE INSERT OR UPDATE OR DELETE ON ").relation(storage)
-                .words(" FOR EACH ROW"),
-            " ENABLE REPLICA TRIGGER "),
+    let of_statement = |command: Command| command.words(" FOR EACH STATEMENT");
+    let (table, mut columns) = (documents.oid, Command::new("").name(key));
+    if key != body {
+        columns = columns.words(", ").name(body);
+    }
+    let written = Command::new("AFTER INSERT OR UPDATE OF ").append(columns);
+    let written = written.words(" OR DELETE ON ").relation(table);
+    let mut triggers = vec![
+        (table, c"sync", "CONSTRAINT ", of_side(written), always),
+        (table, c"update", "CONSTRAINT ", of_side(on("AFTER UPDATE", table)), always),
+        (table, c"truncate", "", of_statement(on("AFTER TRUNCATE", table)), always),
+        (storage, c"truncate", "", of_statement(on("AFTER TRUNCATE", storage)), " ENABLE TRIGGER "),
+        (
+            storage,
+            c"replica",
+            "",
+            on("BEFORE INSERT OR UPDATE OR DELETE", storage).words(" FOR EACH ROW"),
+            " ENABLE REPLICA TRIGGER ",
+        ),
     ];
-    let first = relation_name(storage);
+    if documents.is_temporary() && !documents.is_partitioned() {
+        let commit = of_statement(on("BEFORE INSERT", table));
+        triggers.push((table, c"commit", "", commit, always));
+    }
     for (table, label, kind, definition, enable) in triggers {
-        let name = free_trigger_name(table, &first, label);
-        Command::new("CREATE ").words(kind).words("TRIGGER ").name(&name).append(definition)
-            .words(" EXECUTE FUNCTION ").qualified(home, c"minlsh_sync").words("()").run()?;
+        let name = free_trigger_name(table, &relation_name(storage), label);
+        Command::new("CREATE ")
+            .words(kind)
+            .words("TRIGGER ")
+            .name(&name)
+            .words(" ")
+            .append(definition)
+            .words(" EXECUTE FUNCTION ")
+            .qualified(home, c"minlsh_sync")
+            .words("()")
+            .run()?;
         Command::new("ALTER TABLE ").relation(table).words(enable).name(&name).run()?;
     }
     Ok(())
 }
 
-/// `<first>_<label>[number]`, a name that no trigger or constraint of the table has.
+/// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
+/// partitions.
 fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
+    // SAFETY: a catalog lookup within a transaction.
+    let tables = unsafe { ffi::inheritors(table, Lock::Held.mode()) };
+    // SAFETY: a catalog lookup with a NUL-terminated name.
+    let is_trigger = |table: Oid, name: &CStr| unsafe {
+        pg_sys::get_trigger_oid(table, name.as_ptr(), true) != Oid::INVALID
+    };
+    let taken = |name: &CStr| {
+        let mut tables = tables.iter();
+        tables.any(|table| is_trigger(*table, name) || ffi::constraint_name_is_used(*table, name))
+    };
     let mut name = object_name(first, label);
-    for number in 1.. {
-        // SAFETY: a catalog lookup with a NUL-terminated name.
-        let taken = unsafe { pg_sys::get_trigger_oid(table, name.as_ptr(), true) } != Oid::INVALID;
-        if !taken && !ffi::constraint_name_is_used(table, &name) {
-            break;
-        }
-        let mut numbered = label.to_bytes().to_vec();
-        numbered.extend_from_slice(number.to_string().as_bytes());
+    let mut number = 0;
+    while taken(&name) {
+        number += 1;
+        let numbered = [label.to_bytes(), number.to_string().as_bytes()].concat();
         name = object_name(first, &CString::new(numbered).unwrap_or_default());
     }
     name

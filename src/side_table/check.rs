@@ -1,24 +1,23 @@
 //! `minlsh_check()`: proves that an index has what its table has, and lists every difference.
 
-use std::cell::Cell;
-
+use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::keys::KeyText;
-use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::relation::{Lock, is_owned_by};
+use crate::pg::restricted::current_role;
 use crate::pg::rows::ResultRows;
+use crate::pg::spi::{Access, Session};
 use crate::pg::table::{Continue, Index, Open, Snapshot};
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::side_table::arguments::check_owner;
-use crate::side_table::drop::{native_index, the_only};
+use crate::side_table::drop::the_only;
 use crate::side_table::fill::{each_document, signed};
 use crate::side_table::storage::{DOC_ID, Storage, stored};
 use crate::side_table::watch::{self, Watch};
-use crate::side_table::{SideTable, find};
+use crate::side_table::{SideTable, find, in_memory};
 
 sql_function!(minlsh_check, check);
 
@@ -26,30 +25,51 @@ sql_function!(minlsh_check, check);
 type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
 
 fn check(call: &Call) -> Result<Option<Datum>> {
-    let Some(name) = call.oid(0) else { return Ok(None) };
     let result = ResultRows::start(call)?;
-    let found = find::all(name, Lock::Read);
-    let native = native_indexes(name);
-    if found.is_empty() && native.is_empty() {
-        return the_only(name).map(|_| None);
+    match call.oid(0) {
+        Some(name) => check_named(name, &result)?,
+        None => {
+            for table in indexed_tables()? {
+                check_named(table, &result)?;
+            }
+        }
     }
-    for index in native {
-        check_owner(index)?;
-        crate::am::check::check(index, &mut |key: Option<String>, problem: String| {
-            let key = key.map(|key| text::write(&key));
-            result.push(&[key, Some(text::write(&problem))]);
-        })?;
+    Ok(None)
+}
+
+/// The tables with an index that the caller may check.
+fn indexed_tables() -> Result<Vec<Oid>> {
+    let session = Session::open();
+    let rows = session.query(
+        "SELECT DISTINCT t.tgrelid FROM pg_catalog.pg_trigger t \
+         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
+         WHERE p.prosrc OPERATOR(pg_catalog.=) 'minlsh_sync' \
+         AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND t.tgconstrrelid OPERATOR(pg_catalog.<>) 0 \
+         ORDER BY t.tgrelid",
+        &[],
+        Access::Read,
+    )?;
+    let mut tables = Vec::new();
+    for row in 0..rows.len() {
+        tables.extend(rows.oid(row, 1)?.filter(|table| is_owned_by(*table, current_role())));
+    }
+    Ok(tables)
+}
+
+/// Checks the index, or all those of a table, that are named.
+fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
+    let found = find::all(name, Lock::Read);
+    if found.is_empty() {
+        return the_only(name).map(drop);
     }
     for found in found {
         check_owner(found.documents)?;
         match found.side {
-            Err(report) => {
-                result.push(&[None, Some(text::write(report.message()))]);
-            }
+            Err(report) => result.push(&[None, Some(text::write(report.message()))]),
             Ok(side) => {
-                let output = KeyText::new(side.key.type_oid);
+                let output = Output::of(side.key.type_oid);
                 let mut report = |key: Option<Datum>, problem: &str| {
-                    let key = key.map(|key| output.of(key));
+                    let key = key.map(|key| output.text(key));
                     result.push(&[key, Some(text::write(problem))]);
                 };
                 structure(&side, &found.watch, &mut report)?;
@@ -57,5 +77,171 @@ fn check(call: &Call) -> Result<Option<Datum>> {
             }
         }
     }
-    Ok(None)
+    Ok(())
+}
+
+/// How values of a type are written.
+struct Output(std::cell::RefCell<pg_sys::FmgrInfo>);
+
+impl Output {
+    fn of(type_oid: Oid) -> Self {
+        let mut output = pg_sys::FmgrInfo::default();
+        let (mut function, mut is_varlena) = (Oid::INVALID, false);
+        // SAFETY: the output function of an existing type.
+        unsafe {
+            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
+            pg_sys::fmgr_info(function, &mut output);
+        }
+        Self(output.into())
+    }
+
+    fn text(&self, value: Datum) -> Datum {
+        // SAFETY: a value of the type; the string is in the database's encoding.
+        unsafe {
+            let string = pg_sys::OutputFunctionCall(&mut *self.0.borrow_mut(), value);
+            Datum::from(pg_sys::cstring_to_text(string))
+        }
+    }
+}
+
+/// What must hold of the index as a whole; its problems have no key.
+fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()> {
+    let (Some(documents), Some(storage)) =
+        (Open::relation(side.table.oid, Lock::Held), Open::relation(side.storage, Lock::Held))
+    else {
+        return Ok(());
+    };
+    if documents.class().relpersistence != storage.class().relpersistence {
+        let unlogged = if side.table.persistence == b'u' { "table" } else { "side table" };
+        report(None, &format!("only the {unlogged} is unlogged"));
+    }
+    let ours = |trigger: &Trigger| trigger.function == watch.trigger.function;
+    let of_table: Vec<Trigger> = triggers(&documents).into_iter().filter(ours).collect();
+    let of_side: Vec<Trigger> = triggers(&storage).into_iter().filter(ours).collect();
+    let second = |t: &&Trigger| {
+        t.other_table == Some(side.storage) && t.is_after_row() && t.columns.is_empty()
+    };
+    let truncate = |t: &&Trigger| t.is_truncate();
+    let replica = |t: &&Trigger| !t.is_truncate() && t.is_for_all_rows();
+    let watch_itself = |t: &&Trigger| t.oid == watch.trigger.oid;
+    let expected: [(&str, Option<&Trigger>, u8); 5] = [
+        ("for written rows", of_table.iter().find(watch_itself), b'A'),
+        ("for rows that other triggers change", of_table.iter().find(second), b'A'),
+        ("for TRUNCATE", of_table.iter().find(truncate), b'A'),
+        ("for TRUNCATE of the side table", of_side.iter().find(truncate), b'O'),
+        ("for replicated rows of the side table", of_side.iter().find(replica), b'R'),
+    ];
+    for (purpose, trigger, enabled) in expected {
+        match trigger {
+            None => report(None, &format!("the trigger {purpose} is missing")),
+            Some(trigger) if trigger.enabled != enabled => {
+                let name = trigger.name.to_string_lossy();
+                report(
+                    None,
+                    &format!(
+                        "trigger \"{name}\" {purpose} is disabled, or fires when it should not"
+                    ),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {
+        report(None, &format!("column \"{}\" is no key of the table any more", side.key.name));
+    }
+    Ok(())
+}
+
+/// Signs every document again and compares.
+fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
+    let storage = side.open()?;
+    if let Err(outdated) = storage.check_current() {
+        report(None, outdated.message());
+    }
+    if side.is_emptied(&storage) {
+        return Ok(());
+    }
+    let snapshot = Snapshot::statement();
+    let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
+    let mut memory = PgMemoryContexts::new("minlsh check");
+    let mut matched = 0u64;
+    each_document(&side.table, columns, &snapshot, &mut |key, body| {
+        in_memory(&mut memory, || {
+            let expected = signed(&side.settings, body)?;
+            let (mut found, mut problem) = (false, None);
+            storage.of_document(key, &snapshot, |row| {
+                found = true;
+                problem = match (&expected, stored(row)) {
+                    (None, _) => Some("indexed, but without shingles"),
+                    (Some(expected), Ok(Some((_, signature, _))))
+                        if expected.signature != signature =>
+                    {
+                        Some("signature differs from the text")
+                    }
+                    (Some(expected), Ok(Some((_, _, bands)))) if expected.bands != bands => {
+                        Some("bands differ from the signature")
+                    }
+                    (Some(_), Ok(Some(_))) => None,
+                    (Some(_), _) => Some("neither signature nor bands"),
+                };
+                Ok(Continue::No)
+            })?;
+            matched += u64::from(found);
+            if !found && expected.is_some() {
+                problem = Some("missing from the index");
+            }
+            if let Some(problem) = problem {
+                report(Some(key), problem);
+            }
+            Ok(())
+        })
+    })?;
+    superfluous(side, &storage, &snapshot, matched, report)
+}
+
+/// Reports the rows of documents that are not in the table. `matched` rows are known to have theirs.
+fn superfluous(
+    side: &SideTable,
+    storage: &Storage,
+    snapshot: &Snapshot,
+    matched: u64,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = 0;
+    storage.table.each(snapshot, |_| {
+        rows += 1;
+        Ok(Continue::Yes)
+    })?;
+    if rows == matched {
+        return Ok(());
+    }
+    let leaves: Vec<(Open, Index)> = crate::pg::relation::leaves(&side.table, Lock::Read)
+        .into_iter()
+        .filter_map(|leaf| {
+            let key = leaf.column_called(&side.key.raw_name)?.number;
+            let open = Open::relation(leaf.oid, Lock::Held)?;
+            let index = watch::key_index(&open, key, Lock::Read)?;
+            Some((open, index))
+        })
+        .collect();
+    let mut memory = PgMemoryContexts::new("minlsh check");
+    storage.table.each(snapshot, |row| {
+        in_memory(&mut memory, || {
+            let Some(key) = row.value(DOC_ID) else {
+                report(None, "a row of the side table has no key");
+                return Ok(Continue::Yes);
+            };
+            let mut found = false;
+            for (leaf, index) in &leaves {
+                index.each_equal(leaf, key, snapshot, |_| {
+                    found = true;
+                    Ok(Continue::No)
+                })?;
+            }
+            if !found {
+                report(Some(key), "indexed, but not in the table");
+            }
+            Ok(Continue::Yes)
+        })
+    })
 }

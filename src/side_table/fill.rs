@@ -2,6 +2,7 @@
 
 use pgrx::memcxt::PgMemoryContexts;
 
+use crate::am::options::Settings;
 use crate::error::Result;
 use crate::pg::bulk::Bulk;
 use crate::pg::relation::{Lock, Relation, leaves};
@@ -9,7 +10,6 @@ use crate::pg::table::{Continue, Open, Row, Snapshot};
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::sign;
 use crate::side_table::{Stored, in_memory, row_of};
-use crate::am::options::Settings;
 use pgrx::pg_sys::Datum;
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
@@ -51,7 +51,8 @@ pub fn each_document(
     visit: &mut dyn FnMut(Datum, Option<Datum>) -> Result<()>,
 ) -> Result<()> {
     for leaf in leaves(documents, Lock::Read) {
-        let open = Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
+        let open =
+            Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
         // A partition may number its columns otherwise, but names them alike.
         let number = |name| leaf.column_called(name).map(|column| column.number);
         let (Some(key), Some(body)) = (number(key), number(body)) else { continue };

@@ -114,9 +114,9 @@ impl SideTable {
             return Ok(());
         }
         let mut memory = PgMemoryContexts::new("minlsh document");
-        storage.table.each(&Snapshot::statement(), |row| {
-            in_memory(&mut memory, || visit_row(row, visit))
-        })
+        storage
+            .table
+            .each(&Snapshot::statement(), |row| in_memory(&mut memory, || visit_row(row, visit)))
     }
 
     /// Opened again, and checked again: a caller may have altered it since.

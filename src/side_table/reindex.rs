@@ -3,10 +3,11 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 
+use crate::am::options;
 use crate::error::Result;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::table::Open;
 use crate::pg::trigger::triggers;
@@ -31,7 +32,8 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
     let settings = {
         let Some(open) = Open::relation(documents.oid, Lock::Held) else { return Ok(None) };
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
-        storage.settings.clone()
+        // SAFETY: an open index of type minlsh: ALTER INDEX SET may have changed its options.
+        unsafe { options::wanted(storage.bands_index().raw())? }
     };
     let count = {
         let Some(table) = Open::relation(side.storage, Lock::Held) else { return Ok(None) };
@@ -39,7 +41,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         fill(&table, &documents, columns, &settings)?
     };
     rebuild_indexes(side.storage, 0);
-    renew_triggers(home_of(call.function()), documents.oid, &found.watch, columns)?;
+    renew_triggers(home_of(call.function()), &documents, &found.watch, columns)?;
     report(side.storage, &documents.name, count, &settings);
     Ok(Some(Datum::from(side.storage)))
 }
@@ -53,16 +55,16 @@ fn documents_persistence(side: &Open, documents: u8) -> u8 {
 /// Drops the triggers, some of which may be missing, disabled or not ours, and makes them again.
 fn renew_triggers(
     home: Oid,
-    documents: Oid,
+    documents: &Relation,
     watch: &Watch,
     columns: (&std::ffi::CStr, &std::ffi::CStr),
 ) -> Result<()> {
     let (Some(table), Some(side)) =
-        (Open::relation(documents, Lock::Held), Open::relation(watch.storage, Lock::Held))
+        (Open::relation(documents.oid, Lock::Held), Open::relation(watch.storage, Lock::Held))
     else {
         return Ok(());
     };
-    if !watch::is_linked(documents, watch) {
+    if !watch::is_linked(documents.oid, watch) {
         watch::link(&table, watch);
     }
     let of_side: Vec<Oid> = triggers(&side)

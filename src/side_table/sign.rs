@@ -16,13 +16,13 @@ pub unsafe fn sign(settings: &Settings, body: Datum) -> Result<Option<Stored>> {
     // SAFETY: the caller's promise.
     let text = unsafe { text::read(body)? };
     with_sketcher(&settings.config, |sketcher| {
-        sketcher.sketch(&text, &mut checkpoint).map(|full| {
-            let mut bands = Vec::with_capacity(settings.banding.bands());
-            let mut signature = Vec::with_capacity(full.len());
-            settings.banding.hashes(full, &mut bands).map_err(engine)?;
-            settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
-            Ok(Stored { signature, bands })
-        })
+        let Some(full) = sketcher.sketch(&text, &mut checkpoint).map_err(engine)? else {
+            return Ok(None);
+        };
+        let mut bands = Vec::with_capacity(settings.banding.bands());
+        let mut signature = Vec::with_capacity(full.len());
+        settings.banding.hashes(full, &mut bands).map_err(engine)?;
+        settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
+        Ok(Some(Stored { signature, bands }))
     })
-    .transpose()
 }

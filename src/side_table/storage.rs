@@ -50,11 +50,25 @@ impl Storage {
             return Err(altered(&table, "It has no valid index of type minlsh over its bands."));
         };
         if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
-            let detail = "It has an index with an expression, a condition or a deferred constraint.";
+            let detail =
+                "It has an index with an expression, a condition or a deferred constraint.";
             return Err(altered(&table, detail));
         }
         let settings = options::built(indexes[bands].oid())?;
         Ok(Self { table, indexes, key, bands, settings })
+    }
+
+    /// Refuses signatures made by another version of the algorithm: one side table has one kind.
+    pub fn check_current(&self) -> Result<()> {
+        if self.settings.current {
+            return Ok(());
+        }
+        let name = regclass_literal(self.table.oid());
+        Err(wrong_state(format!(
+            "side table \"{}\" was built by another version of the algorithm or of Unicode",
+            self.table.name()
+        ))
+        .set_hint(format!("Build it anew with SELECT minlsh_reindex({name});")))
     }
 
     /// The index that tells documents apart.
@@ -132,7 +146,10 @@ fn check_columns(table: &Open, key: Oid) -> Result<()> {
     if sound {
         return Ok(());
     }
-    Err(altered(table, "It must be a table with the columns doc_id, signature and bands, in that order."))
+    Err(altered(
+        table,
+        "It must be a table with the columns doc_id, signature and bands, in that order.",
+    ))
 }
 
 fn altered(table: &Open, detail: &str) -> ErrorReport {

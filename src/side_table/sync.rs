@@ -37,6 +37,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     };
     match (fired.event(), fired.for_each_row(), fired.is_after()) {
         (Event::Truncate, false, true) => truncated(fired.relation())?,
+        (Event::Insert, false, false) => forget_emptied(fired.relation())?,
         (Event::Truncate, ..) | (_, false, _) => return Err(misused("must be fired for each row")),
         (event, true, true) => written(&fired, event)?,
         (_, true, false) if watch::documents_of(fired.relation(), Lock::Read).is_some() => {
@@ -73,13 +74,35 @@ fn truncated(relation: Oid) -> Result<()> {
         }
     }
     let Some(documents) = Open::relation(relation, Lock::Held) else { return Ok(()) };
-    for watch in watch::watches(&documents) {
-        let key = key_and_body(&documents, watch.key, watch.body)?.0;
-        let storage =
-            Storage::open(watch.storage, &documents, key.type_oid, Lock::Exclusive)?;
-        let (table, indexes) = (storage.table, storage.indexes);
-        drop(indexes);
-        bulk::empty(&table, table.class().relpersistence as u8);
+    empty_sides(&documents)
+}
+
+/// ON COMMIT DELETE ROWS fires no trigger: the first INSERT after it empties the side tables.
+fn forget_emptied(relation: Oid) -> Result<()> {
+    match Open::relation(relation, Lock::Held) {
+        Some(documents)
+            if documents.class().relpersistence as u8 == b't'
+                && documents.class().relkind as u8 == b'r' =>
+        {
+            if documents.pages() == 0 {
+                empty_sides(&documents)
+            } else {
+                Ok(())
+            }
+        }
+        _ => Err(misused("must be fired after the rows are written")),
+    }
+}
+
+fn empty_sides(documents: &Open) -> Result<()> {
+    for watch in watch::watches(documents) {
+        let key = key_and_body(documents, watch.key, watch.body)?.0;
+        let lock = Lock::Exclusive;
+        let table = Storage::open(watch.storage, documents, key.type_oid, lock)?.table;
+        // The same TRUNCATE may have emptied both.
+        if table.pages() > 0 {
+            bulk::empty(&table, table.class().relpersistence as u8);
+        }
     }
     Ok(())
 }
@@ -102,6 +125,10 @@ fn has_rows(table: Oid) -> Result<bool> {
 fn written(fired: &Fired, event: Event) -> Result<()> {
     let Some(documents) = Open::relation(fired.relation(), Lock::Held) else { return Ok(()) };
     let trigger = fired.trigger();
+    if trigger.is_copy && !documents.class().relispartition {
+        // DETACH PARTITION leaves it there, but the rows are no documents of the index any more.
+        return Ok(());
+    }
     let Some(watch) = record_of(&documents, &trigger)? else { return Ok(()) };
     let is_second = trigger.oid != watch.trigger.oid;
     if is_second && (event != Event::Update || fired.names(watch.key) || fired.names(watch.body)) {
@@ -120,7 +147,8 @@ fn written(fired: &Fired, event: Event) -> Result<()> {
         }
     }
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
-    remember_link(&documents, &watch);
+    storage.check_current()?;
+    link_once(&documents, &watch);
     let writer = Writer { documents: &documents, storage, key, body };
     if let (Some(old), false) = (keys.0, same_key) {
         writer.forget(old)?;
@@ -168,7 +196,8 @@ pub fn check_body(body: &Column) -> Result<()> {
     if !is_text {
         let label = crate::pg::names::type_label(body.type_oid);
         let code = PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH;
-        let hint = "Index a column of type text or varchar, or a generated column that casts to it.";
+        let hint =
+            "Index a column of type text or varchar, or a generated column that casts to it.";
         return Err(error(code, format!("column \"{}\" is of type {label}, not text", body.name))
             .set_hint(hint));
     }
@@ -193,21 +222,22 @@ fn same_value(column: &Column, old: &Row, new: &Row) -> bool {
 }
 
 /// The first write of a session mends what a dump did not carry.
-fn remember_link(documents: &Open, watch: &Watch) {
+fn link_once(documents: &Open, watch: &Watch) {
     if LINKED.with_borrow(|linked| linked.contains(&watch.storage)) {
         return;
     }
-    if let Some((documents, watch)) =
-        (if watch.trigger.is_copy { watch::documents_of(watch.storage, Lock::Read) } else { None })
-    {
-        link_once(&documents, &watch);
-    } else if !watch.trigger.is_copy {
-        link_once(documents, watch);
+    if watch.trigger.is_copy {
+        // The record is that of the partitioned table.
+        if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Read) {
+            link(&documents, &watch);
+        }
+    } else {
+        link(documents, watch);
     }
     LINKED.with_borrow_mut(|linked| linked.insert(watch.storage));
 }
 
-fn link_once(documents: &Open, watch: &Watch) {
+fn link(documents: &Open, watch: &Watch) {
     if !watch::is_linked(documents.oid(), watch) {
         watch::link(documents, watch);
     }

@@ -29,9 +29,19 @@ pub struct Watch {
 impl Watch {
     /// What `trigger` records, if it is one that does. Its function is ours.
     pub fn of(trigger: Trigger) -> Option<Self> {
-        let (storage, [key, body]) = (trigger.other_table?, trigger.columns[..].try_into().ok()?);
-        (trigger.is_after_row() && trigger.is_for_all_rows())
-            .then_some(Self { trigger, storage, key, body })
+        let storage = trigger.other_table?;
+        let (key, body) = match trigger.columns[..] {
+            [key, body] => (key, body),
+            // A text may be its own key.
+            [both] => (both, both),
+            _ => return None,
+        };
+        (trigger.is_after_row() && trigger.is_for_all_rows()).then_some(Self {
+            trigger,
+            storage,
+            key,
+            body,
+        })
     }
 }
 
@@ -66,9 +76,8 @@ pub fn is_sync(function: Oid) -> bool {
         let mut null = false;
         let number = pg_sys::Anum_pg_proc_prosrc as i16;
         let symbol = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
-        let ours = form.prolang == Oid::from(LANGUAGE_C)
-            && !null
-            && text::bytes(symbol) == b"minlsh_sync";
+        let ours =
+            form.prolang == Oid::from(LANGUAGE_C) && !null && text::bytes(symbol) == b"minlsh_sync";
         pg_sys::ReleaseSysCache(tuple);
         ours
     }

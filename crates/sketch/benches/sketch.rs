@@ -45,7 +45,7 @@ fn sketches(c: &mut Criterion) {
                 group.bench_function(BenchmarkId::new(level.to_string(), bytes), |b| {
                     b.iter(|| {
                         let text = texts.next().map_or("", String::as_str);
-                        black_box(sketcher.sketch(text, &mut || ()));
+                        black_box(sketcher.sketch(text, &mut || ()).expect("memory"));
                     });
                 });
             }
@@ -66,7 +66,8 @@ fn units(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new(unit, name), |b| {
                 b.iter(|| {
                     hashes.clear();
-                    shingle_hashes(&config, black_box(text), &mut hashes, &mut || ());
+                    shingle_hashes(&config, black_box(text), &mut hashes, &mut || ())
+                        .expect("memory");
                 });
             });
         }
@@ -143,7 +144,9 @@ fn options(c: &mut Criterion) {
         for steps in normalizations {
             let steps: Normalization = steps.parse().expect("valid");
             group.bench_function(BenchmarkId::new("normalize", &steps), |b| {
-                b.iter(|| black_box(steps.normalize(black_box(text), &mut || ())).len());
+                b.iter(|| {
+                    black_box(steps.normalize(black_box(text), &mut || ()).expect("memory")).len()
+                });
             });
             for unit in ["char", "word", "anchored"] {
                 for bag in [false, true] {
@@ -156,13 +159,15 @@ fn options(c: &mut Criterion) {
                     group.bench_function(BenchmarkId::new(&unit, &steps), |b| {
                         b.iter(|| {
                             hashes.clear();
-                            shingle_hashes(&config, black_box(text), &mut hashes, &mut || ());
+                            shingle_hashes(&config, black_box(text), &mut hashes, &mut || ())
+                                .expect("memory");
                         });
                     });
                     let mut sketcher = Sketcher::new(config);
                     group.bench_function(BenchmarkId::new(format!("sketch {unit}"), &steps), |b| {
                         b.iter(|| {
-                            black_box(sketcher.sketch(black_box(text), &mut || ())).is_some()
+                            black_box(sketcher.sketch(black_box(text), &mut || ()).expect("memory"))
+                                .is_some()
                         });
                     });
                 }
@@ -176,7 +181,7 @@ fn signatures(c: &mut Criterion) {
     let mut sketcher = Sketcher::new(Config::default());
     let mut signature = |seed| {
         let text = text(1000, seed);
-        sketcher.sketch(&text, &mut || ()).map(<[i32]>::to_vec).unwrap_or_default()
+        sketcher.sketch(&text, &mut || ()).expect("memory").map(<[i32]>::to_vec).unwrap_or_default()
     };
     let (a, b) = (signature(1), signature(2));
     c.bench_function("estimate_jaccard/128", |bench| {
@@ -190,7 +195,9 @@ fn signatures(c: &mut Criterion) {
 }
 
 fn exact(c: &mut Criterion) {
-    let set = |seed| ShingleSet::from_text(&Config::default(), &text(1000, seed), &mut || ());
+    let set = |seed| {
+        ShingleSet::from_text(&Config::default(), &text(1000, seed), &mut || ()).expect("memory")
+    };
     let (a, b) = (set(1), set(2));
     c.bench_function("exact jaccard/1000", |bench| {
         bench.iter(|| black_box(&a).jaccard(black_box(&b)));

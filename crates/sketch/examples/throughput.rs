@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|text| {
             let mut hashes = Vec::new();
-            shingle_hashes(&Config::default(), text, &mut hashes, &mut || ());
+            shingle_hashes(&Config::default(), text, &mut hashes, &mut || ()).expect("memory");
             hashes
         })
         .collect();
@@ -45,12 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for scheme in ["fss", "permutations"] {
         let mut sketcher = Sketcher::with_level(config(scheme)?, level);
         report(scheme, &texts, |i| {
-            black_box(sketcher.sketch(texts[i], &mut || ()));
+            black_box(sketcher.sketch(texts[i], &mut || ()).expect("memory"));
         });
     }
     let mut sketcher = Sketcher::with_level(config("fss")?, level);
     report("fss from given shingle hashes", &texts, |i| {
-        black_box(sketcher.sketch_hashes(&hashes[i], &mut || ()));
+        black_box(sketcher.sketch_hashes(&hashes[i], &mut || ()).expect("memory"));
     });
     Ok(())
 }

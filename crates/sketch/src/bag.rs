@@ -7,6 +7,7 @@
 //! minima over the sum of the maxima.
 
 use crate::config::Config;
+use crate::error::Error;
 use crate::hashes::append_hashes;
 use crate::mix::{GOLDEN, mix64};
 use crate::set::sort;
@@ -22,9 +23,9 @@ pub(crate) fn append_elements(
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
-) {
+) -> Result<(), Error> {
     let start = out.len();
-    append_hashes(config, level, text, out, checkpoint);
+    append_hashes(config, level, text, out, checkpoint)?;
     let hashes = &mut out[start..];
     sort(hashes, checkpoint);
     let mut run = Run { hash: 0, repeats: 0 };
@@ -32,6 +33,7 @@ pub(crate) fn append_elements(
         checkpoint();
         part.iter_mut().for_each(|hash| *hash = run.next(*hash));
     }
+    Ok(())
 }
 
 /// Equal hashes after each other.

@@ -145,7 +145,7 @@ mod tests {
         for trial in 0..trials {
             let start = mix64(trial ^ count << 32);
             let set: Vec<u64> = (0..count).map(|i| mix64(start.wrapping_add(i))).collect();
-            let signature = sketcher.sketch_hashes(&set, &mut || ()).unwrap().to_vec();
+            let signature = sketcher.sketch_hashes(&set, &mut || ()).unwrap().unwrap().to_vec();
             let found = cardinality(&signature, sketcher.config().scheme()).unwrap();
             let error = found.estimate / count as f64 - 1.0;
             bias += error;

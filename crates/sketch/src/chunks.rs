@@ -1,17 +1,20 @@
 //! Collects hashes and hands them on in chunks, so that no text needs memory in
 //! proportion to its length.
 
+use std::ops::ControlFlow;
+
 /// The most hashes per chunk: 32 KiB, which a core's nearest cache holds.
 pub(crate) const CHUNK: usize = 4096;
 
 /// What receives a chunk: free to change the hashes, and to call the
-/// checkpoint while it works.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut());
+/// checkpoint while it works. It says whether it wants more.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut()) -> ControlFlow<()>;
 
 /// A buffer of hashes. Whoever fills it ends with [`Chunks::deliver`].
 pub(crate) struct Chunks<'a> {
     buffer: &'a mut [u64],
     filled: usize,
+    flow: ControlFlow<()>,
     checkpoint: &'a mut dyn FnMut(),
     sink: Sink<'a>,
 }
@@ -24,7 +27,7 @@ impl<'a> Chunks<'a> {
         checkpoint: &'a mut dyn FnMut(),
         sink: Sink<'a>,
     ) -> Self {
-        Self { buffer, filled: 0, checkpoint, sink }
+        Self { buffer, filled: 0, flow: ControlFlow::Continue(()), checkpoint, sink }
     }
 
     /// Gives the caller's caller a chance to cancel.
@@ -58,9 +61,14 @@ impl<'a> Chunks<'a> {
     /// Hands on the chunk, unless it is empty, and starts the next.
     pub(crate) fn deliver(&mut self) {
         self.checkpoint();
-        if self.filled > 0 {
-            (self.sink)(&mut self.buffer[..self.filled], self.checkpoint);
-            self.filled = 0;
+        if self.filled > 0 && self.is_wanted() {
+            self.flow = (self.sink)(&mut self.buffer[..self.filled], self.checkpoint);
         }
+        self.filled = 0;
+    }
+
+    /// Whether further hashes are wanted; others are dropped.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.flow.is_continue()
     }
 }

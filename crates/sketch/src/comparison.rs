@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use crate::config::Config;
+use crate::error::Error;
 use crate::hashes::shingle_hashes;
+use crate::memory;
 use crate::scheme::Scheme;
 use crate::set::ShingleSet;
 use crate::shingle::for_each_shingle;
 
 /// What two texts have in common.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub struct Comparison {
     /// Distinct shingles of the first text.
     pub a: ShingleSet,
@@ -25,31 +27,32 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares two texts, with at most `examples` shingles of each kind.
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
     pub fn new(
         config: &Config,
         a: &str,
         b: &str,
         examples: usize,
         checkpoint: &mut dyn FnMut(),
-    ) -> Self {
-        let set_a = ShingleSet::from_text(config, a, checkpoint);
-        let set_b = ShingleSet::from_text(config, b, checkpoint);
+    ) -> Result<Self, Error> {
+        let set_a = ShingleSet::from_text(config, a, checkpoint)?;
+        let set_b = ShingleSet::from_text(config, b, checkpoint)?;
         // The same hashes in the order of the text: those of a bag have none.
         let config = &config.with_scheme(Scheme::Fss).with_bag(false);
         let mut hashes_of = |text: &str| {
             let mut hashes = Vec::new();
-            shingle_hashes(config, text, &mut hashes, checkpoint);
-            hashes
+            shingle_hashes(config, text, &mut hashes, checkpoint).map(|()| hashes)
         };
-        let (hashes_a, hashes_b) = (hashes_of(a), hashes_of(b));
+        let (hashes_a, hashes_b) = (hashes_of(a)?, hashes_of(b)?);
         let mut some = |text: &str, hashes: &[u64], wanted: &dyn Fn(u64) -> bool| {
             some_shingles(config, text, hashes, wanted, examples, checkpoint)
         };
-        let shared = some(a, &hashes_a, &|hash| set_b.contains(hash));
-        let only_a = some(a, &hashes_a, &|hash| !set_b.contains(hash));
-        let only_b = some(b, &hashes_b, &|hash| !set_a.contains(hash));
-        Self { a: set_a, b: set_b, shared, only_a, only_b }
+        let shared = some(a, &hashes_a, &|hash| set_b.contains(hash))?;
+        let only_a = some(a, &hashes_a, &|hash| !set_b.contains(hash))?;
+        let only_b = some(b, &hashes_b, &|hash| !set_a.contains(hash))?;
+        Ok(Self { a: set_a, b: set_b, shared, only_a, only_b })
     }
 }
 
@@ -62,20 +65,19 @@ fn some_shingles(
     wanted: &dyn Fn(u64) -> bool,
     count: usize,
     checkpoint: &mut dyn FnMut(),
-) -> Vec<String> {
+) -> Result<Vec<String>, Error> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
-    let mut hashes = hashes.iter().enumerate();
-    for_each_shingle(config, text, &mut |shingle| {
-        let Some((place, &hash)) = hashes.next() else { return };
-        if place.is_multiple_of(4096) {
-            checkpoint();
+    let mut hashes = hashes.iter();
+    let mut visit = |shingle: &str| {
+        let Some(&hash) = hashes.next() else { return Ok(()) };
+        if found.len() < count && wanted(hash) && memory::insert(&mut seen, hash)? {
+            memory::push(&mut found, memory::owned(shingle)?)?;
         }
-        if found.len() < count && wanted(hash) && seen.insert(hash) {
-            found.push(shingle.to_owned());
-        }
-    });
-    found
+        Ok(())
+    };
+    for_each_shingle(config, text, checkpoint, &mut visit)?;
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
         let config = Config::new("fss", 128, "word", 1, 0).unwrap();
         let compare = |examples| {
             let (a, b) = ("to be or not to be", "not to know or to see");
-            Comparison::new(&config, a, b, examples, &mut || ())
+            Comparison::new(&config, a, b, examples, &mut || ()).unwrap()
         };
         let all = compare(10);
         assert_eq!((all.a.len(), all.b.len()), (4, 5));
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_text_without_shingles_shares_none() {
-        let nothing = Comparison::new(&Config::default(), "", "hello", 10, &mut || ());
+        let nothing = Comparison::new(&Config::default(), "", "hello", 10, &mut || ()).unwrap();
         assert!(nothing.a.is_empty() && nothing.shared.is_empty() && nothing.only_a.is_empty());
         assert_eq!(nothing.only_b, ["hello"]);
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::normalize::{Dropped, Normalization};
 use crate::scheme::Scheme;
 use crate::stop_words::StopWords;
@@ -70,7 +70,7 @@ impl FromStr for Unit {
             "char" => Ok(Self::Char),
             "word" => Ok(Self::Word),
             "anchored" => Ok(Self::Anchored),
-            _ => Err(Error::UnknownUnit(name.to_owned())),
+            _ => Err(Error::UnknownUnit(excerpt(name))),
         }
     }
 }
@@ -134,7 +134,7 @@ impl Config {
         if config.scheme.is_datasketch() && u32::try_from(seed).is_err() {
             return Err(Error::Seed(seed));
         }
-        Ok(config.with_rules())
+        config.with_rules()
     }
 
     /// The same with texts normalised first.
@@ -146,14 +146,16 @@ impl Config {
         if self.unit == Unit::Anchored && normalization.stop_words == Dropped::Configured {
             return Err(Error::AnchorsDropped);
         }
-        Ok(Self { normalization, ..self }.with_rules())
+        Self { normalization, ..self }.with_rules()
     }
 
     /// The same with other stop words than the English ones: those that
     /// anchored shingles start with, and that the step `stop_words` of the
     /// normalisation drops.
-    #[must_use]
-    pub fn with_stop_words(self, stop_words: StopWords) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn with_stop_words(self, stop_words: StopWords) -> Result<Self, Error> {
         Self { stop_words, ..self }.with_rules()
     }
 
@@ -165,9 +167,9 @@ impl Config {
         Self { bag, ..self }
     }
 
-    fn with_rules(self) -> Self {
-        let rules = Rules::new(self.unit, &self.normalization, &self.stop_words);
-        Self { rules: Arc::new(rules), ..self }
+    fn with_rules(self) -> Result<Self, Error> {
+        let rules = Rules::new(self.unit, &self.normalization, &self.stop_words)?;
+        Ok(Self { rules: Arc::new(rules), ..self })
     }
 
     /// How shingle hashes become a signature.

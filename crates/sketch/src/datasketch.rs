@@ -6,8 +6,11 @@
 //! it cuts numbers to a range as they are, for ever (NEP 19), which is what
 //! datasketch relies on as well.
 
+use std::ops::ControlFlow;
+
 use rand_mt::Mt;
 
+use crate::error::Error;
 use crate::passes::Passes;
 use crate::permutations::STEPS;
 
@@ -56,7 +59,7 @@ impl Legacy {
         &mut self,
         passes: &mut Passes,
         checkpoint: &mut dyn FnMut(),
-    ) -> Option<&[u32]> {
+    ) -> Result<Option<&[u32]>, Error> {
         let Self { functions, minima } = self;
         minima.clear();
         minima.resize(functions.len(), u32::MAX);
@@ -69,8 +72,9 @@ impl Legacy {
                     *least = values.fold(*least, u32::min);
                 }
             }
-        });
-        (chunks > 0).then_some(&self.minima)
+            ControlFlow::Continue(())
+        })?;
+        Ok((chunks > 0).then_some(&self.minima))
     }
 }
 

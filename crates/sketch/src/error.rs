@@ -9,13 +9,24 @@ use std::fmt;
 use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
 use crate::normalize::MAX_MIN_LENGTH;
 use crate::scheme::Scheme;
+use crate::stop_words::MAX_STOP_WORDS;
 use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
+
+/// The most characters of a refused text that an error carries.
+const EXCERPT: usize = 64;
 
 /// A refused argument. Every public function of the crate that can fail fails
 /// with this.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
+    /// There is no memory for something that grows with the input.
+    OutOfMemory {
+        /// About what it would have taken.
+        bytes: usize,
+    },
+    /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
+    StopWords(usize),
     /// A name that no [`Scheme`](crate::Scheme) has.
     UnknownScheme(String),
     /// A shingle unit other than `char`, `word` and `anchored`.
@@ -138,6 +149,10 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OutOfMemory { .. } => write!(f, "out of memory"),
+            Self::StopWords(bytes) => {
+                write!(f, "stop words must have at most {MAX_STOP_WORDS} bytes, not {bytes}")
+            }
             Self::UnknownScheme(name) => write!(f, "unknown scheme \"{name}\""),
             Self::UnknownUnit(name) => write!(f, "unknown shingle unit \"{name}\""),
             Self::NumPerm(n) => {
@@ -247,6 +262,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
+            Self::OutOfMemory { bytes } => format!(
+                "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give the server more memory."
+            ),
+            Self::StopWords(_) => "Stop words are few, and words: leave out the others.".to_owned(),
             Self::UnknownScheme(_) => {
                 let names = Scheme::ALL.map(|scheme| format!("\"{scheme}\""));
                 format!("The schemes are {}.", names.join(", "))
@@ -294,7 +313,7 @@ impl Error {
             }
             Self::UnknownStep(_) => {
                 "The steps are nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
-                  punctuation_basic, digits, whitespace, split_whitespace, min_length=N, \
+                  punctuation_basic, digits, invisible, whitespace, split_whitespace, min_length=N, \
                   stop_words and stop_words=word+word; none, plain, aggressive and classic name \
                   several of them."
                      .to_owned()
@@ -346,6 +365,14 @@ impl Error {
                     .to_owned()
             }
         }
+    }
+}
+
+/// What an error carries of a text that a user wrote: all of it, unless it is long.
+pub(crate) fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
     }
 }
 

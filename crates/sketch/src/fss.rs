@@ -11,6 +11,9 @@
 //! them, the slots that are still empty take the minimum of a textbook hash
 //! function each, which always fills them.
 
+use std::ops::ControlFlow;
+
+use crate::error::Error;
 use crate::passes::Passes;
 use crate::permutations::Functions;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
@@ -29,22 +32,23 @@ pub(crate) fn sketch(
     slots: &mut [u32],
     rest: &mut Functions,
     checkpoint: &mut dyn FnMut(),
-) -> bool {
+) -> Result<bool, Error> {
     slots.fill(EMPTY);
     let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
         let chunks = passes.each(checkpoint, &mut |chunk, _| {
             level.scatter_min(chunk, round, slots, &mut packed);
-        });
+            ControlFlow::Continue(())
+        })?;
         if chunks == 0 {
-            return false;
+            return Ok(false);
         }
         if !slots.contains(&EMPTY) {
-            return true;
+            return Ok(true);
         }
     }
-    fill_empty(level, passes, slots, rest, checkpoint);
-    true
+    fill_empty(level, passes, slots, rest, checkpoint)?;
+    Ok(true)
 }
 
 fn fill_empty(
@@ -53,12 +57,13 @@ fn fill_empty(
     slots: &mut [u32],
     functions: &mut Functions,
     checkpoint: &mut dyn FnMut(),
-) {
+) -> Result<(), Error> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(level, passes, |_| (), checkpoint);
+    functions.minimise(level, passes, |_| (), checkpoint)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);
     }
+    Ok(())
 }

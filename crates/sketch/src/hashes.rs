@@ -1,8 +1,12 @@
-//! The hashes of shingles and of ready-made elements.
+//! The hashes of shingles.
+
+use std::ops::ControlFlow;
 
 use crate::bag;
 use crate::chunks::{CHUNK, Chunks};
 use crate::config::{Config, MAX_SHINGLE_SIZE, Unit};
+use crate::error::Error;
+use crate::memory;
 use crate::mix::GOLDEN;
 use crate::scheme::ElementHash;
 use crate::shingle::{char_len, char_start, for_each_window, is_blank};
@@ -10,13 +14,6 @@ use crate::simd::Level;
 use crate::tokens::normalize_text;
 use crate::words;
 use crate::xxh3;
-
-/// The hash of a ready-made element: XXH3_64, seed 0, of its bytes. The schemes
-/// of datasketch have their own: [`ElementHash`](crate::ElementHash).
-#[must_use]
-pub fn element_hash(element: &[u8]) -> u64 {
-    xxh3::hash(element)
-}
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with
 /// repeats; the seed of `config` plays no part.
@@ -32,15 +29,18 @@ pub fn element_hash(element: &[u8]) -> u64 {
 /// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
 /// ascending order of their shingles' hashes `h`: `h`, then `mix64(h + i * G)`
 /// for the `i`-th repeat.
+///
+/// # Errors
+/// [`Error::OutOfMemory`]; `out` then has the hashes of a part of the text.
 pub fn shingle_hashes(
     config: &Config,
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
-) {
-    let text = normalize_text(config, text, checkpoint);
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, checkpoint)?;
     let append = if config.bag() { bag::append_elements } else { append_hashes };
-    append(config, Level::best(), &text, out, checkpoint);
+    append(config, Level::best(), &text, out, checkpoint)
 }
 
 /// Appends the hash of each shingle of a normalised text to `out`.
@@ -50,17 +50,27 @@ pub(crate) fn append_hashes(
     text: &str,
     out: &mut Vec<u64>,
     checkpoint: &mut dyn FnMut(),
-) {
-    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| out.extend_from_slice(chunk);
+) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+        outcome = memory::extend(out, chunk);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
     // No text has more shingles than bytes.
-    let mut buffer = vec![0; text.len().clamp(1, CHUNK)];
+    let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
     let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut append);
-    text_hashes(config, level, text, &mut chunks);
+    text_hashes(config, level, text, &mut chunks)?;
     chunks.deliver();
+    outcome
 }
 
 /// Hands the hash of each shingle of a normalised text to `chunks`.
-pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mut Chunks) {
+pub(crate) fn text_hashes(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut Chunks,
+) -> Result<(), Error> {
     let (scheme, size) = (config.scheme(), config.shingle_size());
     match config.unit() {
         Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
@@ -72,10 +82,13 @@ pub(crate) fn text_hashes(config: &Config, level: Level, text: &str, chunks: &mu
         Unit::Anchored if !scheme.is_datasketch() => {
             word_windows::<true>(config, level, text, chunks);
         }
-        _ => for_each_window(config, text, &mut |shingle| {
+        // The chunks call the checkpoint.
+        _ => for_each_window(config, text, &mut || (), &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
-        }),
+            Ok(())
+        })?,
     }
+    Ok(())
 }
 
 /// Windows of characters. Runs of ASCII, where all windows are equally long,
@@ -92,7 +105,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut Chunks) {
     let mut start = 0;
     let mut end = char_start(text, size);
     chunks.push(xxh3::hash(&bytes[..end]));
-    while end < bytes.len() {
+    while end < bytes.len() && chunks.is_wanted() {
         let limit = bytes.len().min(start + size + chunks.free());
         let run = ascii_prefix(&bytes[start..limit]);
         // The run holds this window only if all of the window is ASCII.
@@ -143,6 +156,9 @@ fn word_windows<const ANCHORED: bool>(
     let mut any = false;
     let mut mixer = Mixer::new(level, size, chunks);
     for piece in words::pieces(text) {
+        if !mixer.chunks.is_wanted() {
+            return;
+        }
         mixer.chunks.checkpoint();
         rules.words(
             level,

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::memory;
+
 /// What a character does to word boundaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Class {
@@ -80,16 +82,21 @@ const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 fn class(c: char) -> Class {
     static TABLE: [OnceLock<Box<[Class; PAGE]>>; PAGES] = [const { OnceLock::new() }; PAGES];
     let code = c as usize;
-    TABLE[code / PAGE].get_or_init(|| filled(code / PAGE))[code % PAGE]
+    let page = TABLE[code / PAGE].get().or_else(|| {
+        let page = filled(code / PAGE)?;
+        Some(TABLE[code / PAGE].get_or_init(|| page))
+    });
+    // Without memory for its page, a character is left to the tables of the crate.
+    page.map_or(Other, |page| page[code % PAGE])
 }
 
 #[cold]
-fn filled(page: usize) -> Box<[Class; PAGE]> {
+fn filled(page: usize) -> Option<Box<[Class; PAGE]>> {
     let class = |i| {
         let c = u32::try_from(page * PAGE + i).ok().and_then(char::from_u32);
         c.map_or(Other, found_out)
     };
-    Box::new(std::array::from_fn(class))
+    memory::collect((0..PAGE).map(class)).ok()?.into_boxed_slice().try_into().ok()
 }
 
 fn found_out(c: char) -> Class {

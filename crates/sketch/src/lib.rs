@@ -7,8 +7,8 @@
 //! let mut sketcher = Sketcher::new(Config::default());
 //! let a = "A quick brown fox jumps over the lazy dog, twice a day.";
 //! let b = "A quick brown fox jumps over the lazy dog, once a day.";
-//! let a = sketcher.sketch(a, &mut || ()).expect("not empty").to_vec();
-//! let b = sketcher.sketch(b, &mut || ()).expect("not empty").to_vec();
+//! let a = sketcher.sketch(a, &mut || ())?.expect("not empty").to_vec();
+//! let b = sketcher.sketch(b, &mut || ())?.expect("not empty").to_vec();
 //! assert!(estimate_jaccard(&a, &b)? > 0.5);
 //!
 //! // Which bands find a pair of this similarity, with which probability?
@@ -29,10 +29,12 @@
 //! | signature ↔ bytes of datasketch | `lean` |
 //! | signature → number of elements, containment | `cardinality` |
 //! | signature → band hashes; parameters | `banding` |
-//! | hashes → exact set similarity; what two texts share | `set`, `comparison` |
+//! | ready-made elements → hashes | `element` |
+//! | hashes → exact set similarity; what two texts share | `set`, `prepared`, `overlap`, `comparison` |
 //! | text → signature of its frequent words | `text_profile` |
 //! | weighted hashes → signature, exact similarity | `weighted` |
 //! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
+//! | memory that may be refused | [`memory`] |
 //! | a sample against all, exactly: what an index finds | `audit` |
 //! | the inner loops, with vector instructions | `simd` |
 //! | worked examples: hash functions (a·x + b) mod p | `textbook` |
@@ -54,15 +56,19 @@ mod comparison;
 mod config;
 pub mod corpus;
 mod datasketch;
+mod element;
 mod error;
 mod fss;
 mod hashes;
 mod lean;
 mod letters;
+pub mod memory;
 mod mix;
 mod normalize;
+mod overlap;
 mod passes;
 mod permutations;
+mod prepared;
 mod scheme;
 mod set;
 mod shingle;
@@ -78,7 +84,7 @@ mod weighted;
 mod words;
 mod xxh3;
 
-pub use audit::{Sample, wilson_interval};
+pub use audit::{Sample, ratio_interval, wilson_interval};
 pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};
 pub use comparison::Comparison;
@@ -86,19 +92,22 @@ pub use config::{
     Config, DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
     DEFAULT_THRESHOLD, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
 };
+pub use element::Element;
 pub use error::{Error, counted};
-pub use hashes::{element_hash, shingle_hashes};
+pub use hashes::shingle_hashes;
 pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
 pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
+pub use overlap::Overlap;
+pub use prepared::PreparedSet;
 pub use scheme::{ElementHash, Scheme};
 pub use set::ShingleSet;
-pub use shingle::for_each_shingle;
+pub use shingle::{VisitShingle, for_each_shingle};
 pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
 #[doc(hidden)]
 pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
-pub use stop_words::StopWords;
+pub use stop_words::{MAX_STOP_WORDS, StopWords};
 pub use text_profile::{text_profile, text_profile_signature};
 pub use textbook::LinearFunctions;
 pub use tokens::{normalize_text, tokens};

@@ -2,7 +2,9 @@
 
 use crate::chunks::{CHUNK, Chunks, Sink};
 use crate::config::Config;
+use crate::error::Error;
 use crate::hashes::text_hashes;
+use crate::memory;
 use crate::mix::mix64;
 use crate::simd::Level;
 
@@ -41,10 +43,17 @@ impl<'a> Passes<'a> {
     }
 
     /// Calls `sink` for each chunk of hashes and returns how many there were.
-    pub(crate) fn each(&mut self, checkpoint: &mut dyn FnMut(), sink: Sink) -> usize {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], of words that do not fit into memory.
+    pub(crate) fn each(
+        &mut self,
+        checkpoint: &mut dyn FnMut(),
+        sink: Sink,
+    ) -> Result<usize, Error> {
         if let Some(count) = self.kept {
-            sink(&mut self.buffer[..count], checkpoint);
-            return 1;
+            let _ = sink(&mut self.buffer[..count], checkpoint);
+            return Ok(1);
         }
         // The seed of datasketch's schemes is in their functions.
         let seed = if self.config.scheme().is_datasketch() { 0 } else { self.config.seed() };
@@ -57,12 +66,12 @@ impl<'a> Passes<'a> {
             }
             count += 1;
             total += chunk.len();
-            sink(chunk, checkpoint);
+            sink(chunk, checkpoint)
         };
-        self.buffer.resize(CHUNK, 0);
+        memory::resize(self.buffer, CHUNK, 0)?;
         let mut chunks = Chunks::new(self.buffer, checkpoint, &mut seed_and_sink);
         match self.source {
-            Source::Text(text) => text_hashes(self.config, level, text, &mut chunks),
+            Source::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
             Source::Hashes(hashes) => {
                 for part in hashes.chunks(CHUNK) {
                     chunks.room(part.len()).copy_from_slice(part);
@@ -71,6 +80,6 @@ impl<'a> Passes<'a> {
         }
         chunks.deliver();
         self.kept = (count == 1).then_some(total);
-        count
+        Ok(count)
     }
 }

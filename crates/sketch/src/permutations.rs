@@ -4,6 +4,9 @@
 //! Function `j` is `a_j * lo32(h) + b_j` modulo 2^32 with `a_j` odd, so that it
 //! permutes the 32-bit values. The work is K steps per shingle.
 
+use std::ops::ControlFlow;
+
+use crate::error::Error;
 use crate::mix::affine;
 use crate::passes::Passes;
 use crate::simd::{Level, SLOT_LANES};
@@ -62,7 +65,7 @@ impl Functions {
         passes: &mut Passes,
         prepare: fn(&mut [u64]),
         checkpoint: &mut dyn FnMut(),
-    ) -> bool {
+    ) -> Result<bool, Error> {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
         let chunks = passes.each(checkpoint, &mut |chunk, checkpoint| {
             prepare(chunk);
@@ -70,7 +73,8 @@ impl Functions {
                 checkpoint();
                 level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
             }
-        });
-        chunks > 0
+            ControlFlow::Continue(())
+        })?;
+        Ok(chunks > 0)
     }
 }

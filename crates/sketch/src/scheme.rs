@@ -6,7 +6,7 @@ use std::str::FromStr;
 use sha1::{Digest, Sha1};
 use xxhash_rust::xxh32::xxh32;
 
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::xxh3;
 
 /// How a set of shingle hashes becomes a signature.
@@ -106,7 +106,7 @@ impl FromStr for Scheme {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let known = Self::ALL.into_iter().find(|scheme| scheme.as_str() == name);
-        known.ok_or_else(|| Error::UnknownScheme(name.to_owned()))
+        known.ok_or_else(|| Error::UnknownScheme(excerpt(name)))
     }
 }
 

@@ -1,34 +1,53 @@
 //! Exact similarity of sets of shingles: what the signatures estimate.
 
 use crate::config::Config;
+use crate::error::Error;
 use crate::hashes::shingle_hashes;
+use crate::memory;
 use crate::scheme::Scheme;
 
 /// The distinct shingles of a text, as their 64-bit hashes in ascending order.
 ///
 /// Two of n distinct shingles share a hash with probability n^2 / 2^65: for a
 /// million shingles, once in 37 million texts.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Debug, Default, Eq, PartialEq)]
 pub struct ShingleSet(Vec<u64>);
 
 impl ShingleSet {
     /// The shingles of a text; see [`shingle_hashes`]. Their hashes have 64
     /// bits even if the scheme of `config` hashes to 32.
-    #[must_use]
-    pub fn from_text(config: &Config, text: &str, checkpoint: &mut dyn FnMut()) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_text(
+        config: &Config,
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
         let mut hashes = Vec::new();
-        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, checkpoint);
+        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, checkpoint)?;
+        Ok(Self::from_hashes(hashes, checkpoint))
+    }
+
+    /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
+    #[must_use]
+    pub fn from_hashes(mut hashes: Vec<u64>, checkpoint: &mut dyn FnMut()) -> Self {
         sort(&mut hashes, checkpoint);
         hashes.dedup();
         Self(hashes)
     }
 
-    /// The set of given hashes, in any order and with any repeats.
-    #[must_use]
-    pub fn from_hashes(mut hashes: Vec<u64>) -> Self {
-        sort(&mut hashes, &mut || ());
-        hashes.dedup();
-        Self(hashes)
+    /// The same set once more.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        memory::copied(&self.0).map(Self)
+    }
+
+    /// The hashes, ascending.
+    pub(crate) fn hashes(&self) -> &[u64] {
+        &self.0
     }
 
     /// The number of distinct shingles.
@@ -111,41 +130,49 @@ impl ShingleSet {
     }
 }
 
-/// Sorts, with a call of `checkpoint` for every run of work that is short.
+/// Sorts where the hashes are, with a call of `checkpoint` for every run of work that is short.
 ///
-/// Hashes are uniform in their top bits, so one pass into buckets leaves
-/// little sorting in each.
+/// Hashes are uniform in their top bits: one pass brings each into a bucket, and leaves little
+/// sorting there (American flag sort; McIlroy, Bostic, McIlroy 1993).
 pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
     const SMALL: usize = 1 << 16;
+    const MAX_BITS: u32 = 10;
     if hashes.len() <= SMALL {
         hashes.sort_unstable();
         return;
     }
-    let bits = (hashes.len() / SMALL).ilog2() + 1;
+    let bits = ((hashes.len() / SMALL).ilog2() + 1).min(MAX_BITS);
     let bucket = |hash: u64| (hash >> (64 - bits)) as usize;
-    let mut starts = vec![0_usize; (1 << bits) + 1];
+    let mut ends = [0_usize; 1 << MAX_BITS];
     for part in hashes.chunks(SMALL) {
         checkpoint();
-        part.iter().for_each(|&hash| starts[bucket(hash) + 1] += 1);
+        part.iter().for_each(|&hash| ends[bucket(hash)] += 1);
     }
-    for i in 1..starts.len() {
-        starts[i] += starts[i - 1];
+    // Where the next hash of each bucket goes.
+    let mut next = [0_usize; 1 << MAX_BITS];
+    let mut end = 0;
+    for (next, count) in next.iter_mut().zip(&mut ends) {
+        *next = end;
+        end += *count;
+        *count = end;
     }
-    let mut sorted = vec![0; hashes.len()];
-    let mut next = starts.clone();
-    for part in hashes.chunks(SMALL) {
+    let mut start = 0;
+    for i in 0..1 << bits {
         checkpoint();
-        for &hash in part {
-            let place = &mut next[bucket(hash)];
-            sorted[*place] = hash;
-            *place += 1;
+        while next[i] < ends[i] {
+            let mut hash = hashes[next[i]];
+            // Round the cycle, until a hash comes that belongs here.
+            while bucket(hash) != i {
+                let place = &mut next[bucket(hash)];
+                std::mem::swap(&mut hash, &mut hashes[*place]);
+                *place += 1;
+            }
+            hashes[next[i]] = hash;
+            next[i] += 1;
         }
+        hashes[start..ends[i]].sort_unstable();
+        start = ends[i];
     }
-    for range in starts.windows(2) {
-        checkpoint();
-        sorted[range[0]..range[1]].sort_unstable();
-    }
-    hashes.copy_from_slice(&sorted);
 }
 
 #[cfg(test)]
@@ -154,7 +181,7 @@ mod tests {
     use crate::mix::mix64;
 
     fn set(range: std::ops::Range<u64>) -> ShingleSet {
-        ShingleSet::from_hashes(range.map(mix64).collect())
+        ShingleSet::from_hashes(range.map(mix64).collect(), &mut || ())
     }
 
     #[test]
@@ -179,7 +206,7 @@ mod tests {
     #[test]
     fn a_large_set_is_sorted_and_distinct() {
         let hashes: Vec<u64> = (0..300_000).map(|i| mix64(i % 200_000)).collect();
-        let set = ShingleSet::from_hashes(hashes);
+        let set = ShingleSet::from_hashes(hashes, &mut || ());
         assert_eq!(set.len(), 200_000);
         assert!(set.iter().is_sorted());
     }

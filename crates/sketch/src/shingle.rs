@@ -8,7 +8,8 @@
 use std::collections::VecDeque;
 
 use crate::config::{Config, Unit};
-use crate::simd::Level;
+use crate::error::Error;
+use crate::memory;
 use crate::tokens::normalize_text;
 use crate::words;
 
@@ -20,15 +21,34 @@ use crate::words;
 /// word. A text with fewer tokens than one window, or without an anchored one,
 /// has one shingle: all of it. One that is empty or has nothing but white
 /// space, or with words no word, has no shingle.
-pub fn for_each_shingle(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
-    for_each_window(config, &normalize_text(config, text, &mut || ()), f);
+///
+/// `checkpoint` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
+pub fn for_each_shingle(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, checkpoint)?;
+    for_each_window(config, &text, checkpoint, f)
 }
 
+/// What is called for each shingle.
+pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
+
 /// The same of a text that has been normalised.
-pub(crate) fn for_each_window(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
+pub(crate) fn for_each_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
     match config.unit() {
-        Unit::Char => for_each_char_window(text, config.shingle_size(), f),
-        Unit::Word | Unit::Anchored => for_each_word_window(config, text, f),
+        Unit::Char => for_each_char_window(text, config.shingle_size(), checkpoint, f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, checkpoint, f),
     }
 }
 
@@ -59,24 +79,41 @@ pub(crate) fn char_start(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
 }
 
-fn for_each_char_window(text: &str, size: usize, f: &mut dyn FnMut(&str)) {
-    if is_blank(text, &mut || ()) {
-        return;
+fn for_each_char_window(
+    text: &str,
+    size: usize,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    if is_blank(text, checkpoint) {
+        return Ok(());
     }
     let mut start = 0;
     let mut end = char_start(text, size);
-    f(&text[..end]);
+    f(&text[..end])?;
     while let Some(&lead) = text.as_bytes().get(end) {
         end += char_len(lead);
         start += char_len(text.as_bytes()[start]);
-        f(&text[start..end]);
+        if start % 4096 < 4 {
+            checkpoint();
+        }
+        f(&text[start..end])?;
     }
+    Ok(())
 }
 
-fn for_each_word_window(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
+fn for_each_word_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
     let (rules, size) = (config.rules(), config.shingle_size());
-    let words = |f: &mut dyn FnMut(&str)| {
-        words::pieces(text).for_each(|piece| rules.words(Level::best(), piece, &mut *f));
+    let mut words = |f: VisitShingle| {
+        words::pieces(text).try_for_each(|piece| {
+            checkpoint();
+            rules.try_words(piece, f)
+        })
     };
     // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();
@@ -89,25 +126,27 @@ fn for_each_word_window(config: &Config, text: &str, f: &mut dyn FnMut(&str)) {
             // Its space goes with it.
             window.drain(..window.len().min(oldest + 1));
         }
-        append_word(&mut window, word);
+        append_word(&mut window, word)?;
         recent.push_back((word.len(), rules.starts_shingle(word)));
         if recent.len() == size && recent.front().is_some_and(|(_, starts)| *starts) {
-            f(&window);
+            f(&window)?;
             any = true;
         }
-    });
+        Ok(())
+    })?;
     if !any && !window.is_empty() {
         window.clear();
-        words(&mut |word| append_word(&mut window, word));
-        f(&window);
+        words(&mut |word| append_word(&mut window, word))?;
+        f(&window)?;
     }
+    Ok(())
 }
 
-fn append_word(window: &mut String, word: &str) {
+fn append_word(window: &mut String, word: &str) -> Result<(), Error> {
     if !window.is_empty() {
-        window.push(' ');
+        memory::push_str(window, " ")?;
     }
-    window.push_str(word);
+    memory::push_str(window, word)
 }
 
 #[cfg(test)]
@@ -117,7 +156,11 @@ mod tests {
     fn shingles(unit: &str, size: i64, text: &str) -> Vec<String> {
         let config = Config::new("fss", 128, unit, size, 0).unwrap();
         let mut all = Vec::new();
-        for_each_shingle(&config, text, &mut |shingle| all.push(shingle.to_owned()));
+        let mut push = |shingle: &str| {
+            all.push(shingle.to_owned());
+            Ok(())
+        };
+        for_each_shingle(&config, text, &mut || (), &mut push).unwrap();
         all
     }
 

@@ -3,6 +3,7 @@
 use crate::bag::append_elements;
 use crate::config::Config;
 use crate::datasketch::{self, Legacy};
+use crate::error::Error;
 use crate::fss;
 use crate::passes::{Passes, Source};
 use crate::permutations::Functions;
@@ -70,14 +71,21 @@ impl Sketcher {
     ///
     /// The time is linear in the length of the text, the memory independent of
     /// it, but for a normalised copy of the text, and the hashes of the elements
-    /// of a bag, where the configuration asks for them. `checkpoint` is called at least every 64 KiB of text (but a run
-    /// without space or line feed is one step of cutting into words) and every
+    /// of a bag, where the configuration asks for them. `checkpoint` is called
+    /// at least every 64 KiB of text (but a run without space or line feed is one step of cutting into words) and every
     /// million elementary steps. It may unwind: the next call starts afresh.
-    pub fn sketch(&mut self, text: &str, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
-        let text = normalize_text(&self.config, text, checkpoint);
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn sketch(
+        &mut self,
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<&[i32]>, Error> {
+        let text = normalize_text(&self.config, text, checkpoint)?;
         if self.config.bag() {
             let mut elements = Vec::new();
-            append_elements(&self.config, self.level, &text, &mut elements, checkpoint);
+            append_elements(&self.config, self.level, &text, &mut elements, checkpoint)?;
             return self.sketch_hashes(&elements, checkpoint);
         }
         self.sketch_source(Source::Text(&text), checkpoint)
@@ -91,39 +99,46 @@ impl Sketcher {
     /// signature of the text; with the [`ElementHash`](crate::ElementHash) of
     /// the scheme over each, that of a ready-made set. The schemes of
     /// datasketch use the low half of a hash.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
     pub fn sketch_hashes(
         &mut self,
         hashes: &[u64],
         checkpoint: &mut dyn FnMut(),
-    ) -> Option<&[i32]> {
+    ) -> Result<Option<&[i32]>, Error> {
         self.sketch_source(Source::Hashes(hashes), checkpoint)
     }
 
-    fn sketch_source(&mut self, source: Source, checkpoint: &mut dyn FnMut()) -> Option<&[i32]> {
+    fn sketch_source(
+        &mut self,
+        source: Source,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<&[i32]>, Error> {
         let mut passes = Passes::new(source, &self.config, self.level, &mut self.hashes);
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {
             Scheme::Fss => {
-                let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint);
+                let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint)?;
                 (any, &slots[..])
             }
             Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
                 let affine32 = self.config.scheme() != Scheme::Permutations;
                 let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
                 functions.forget();
-                let any = functions.minimise(self.level, &mut passes, prepare, checkpoint);
+                let any = functions.minimise(self.level, &mut passes, prepare, checkpoint)?;
                 (any, functions.minima())
             }
             Scheme::DatasketchLegacy(_) => {
-                let minima = self.legacy.minimise(&mut passes, checkpoint);
+                let minima = self.legacy.minimise(&mut passes, checkpoint)?;
                 (minima.is_some(), minima.unwrap_or_default())
             }
         };
         if !any {
-            return None;
+            return Ok(None);
         }
         self.signature.clear();
         self.signature.extend(slots.iter().map(|&slot| slot as i32));
-        Some(&self.signature)
+        Ok(Some(&self.signature))
     }
 }

@@ -3,8 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::error::Error;
 use crate::normalize::Normalization;
 use crate::xxh3;
+
+/// The most bytes that a list may have as a text: with it, all that is made of a list is bounded.
+pub const MAX_STOP_WORDS: usize = 1 << 16;
 
 /// What the built-in list is called.
 const ENGLISH_NAME: &str = "english";
@@ -19,9 +23,32 @@ pub struct StopWords(Arc<[Box<str>]>);
 
 impl StopWords {
     /// A list of one's own; order and repeats do not matter.
-    #[must_use]
-    pub fn new<T: Into<Box<str>>>(words: impl IntoIterator<Item = T>) -> Self {
-        let mut words: Vec<Box<str>> = words.into_iter().map(Into::into).collect();
+    ///
+    /// # Errors
+    /// [`Error::StopWords`] for more than [`MAX_STOP_WORDS`] bytes.
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> Result<Self, Error> {
+        // Each word with a space behind it.
+        let bytes: usize = words.clone().into_iter().map(|word| word.len() + 1).sum();
+        if bytes > MAX_STOP_WORDS + 1 {
+            return Err(Error::StopWords(bytes - 1));
+        }
+        Ok(Self::bounded(words.into_iter().map(Into::into).collect()))
+    }
+
+    /// A list that is known to be short.
+    pub(crate) fn of(words: &[&str]) -> Self {
+        Self::bounded(words.iter().map(|word| Box::from(*word)).collect())
+    }
+
+    /// The words of a text, with `separator` between them.
+    pub(crate) fn listed(text: &str, separator: char) -> Result<Self, Error> {
+        if text.len() > MAX_STOP_WORDS {
+            return Err(Error::StopWords(text.len()));
+        }
+        Ok(Self::bounded(text.split(separator).map(Into::into).collect()))
+    }
+
+    fn bounded(mut words: Vec<Box<str>>) -> Self {
         words.retain(|word| !word.is_empty());
         words.sort_unstable();
         words.dedup();
@@ -32,17 +59,21 @@ impl StopWords {
     /// `tsearch_data/english.stop`, which are Snowball's without contractions.
     #[must_use]
     pub fn english() -> Self {
-        static LIST: LazyLock<StopWords> =
-            LazyLock::new(|| StopWords::new(ENGLISH.split_ascii_whitespace()));
+        static LIST: LazyLock<StopWords> = LazyLock::new(|| {
+            StopWords::bounded(ENGLISH.split_ascii_whitespace().map(Into::into).collect())
+        });
         LIST.clone()
     }
 
     /// The list that a text names: `english` is the built-in one, any other text
     /// is words with white space between them.
-    #[must_use]
-    pub fn named(text: &str) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::StopWords`] for a text of more than [`MAX_STOP_WORDS`] bytes.
+    pub fn named(text: &str) -> Result<Self, Error> {
         match text.trim() {
-            ENGLISH_NAME => Self::english(),
+            ENGLISH_NAME => Ok(Self::english()),
+            words if words.len() > MAX_STOP_WORDS => Err(Error::StopWords(words.len())),
             words => Self::new(words.split_whitespace()),
         }
     }
@@ -101,9 +132,11 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    pub(crate) fn new(list: &StopWords, normalization: &Normalization) -> Self {
-        let normalized = |word| normalization.normalize(word, &mut || ()).trim().into();
-        let list = StopWords::new(list.iter().map(normalized).collect::<Vec<Box<str>>>());
+    pub(crate) fn new(list: &StopWords, normalization: &Normalization) -> Result<Self, Error> {
+        let normalized = |word| -> Result<Box<str>, Error> {
+            Ok(normalization.normalize(word, &mut || ())?.trim().into())
+        };
+        let list = StopWords::bounded(list.iter().map(normalized).collect::<Result<_, _>>()?);
         let words = list.0.to_vec();
         let mut places = vec![0; (2 * words.len()).next_power_of_two()];
         let mut lengths = 0;
@@ -116,7 +149,7 @@ impl Lookup {
             let count = places.len();
             places[place % count] = i as u32 + 1;
         }
-        Self { words, lengths, places }
+        Ok(Self { words, lengths, places })
     }
 
     /// Whether `word`, which is normalised, is listed.
@@ -153,11 +186,11 @@ mod tests {
     #[test]
     fn lists_are_read_back() {
         for text in ["english", "", "a the und", " der  die das "] {
-            let list = StopWords::named(text);
-            assert_eq!(StopWords::named(&list.to_string()), list);
+            let list = StopWords::named(text).unwrap();
+            assert_eq!(StopWords::named(&list.to_string()), Ok(list));
         }
-        assert_eq!(StopWords::named("english").len(), 127);
-        assert_eq!(StopWords::named("the a the").to_string(), "a the");
+        assert_eq!(StopWords::named("english").unwrap().len(), 127);
+        assert_eq!(StopWords::named("the a the").unwrap().to_string(), "a the");
     }
 
     #[test]
@@ -170,25 +203,34 @@ mod tests {
 
     #[test]
     fn a_list_has_no_order_and_no_repeats() {
-        let list = StopWords::new(["b", "", "a", "b"]);
-        assert_eq!(list, StopWords::new(["a".to_owned(), "b".to_owned()]));
-        assert!(StopWords::new([""; 2]).is_empty());
+        assert_eq!(StopWords::new(["b", "", "a", "b"]), StopWords::new(["a", "b"]));
+        assert!(StopWords::new([""; 2]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_list_is_short() {
+        let list = "a ".repeat(MAX_STOP_WORDS / 2);
+        assert_eq!(StopWords::named(&list).unwrap().len(), 1);
+        let list = format!("{list} bc");
+        let refused = StopWords::named(&list).unwrap_err().to_string();
+        assert_eq!(refused, "stop words must have at most 65536 bytes, not 65539");
+        assert!(StopWords::new(list.split(' ')).is_err());
     }
 
     #[test]
     fn what_is_listed_is_found_and_nothing_else() {
-        let lookup = Lookup::new(&StopWords::english(), &Normalization::none());
+        let lookup = Lookup::new(&StopWords::english(), &Normalization::none()).unwrap();
         assert!(StopWords::english().iter().all(|word| lookup.contains(word)));
         let others = ["", "The", "thee", "th", "fox", &"the".repeat(99)];
         assert!(!others.iter().any(|word| lookup.contains(word)));
-        let empty = Lookup::new(&StopWords::new([""; 0]), &Normalization::none());
+        let empty = Lookup::new(&StopWords::of(&[]), &Normalization::none()).unwrap();
         assert!(!empty.contains("the") && !empty.contains(""));
     }
 
     #[test]
     fn lists_are_normalised_as_texts_are() {
         let lookup = |steps: &str| {
-            Lookup::new(&StopWords::new(["\u{dc}ber", " Don't "]), &steps.parse().unwrap())
+            Lookup::new(&StopWords::of(&["\u{dc}ber", " Don't "]), &steps.parse().unwrap()).unwrap()
         };
         assert!(lookup("casefold diacritics").contains("uber"));
         assert!(lookup("casefold punctuation").contains("dont"));

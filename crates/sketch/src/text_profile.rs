@@ -28,6 +28,7 @@ use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::error::Error;
+use crate::memory;
 
 /// Characters between two calls of the checkpoint.
 const STEPS: usize = 1 << 14;
@@ -51,8 +52,9 @@ pub fn text_profile_signature(
     }
     let mut md5 = Md5::new();
     for (i, (token, count)) in profile.iter().enumerate() {
-        let separator = if i == 0 { "" } else { "\n" };
-        md5.update(format!("{separator}{token} {count}"));
+        md5.update(if i == 0 { "" } else { "\n" });
+        md5.update(token);
+        md5.update(format!(" {count}"));
     }
     Ok(Some(md5.finalize().0))
 }
@@ -67,7 +69,7 @@ pub fn text_profile_signature(
 ///
 /// # Errors
 /// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN
-/// included.
+/// included; [`Error::OutOfMemory`].
 pub fn text_profile(
     text: &str,
     min_token_len: i64,
@@ -80,17 +82,21 @@ pub fn text_profile(
     if !(0.0..=1.0).contains(&quant_rate) {
         return Err(Error::QuantRate(quant_rate));
     }
-    let counts = count_tokens(text, shortest, checkpoint);
+    let counts = count_tokens(text, shortest, checkpoint)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
     let quantised = counts.into_iter().map(|(token, count)| (token, count / quantum * quantum));
-    let mut profile: Vec<_> = quantised.filter(|(_, count)| *count > 0).collect();
+    let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
     checkpoint();
     // UTF-8 has the order of code points.
     profile.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
     Ok(profile)
 }
 
-fn count_tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> HashMap<String, u32> {
+fn count_tokens(
+    text: &str,
+    shortest: usize,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<HashMap<String, u32>, Error> {
     let mut counts: HashMap<String, u32> = HashMap::new();
     let (mut token, mut length) = (String::new(), 0_usize);
     // A last separator ends the last token.
@@ -99,20 +105,20 @@ fn count_tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Ha
             checkpoint();
         }
         if is_letter_or_digit(c) {
-            token.push(lower(c));
+            memory::push_str(&mut token, lower(c).encode_utf8(&mut [0; 4]))?;
             length += 1;
             continue;
         }
         if length >= shortest {
             match counts.get_mut(&token) {
                 Some(count) => *count += 1,
-                None => _ = counts.insert(token.clone(), 1),
+                None => _ = memory::insert_at(&mut counts, memory::owned(&token)?, 1)?,
             }
         }
         token.clear();
         length = 0;
     }
-    counts
+    Ok(counts)
 }
 
 /// The counts' unit: Java's `Math.round(max * rate)`, within bounds.

@@ -5,6 +5,7 @@
 
 use crate::config::valid_num_perm;
 use crate::error::Error;
+use crate::memory;
 
 /// Elementary steps between two calls of the checkpoint.
 const STEPS: usize = 1 << 20;
@@ -40,12 +41,19 @@ impl LinearFunctions {
 
     /// The minimum of each function over a set of row numbers; `None` for the
     /// empty set. Order and repeats do not matter.
-    pub fn minhash(&self, rows: &[i64], checkpoint: &mut dyn FnMut()) -> Option<Vec<i32>> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn minhash(
+        &self,
+        rows: &[i64],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<Vec<i32>>, Error> {
         if rows.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let rows: Vec<u64> =
-            rows.iter().map(|row| row.rem_euclid(self.modulus as i64) as u64).collect();
+        let reduced = rows.iter().map(|row| row.rem_euclid(self.modulus as i64) as u64);
+        let rows = memory::collect(reduced)?;
         let functions_per_part = (STEPS / rows.len()).max(1);
         let mut signature = Vec::with_capacity(self.coefficients.len());
         for part in self.coefficients.chunks(functions_per_part) {
@@ -56,7 +64,7 @@ impl LinearFunctions {
                 least.map_or(0, |value| value as i32)
             }));
         }
-        Some(signature)
+        Ok(Some(signature))
     }
 }
 
@@ -65,7 +73,7 @@ mod tests {
     use super::*;
 
     fn minhash(rows: &[i64], a: &[i64], b: &[i64], p: i64) -> Option<Vec<i32>> {
-        LinearFunctions::new(a, b, p).expect("valid").minhash(rows, &mut || ())
+        LinearFunctions::new(a, b, p).expect("valid").minhash(rows, &mut || ()).expect("memory")
     }
 
     #[test]
@@ -106,7 +114,7 @@ mod tests {
         let functions = LinearFunctions::new(&[1; 4096], &[0; 4096], 1_000_003).expect("valid");
         let rows: Vec<i64> = (0..2000).collect();
         let mut calls = 0;
-        functions.minhash(&rows, &mut || calls += 1);
+        functions.minhash(&rows, &mut || calls += 1).expect("memory");
         assert!(calls >= 8, "{calls}");
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use crate::config::{Config, Unit};
+use crate::error::Error;
+use crate::memory;
 use crate::normalize::{Dropped, Normalization};
 use crate::simd::Level;
 use crate::stop_words::{Lookup, StopWords};
@@ -16,18 +18,20 @@ use crate::words;
 /// between them. Words are dropped only when the text is cut: see [`tokens`].
 ///
 /// `checkpoint` is called as by [`Normalization::normalize`].
-#[must_use]
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
 pub fn normalize_text<'a>(
     config: &Config,
     text: &'a str,
     checkpoint: &mut dyn FnMut(),
-) -> Cow<'a, str> {
-    let normalized = config.normalization().normalize(text, checkpoint);
+) -> Result<Cow<'a, str>, Error> {
+    let normalized = config.normalization().normalize(text, checkpoint)?;
     if config.unit() == Unit::Char && config.normalization().drops_tokens() {
-        let kept = kept_between_spaces(config.rules(), &normalized, checkpoint);
-        return if kept == text { Cow::Borrowed(text) } else { Cow::Owned(kept) };
+        let kept = kept_between_spaces(config.rules(), &normalized, checkpoint)?;
+        return Ok(if kept == text { Cow::Borrowed(text) } else { Cow::Owned(kept) });
     }
-    normalized
+    Ok(normalized)
 }
 
 /// Calls `f` for each token of `text` that is compared, in order: each
@@ -38,24 +42,31 @@ pub fn normalize_text<'a>(
 ///
 /// `checkpoint` is called at least every 64 KiB of text, but a run without
 /// space or line feed is one step of cutting into words.
-pub fn tokens(config: &Config, text: &str, checkpoint: &mut dyn FnMut(), f: &mut dyn FnMut(&str)) {
-    let text = normalize_text(config, text, checkpoint);
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
+pub fn tokens(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: &mut dyn FnMut(&str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, checkpoint)?;
     match config.unit() {
-        Unit::Char if text.trim_start().is_empty() => (),
+        Unit::Char if text.trim_start().is_empty() => Ok(()),
         Unit::Char => {
             for (i, c) in text.chars().enumerate() {
                 if i % (16 * 1024) == 0 {
                     checkpoint();
                 }
-                f(c.encode_utf8(&mut [0; 4]));
+                f(c.encode_utf8(&mut [0; 4]))?;
             }
+            Ok(())
         }
-        Unit::Word | Unit::Anchored => {
-            for piece in words::pieces(&text) {
-                checkpoint();
-                config.rules().words(Level::best(), piece, |word| f(word));
-            }
-        }
+        Unit::Word | Unit::Anchored => words::pieces(&text).try_for_each(|piece| {
+            checkpoint();
+            config.rules().try_words(piece, f)
+        }),
     }
 }
 
@@ -71,18 +82,22 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// The rules of a configuration, whose list is `stop_words`.
-    pub(crate) fn new(unit: Unit, normalization: &Normalization, stop_words: &StopWords) -> Self {
+    pub(crate) fn new(
+        unit: Unit,
+        normalization: &Normalization,
+        stop_words: &StopWords,
+    ) -> Result<Self, Error> {
         let lookup = |list| Lookup::new(list, normalization);
-        Self {
+        Ok(Self {
             split_whitespace: normalization.split_whitespace,
             min_length: normalization.min_length,
             dropped: match &normalization.stop_words {
                 Dropped::Nothing => None,
-                Dropped::Configured => Some(lookup(stop_words)),
-                Dropped::These(list) => Some(lookup(list)),
+                Dropped::Configured => Some(lookup(stop_words)?),
+                Dropped::These(list) => Some(lookup(list)?),
             },
-            anchors: (unit == Unit::Anchored).then(|| lookup(stop_words)),
-        }
+            anchors: (unit == Unit::Anchored).then(|| lookup(stop_words)).transpose()?,
+        })
     }
 
     /// Calls `f` for each word of a piece of a normalised text that counts.
@@ -104,6 +119,21 @@ impl Rules {
         );
     }
 
+    /// Calls `f` for each word of a piece that counts, up to its first error.
+    pub(crate) fn try_words(
+        &self,
+        piece: &str,
+        f: &mut dyn FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        self.words(Level::best(), piece, |word| {
+            if outcome.is_ok() {
+                outcome = f(word);
+            }
+        });
+        outcome
+    }
+
     /// Whether a shingle can start with `word`.
     #[inline]
     pub(crate) fn starts_shingle(&self, word: &str) -> bool {
@@ -123,16 +153,20 @@ impl Rules {
 }
 
 /// What is kept of a text for units of characters.
-fn kept_between_spaces(rules: &Rules, text: &str, checkpoint: &mut dyn FnMut()) -> String {
-    let mut kept = String::with_capacity(text.len());
+fn kept_between_spaces(
+    rules: &Rules,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<String, Error> {
+    let mut kept = String::new();
     for piece in words::pieces(text) {
         checkpoint();
         for token in piece.split_whitespace().filter(|token| rules.keeps(token)) {
             if !kept.is_empty() {
-                kept.push(' ');
+                memory::push_str(&mut kept, " ")?;
             }
-            kept.push_str(token);
+            memory::push_str(&mut kept, token)?;
         }
     }
-    kept
+    Ok(kept)
 }

@@ -18,7 +18,7 @@ fn pair(trial: u64, [common, a, b]: [u64; 3]) -> (Vec<u64>, Vec<u64>) {
 }
 
 fn signature(sketcher: &mut Sketcher, hashes: &[u64]) -> Vec<i32> {
-    sketcher.sketch_hashes(hashes, &mut || ()).unwrap().to_vec()
+    sketcher.sketch_hashes(hashes, &mut || ()).unwrap().unwrap().to_vec()
 }
 
 /// Mean error and root mean square error of the estimate, the latter in units

@@ -9,16 +9,18 @@ SELECT shingles('it is trivial to show', 3, 'word');
 SELECT shingles('shingle');
 SELECT shingles('a rose is a rose', shingle_size => 2, unit => 'word');
 
--- Every character counts: case, white space, punctuation. Text is taken as it is.
+-- Punctuation counts; case, white space and Unicode form do not, unless text is taken as it is.
 SELECT shingles('Ab ab', 2), shingles('a  b.', 2), shingles(E'a\tb', 2) = shingles('a b', 2) AS tab_is_space;
+SELECT shingles('Ab ab', 2, normalization => 'none'), shingles('a  b.', 2, normalization => 'none'),
+	shingles(E'a\tb', 2, normalization => 'none') = shingles('a b', 2, normalization => 'none') AS tab_is_space;
 
 -- A character is a Unicode scalar value, a word what Unicode's annex 29 says.
 SELECT shingles('naïve 😀', 4);
 SELECT shingles($$The fox can't jump 3.5 feet, he said.$$, 1, 'word');
 SELECT shingles('ein Ölkännchen – für 2,50 €', 2, 'word'), shingles('漢字かな', 2), shingles('Привет, мир!', 1, 'word');
 
--- A letter with a combining accent is two characters, so it is not the composed letter.
-SELECT shingles(U&'e\0301', 1) AS decomposed, shingles(U&'\00e9', 1) AS composed;
+-- A letter with a combining accent is two characters where text is taken as it is, else the composed letter.
+SELECT shingles(U&'e\0301', 1, normalization => 'none') AS decomposed, shingles(U&'e\0301', 1) AS composed;
 
 -- Words are joined by one space, however many characters stood between them.
 SELECT shingles(E'one,\n  two -- three', 2, 'word');

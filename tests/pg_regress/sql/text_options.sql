@@ -6,14 +6,14 @@ SELECT normalize_text(E'  Straße\t Ｆｏｏ,  it''s ①: 42!');
 SELECT tokens(E'  Straße\t Ｆｏｏ,  it''s ①: 42!');
 SELECT shingles(E'  Straße\t Ｆｏｏ,  it''s ①: 42!', 2, 'word');
 
--- Characters are compared as they are written unless told otherwise, words after the preset "plain".
-SELECT jaccard('Hello World', 'hello  world') < 1 AS char, jaccard('Hello World', 'hello  world', 1, 'word') AS word,
+-- Case, line breaks, runs of white space and Unicode form do not count unless told otherwise.
+SELECT jaccard('Hello World', 'hello  world') AS char, jaccard('Hello World', 'hello  world', normalization => 'none') < 1 AS char_as_written, jaccard('Hello World', 'hello  world', 1, 'word') AS word,
 	jaccard('Hello World', 'hello  world', 1, 'word', normalization => 'none') AS word_as_written,
 	jaccard('Hello World', 'hello  world', normalization => 'plain') AS char_plain;
 
 -- Each step by itself. They are done in a fixed order, whatever the order in which they are written.
 SELECT step, normalize_text(E'Ｃafé  No. １２, “Ünïted”: ﬁn’s!', step)
-FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
+FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
 SELECT normalize_text('A B', 'whitespace casefold') = normalize_text('A B', 'casefold, whitespace') AS same;
 
 -- Presets. "classic" is that of a much-taught course: lower case, no . , : ; ', no word of one or two letters, no "the".
@@ -42,6 +42,10 @@ SELECT minhash_jaccard(minhash('a a a b', 4096, 1, 'word', bag => true), minhash
 SELECT minhash('a to of', unit => 'word', normalization => 'min_length=3'), shingles('?!', normalization => 'punctuation'), tokens('The THE', normalization => 'classic');
 SELECT minhash(U&'\200B\200D') IS NOT NULL AS zero_width_is_text, normalize_text(U&'\0301') = U&'\0301' AS lone_mark;
 
+-- What shows nothing by itself is kept by all steps but "invisible", which "aggressive" does, too.
+SELECT jaccard(U&'so\00ADft hy\200Bphens \2067here\2069', 'soft hyphens here', normalization => 'invisible') AS invisible,
+	jaccard(U&'so\00ADft', 'soft', normalization => 'aggressive') AS aggressive, jaccard(U&'so\00ADft', 'soft') < 1 AS plain;
+
 -- What contradicts itself or does not exist is refused.
 SELECT normalize_text('x', 'nfc nfkc');
 SELECT normalize_text('x', 'casefold casefold');
@@ -50,34 +54,3 @@ SELECT normalize_text('x', 'lower');
 SELECT normalize_text('x', 'min_length=0');
 SELECT minhash('x', unit => 'anchored', normalization => 'stop_words');
 SELECT tokens('x', 'line');
-
--- An index with each option keeps it, in its writes, queries and rebuilds.
-CREATE TABLE docs (id integer PRIMARY KEY, body text);
-INSERT INTO docs VALUES (1, 'The quick brown fox jumps over the lazy dog, again and again and again'), (2, 'the QUICK brown fox jumps over the lazy dog; again, and again!');
-SELECT minlsh_create_index('docs', 'body', name => 'by_word', unit => 'word', shingle_size => 2, threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'classic', unit => 'word', shingle_size => 1, normalization => 'classic', threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'bags', unit => 'word', shingle_size => 1, bag => true, threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'anchored', unit => 'anchored', shingle_size => 3, stop_words => 'the and over', threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'plain', normalization => 'nfkc, casefold  whitespace', threshold => 0.5);
-SELECT minlsh_create_index('docs', 'body', name => 'folded', normalization => 'aggressive', scheme => 'datasketch_affine32', threshold => 0.5);
-CALL minlsh_create_index_concurrently('docs', 'body', name => 'later', normalization => 'plain stop_words', stop_words => 'again', bag => true, threshold => 0.5);
-SELECT index, unit, shingle_size, normalization, stop_words, bag, scheme, seed, unicode <> '' AS unicode FROM minlsh_indexes ORDER BY 1;
-INSERT INTO docs VALUES (3, 'the quick brown fox jumps over the lazy dog, again and again and again'), (4, ' , '), (5, 'again');
-UPDATE docs SET body = body || '.' WHERE id = 1;
-SELECT index, c.* FROM minlsh_indexes, minlsh_check(index) AS c;
-SELECT index, n.doc_id, round(n.similarity::numeric, 3) AS similarity
-FROM minlsh_indexes, near_duplicates(1, 0.5, index, verify => 'exact') AS n ORDER BY index::text, n.doc_id;
-SELECT index, count(*) FROM minlsh_indexes, near_duplicates_of('THE QUICK BROWN FOX jumps over the lazy dog, again and again and again.', 0.9, index, 'exact') AS n GROUP BY 1 ORDER BY index::text;
-SELECT count(*) FROM minlsh_indexes, near_duplicate_pairs(index, 0.5, verify => 'exact') AS p;
-SELECT e.jaccard, e.some_only_a, e.some_only_b FROM minlsh_explain('by_word', 1, 2) AS e;
-SELECT minlsh_reindex('anchored'), minlsh_reindex('folded');
-SELECT index, c.* FROM minlsh_indexes, minlsh_check(index) AS c;
-SELECT * FROM near_duplicates_between('plain', 'later');
--- An index whose words other versions of Unicode have cut must be built anew; characters as they are written depend on none.
-SELECT minlsh_create_index('docs', 'body', name => 'as_written');
-UPDATE minlsh_registry SET unicode = 'of another time';
-SELECT near_duplicates(1, index => 'by_word');
-SELECT count(*) FROM near_duplicates(1, index => 'as_written');
-SELECT minlsh_reindex('by_word');
-SELECT count(*) FROM near_duplicates(1, index => 'by_word');
-DROP TABLE docs;

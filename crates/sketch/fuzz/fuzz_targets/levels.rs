@@ -21,9 +21,9 @@ fuzz_target!(|input: (u8, u8, u8, i8, &str)| {
         unreachable!("no preset contradicts a unit")
     };
     let mut portable = Sketcher::with_level(config.clone(), Level::PORTABLE);
-    let expected = portable.sketch(text, &mut || ());
+    let expected = portable.sketch(text, &mut || ()).unwrap();
     for level in Level::available() {
         let mut sketcher = Sketcher::with_level(config.clone(), level);
-        assert_eq!(sketcher.sketch(text, &mut || ()), expected, "{level}, {config}");
+        assert_eq!(sketcher.sketch(text, &mut || ()).unwrap(), expected, "{level}, {config}");
     }
 });

@@ -14,6 +14,6 @@ fuzz_target!(|text: &str| {
         unreachable!("all arguments are in range")
     };
     let mut words = text.unicode_words();
-    for_each_shingle(&config, &text, &mut |word| assert_eq!(Some(word), words.next()));
+    for_each_shingle(&config, &text, &mut || (), &mut |word| { assert_eq!(Some(word), words.next()); Ok(()) }).unwrap();
     assert_eq!(words.next(), None);
 });

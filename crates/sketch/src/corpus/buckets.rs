@@ -1,14 +1,18 @@
 //! Documents with equal hashes, found by sorting.
 
-use super::Corpus;
+use super::Hashes;
+use crate::error::Error;
+use crate::memory;
 
 /// Bits of the hash by which entries are sorted; the rest is compared within a run.
 const SORTED_BITS: u32 = 33;
 /// Three passes of 11 bits: their counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
+/// Fewer entries are sorted by comparing them: counters for digits would cost more.
+const FEW: usize = 1000;
 
 /// What is called with the corpus and the documents of a bucket.
-type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Corpus>::Error> + 'a;
+type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Sorts (hash, document) entries, reusing its memory.
 #[derive(Default)]
@@ -28,7 +32,7 @@ impl Buckets {
     /// Calls `visit` with each set of two or more documents that have the same hash in `column`,
     /// of those that `wanted` lets pass; each ascending, in an order that depends on the hashes
     /// only.
-    pub(super) fn for_each<C: Corpus>(
+    pub(super) fn for_each<C: Hashes>(
         &mut self,
         corpus: &mut C,
         column: usize,
@@ -42,19 +46,21 @@ impl Buckets {
             corpus.checkpoint()?;
             let entries = &mut self.entries;
             entries.clear();
+            let mut outcome = Ok(());
             corpus.hashes(column, &mut |document, hash| {
                 // The sort looks at the low bits first; a part is told by the high ones.
-                if wanted(document) && (parts == 1 || ((hash >> 32) * parts) >> 32 == part) {
-                    entries.push(Entry { hash, document });
+                let here = parts == 1 || ((hash >> 32) * parts) >> 32 == part;
+                if here && wanted(document) && outcome.is_ok() {
+                    outcome = memory::push(entries, Entry { hash, document });
                 }
             })?;
-            self.sort();
+            outcome.and_then(|()| self.sort()).map_err(C::refused)?;
             self.runs(corpus, visit)?;
         }
         Ok(())
     }
 
-    fn runs<C: Corpus>(
+    fn runs<C: Hashes>(
         &mut self,
         corpus: &mut C,
         visit: &mut VisitBucket<C>,
@@ -73,7 +79,7 @@ impl Buckets {
     }
 
     /// A run has equal sorted bits: nearly always equal hashes.
-    fn run<C: Corpus>(
+    fn run<C: Hashes>(
         &mut self,
         range: std::ops::Range<usize>,
         corpus: &mut C,
@@ -81,10 +87,11 @@ impl Buckets {
     ) -> Result<(), C::Error> {
         let run = &mut self.entries[range];
         if run.iter().any(|entry| entry.hash != run[0].hash) {
-            run.sort_by_key(|entry| entry.hash);
+            run.sort_unstable_by_key(|entry| (entry.hash, entry.document));
         }
         for bucket in run.chunk_by(|a, b| a.hash == b.hash).filter(|bucket| bucket.len() > 1) {
             self.bucket.clear();
+            memory::reserve(&mut self.bucket, bucket.len()).map_err(C::refused)?;
             self.bucket.extend(bucket.iter().map(|entry| entry.document));
             visit(corpus, &self.bucket)?;
         }
@@ -92,8 +99,12 @@ impl Buckets {
     }
 
     /// Least significant digit first: stable, so documents stay ascending within a bucket.
-    fn sort(&mut self) {
-        self.scratch.resize(self.entries.len(), Entry::default());
+    fn sort(&mut self) -> Result<(), Error> {
+        if self.entries.len() < FEW {
+            self.entries.sort_unstable_by_key(|entry| (sorted_bits(entry.hash), entry.document));
+            return Ok(());
+        }
+        memory::resize(&mut self.scratch, self.entries.len(), Entry::default())?;
         for shift in (0..SORTED_BITS).step_by(DIGIT_BITS as usize) {
             let digit = |entry: &Entry| (entry.hash >> shift) as usize & ((1 << DIGIT_BITS) - 1);
             let mut places = [0_usize; 1 << DIGIT_BITS];
@@ -111,6 +122,7 @@ impl Buckets {
             }
             std::mem::swap(&mut self.entries, &mut self.scratch);
         }
+        Ok(())
     }
 }
 

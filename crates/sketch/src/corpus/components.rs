@@ -1,5 +1,8 @@
 //! Union-find: clusters as connected components.
 
+use crate::error::Error;
+use crate::memory;
+
 /// A partition of documents 0..n into components; at first each is alone.
 ///
 /// Union by the least number with path halving: the root of a component is its least document,
@@ -10,9 +13,11 @@ pub struct Components {
 
 impl Components {
     /// `documents` components of one document each.
-    #[must_use]
-    pub fn new(documents: u32) -> Self {
-        Self { parents: (0..documents).collect() }
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(documents: u32) -> Result<Self, Error> {
+        Ok(Self { parents: memory::collect(0..documents)? })
     }
 
     /// The least document of the component of `document`.
@@ -49,7 +54,7 @@ mod tests {
     #[test]
     fn the_least_document_names_its_component_in_any_order_of_unions() {
         for pairs in [[(3, 5), (5, 1), (4, 6)], [(5, 1), (4, 6), (5, 3)]] {
-            let mut components = Components::new(7);
+            let mut components = Components::new(7).unwrap();
             for (a, b) in pairs {
                 components.union(a, b);
             }

@@ -2,6 +2,8 @@
 
 use super::buckets::Buckets;
 use super::{Components, Corpus, Identical, LeftOut, Pair};
+use crate::error::Error;
+use crate::memory;
 
 /// Connected components, and the links that connect them.
 pub struct Connected {
@@ -14,9 +16,9 @@ pub struct Connected {
 }
 
 impl Connected {
-    pub(super) fn nothing(documents: u32) -> Self {
-        let components = Components::new(documents);
-        Self { components, links: Vec::new(), left_out: LeftOut::default() }
+    pub(super) fn nothing(documents: u32) -> Result<Self, Error> {
+        let components = Components::new(documents)?;
+        Ok(Self { components, links: Vec::new(), left_out: LeftOut::default() })
     }
 }
 
@@ -33,7 +35,7 @@ pub fn connect<C: Corpus>(
     identical: &Identical,
     limit: usize,
 ) -> Result<Connected, C::Error> {
-    let mut connected = Connected::nothing(corpus.documents());
+    let mut connected = Connected::nothing(corpus.documents()).map_err(C::refused)?;
     let mut buckets = Buckets::default();
     for band in 0..corpus.probes() {
         of_band(corpus, band, &mut buckets, identical, limit, &mut connected)?;
@@ -52,20 +54,21 @@ pub(super) fn of_band<C: Corpus>(
 ) -> Result<(), C::Error> {
     let wanted = |document| identical.is_leader(document);
     buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        let parts = parts(bucket, &mut connected.components);
+        let parts = parts(bucket, &mut connected.components).map_err(C::refused)?;
         if parts.len() > 1 { Bucket { corpus, band, limit, connected }.join(parts) } else { Ok(()) }
     })
 }
 
 /// A bucket by component, in order of first occurrence.
-fn parts(bucket: &[u32], components: &mut Components) -> Vec<Vec<u32>> {
-    let mut by_root: Vec<(u32, u32)> =
-        bucket.iter().map(|&document| (components.find(document), document)).collect();
+fn parts(bucket: &[u32], components: &mut Components) -> Result<Vec<Vec<u32>>, Error> {
+    let mut by_root =
+        memory::collect(bucket.iter().map(|&document| (components.find(document), document)))?;
     by_root.sort_unstable();
-    by_root
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|part| part.iter().map(|(_, document)| *document).collect())
-        .collect()
+    let mut parts = Vec::new();
+    for part in by_root.chunk_by(|a, b| a.0 == b.0) {
+        memory::push(&mut parts, memory::collect(part.iter().map(|(_, document)| *document))?)?;
+    }
+    Ok(parts)
 }
 
 /// A bucket whose parts are being joined.
@@ -80,25 +83,25 @@ impl<C: Corpus> Bucket<'_, C> {
     fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<(), C::Error> {
         let mut joined: Vec<Vec<u32>> = Vec::new();
         for part in parts {
-            let mut in_vain = vec![0; part.len()];
+            let mut in_vain = memory::filled(0, part.len()).map_err(C::refused)?;
             let mut merged: Vec<u32> = Vec::new();
             let mut i = 0;
             while i < joined.len() {
                 match self.first_similar(&part, &mut in_vain, &joined[i])? {
                     Some(link) => {
                         self.connected.components.union(link.a, link.b);
-                        self.connected.links.push(link);
+                        memory::push(&mut self.connected.links, link).map_err(C::refused)?;
                         let mut other = joined.swap_remove(i);
                         if other.len() > merged.len() {
                             std::mem::swap(&mut other, &mut merged);
                         }
-                        merged.extend(other);
+                        memory::extend(&mut merged, &other).map_err(C::refused)?;
                     }
                     None => i += 1,
                 }
             }
-            merged.extend(part);
-            joined.push(merged);
+            memory::extend(&mut merged, &part).map_err(C::refused)?;
+            memory::push(&mut joined, merged).map_err(C::refused)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::Corpus;
 use super::buckets::Buckets;
+use crate::memory;
 
 /// Documents grouped by identity: the least of each group stands for it, its leader.
 pub struct Identical {
@@ -17,7 +18,7 @@ impl Identical {
     /// # Errors
     /// Those of the corpus.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
-        let mut leaders: Vec<u32> = (0..corpus.documents()).collect();
+        let mut leaders = memory::collect(0..corpus.documents()).map_err(C::refused)?;
         let mut copies = Vec::new();
         let column = corpus.probes();
         Buckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
@@ -26,7 +27,7 @@ impl Identical {
                 corpus.checkpoint()?;
                 if corpus.similarity(leader, document)? == Some(1.0) {
                     leaders[document as usize] = leader;
-                    copies.push((leader, document));
+                    memory::push(&mut copies, (leader, document)).map_err(C::refused)?;
                 }
             }
             Ok(())

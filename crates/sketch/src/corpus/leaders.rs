@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Corpus, LeftOut, Pair};
+use crate::error::Error;
+use crate::memory;
 
 /// Takes `documents` in their order: one that is similar to an earlier leader belongs to the
 /// first such leader, any other becomes a leader itself (Hartigan, *Clustering Algorithms*, 1975,
@@ -25,13 +27,13 @@ pub fn leaders<C: Corpus>(
     for &document in documents {
         corpus.checkpoint()?;
         let bands = corpus.bands(document)?;
-        let candidates = known.sharing(&bands);
+        let candidates = known.sharing(&bands).map_err(C::refused)?;
         let within = &candidates[..candidates.len().min(limit)];
         match first_similar(corpus, document, &known, within)? {
             Some(Pair { a, b, similarity }) => assign(a, b, similarity),
             None => {
                 left_out.add(candidates.len() - within.len());
-                known.add(document, &bands);
+                known.add(document, &bands).map_err(C::refused)?;
             }
         }
     }
@@ -64,24 +66,25 @@ struct Leaders {
 }
 
 impl Leaders {
-    fn add(&mut self, document: u32, bands: &[u64]) {
+    fn add(&mut self, document: u32, bands: &[u64]) -> Result<(), Error> {
         let number = self.documents.len() as u32;
-        self.documents.push(document);
+        memory::push(&mut self.documents, document)?;
         for band in bands.iter().copied().enumerate() {
             let entry = self.entries.len() as u32;
-            let before = self.last.insert(band, entry);
-            self.entries.push((number, before.unwrap_or(entry)));
+            let before = memory::insert_at(&mut self.last, band, entry)?;
+            memory::push(&mut self.entries, (number, before.unwrap_or(entry)))?;
         }
+        Ok(())
     }
 
     /// The numbers of the leaders that share one of `bands`, ascending.
-    fn sharing(&self, bands: &[u64]) -> Vec<u32> {
+    fn sharing(&self, bands: &[u64]) -> Result<Vec<u32>, Error> {
         let mut found = Vec::new();
         let bands = bands.iter().copied().enumerate();
         for mut entry in bands.filter_map(|band| self.last.get(&band).copied()) {
             loop {
                 let (number, before) = self.entries[entry as usize];
-                found.push(number);
+                memory::push(&mut found, number)?;
                 if before == entry {
                     break;
                 }
@@ -90,6 +93,6 @@ impl Leaders {
         }
         found.sort_unstable();
         found.dedup();
-        found
+        Ok(found)
     }
 }

@@ -15,13 +15,20 @@
 //! nothing in common. Where many documents share a bucket without being similar, a document is
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
+//! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
+//! [`bridges`]. [`ExactGroup`] compares the texts of a bucket.
+//!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 
+mod bridges;
 mod buckets;
 mod components;
 mod connect;
+mod exact;
+mod groups;
 mod identical;
 mod leaders;
+mod least_similar;
 mod pairs;
 mod records;
 mod threads;
@@ -30,19 +37,26 @@ mod weakest_link;
 #[cfg(test)]
 mod tests;
 
+pub use bridges::bridges;
 pub use components::Components;
 pub use connect::{Connected, connect};
+pub use exact::ExactGroup;
+pub use groups::groups;
 pub use identical::Identical;
 pub use leaders::leaders;
+pub use least_similar::{LeastSimilar, least_similar};
 pub use pairs::{Pair, Side, VisitPair, pairs};
 pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, Threads, connect_in_threads, pairs_in_threads};
+pub use threads::{InMemory, Interruption, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
-/// The documents of a collection, and how two of them are compared.
-pub trait Corpus {
+/// The hashes of the documents of a collection.
+pub trait Hashes {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
+
+    /// What the engine's own error becomes: there is no memory.
+    fn refused(cause: crate::Error) -> Self::Error;
 
     /// How many documents there are.
     fn documents(&self) -> u32;
@@ -61,6 +75,15 @@ pub trait Corpus {
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
     -> Result<(), Self::Error>;
 
+    /// Called often in every long loop.
+    ///
+    /// # Errors
+    /// The wish to stop.
+    fn checkpoint(&mut self) -> Result<(), Self::Error>;
+}
+
+/// The documents of a collection, and how two of them are compared.
+pub trait Corpus: Hashes {
     /// The hashes of a document's bands, [`Self::probes`] of them.
     ///
     /// # Errors
@@ -78,12 +101,6 @@ pub trait Corpus {
     /// # Errors
     /// What the storage says.
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
-
-    /// Called often in every long loop.
-    ///
-    /// # Errors
-    /// The wish to stop.
-    fn checkpoint(&mut self) -> Result<(), Self::Error>;
 }
 
 /// What a limit has left undone. In a bucket of `n` documents that are not similar there would be

@@ -1,7 +1,9 @@
 //! Every pair of similar documents, once.
 
 use super::buckets::Buckets;
-use super::{Corpus, Identical, LeftOut};
+use super::{Corpus, Hashes, Identical, LeftOut};
+use crate::error::Error;
+use crate::memory;
 
 /// Two documents and their similarity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +28,7 @@ pub enum Side {
 }
 
 /// What is called with the corpus and each pair found.
-pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Corpus>::Error> + 'a;
+pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` tells which
 /// pairs are wanted; within one collection, [`Side::Both`] for every document.
@@ -62,7 +64,7 @@ pub(super) fn of_band<C: Corpus>(
     let wanted = |document| identical.is_leader(document);
     let mut sides = Sides::default();
     buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        sides.split(bucket, side);
+        sides.split(bucket, side).map_err(C::refused)?;
         for &a in bucket {
             let partners = sides.partners(a, side(a), bucket);
             left_out.add(of_document(corpus, band, a, partners, limit, visit)?);
@@ -109,19 +111,20 @@ struct Sides {
 }
 
 impl Sides {
-    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> Side) {
+    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> Side) -> Result<(), Error> {
         self.left.clear();
         self.right.clear();
         for &document in bucket {
             match side(document) {
-                Side::Left => self.left.push(document),
-                Side::Right => self.right.push(document),
+                Side::Left => memory::push(&mut self.left, document)?,
+                Side::Right => memory::push(&mut self.right, document)?,
                 Side::Both => {
-                    self.left.push(document);
-                    self.right.push(document);
+                    memory::push(&mut self.left, document)?;
+                    memory::push(&mut self.right, document)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The partners of `a` that come after it: each pair is made by its first document.

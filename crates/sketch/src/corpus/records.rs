@@ -1,5 +1,8 @@
 //! What is known of a document while a corpus is worked on: one record of fixed size.
 
+use crate::error::Error;
+use crate::memory;
+
 /// What a record holds: the words of a signature, some band hashes, and a hash of the signature.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Layout {
@@ -30,11 +33,16 @@ impl Layout {
     }
 
     /// Appends the record of a document to `out`; of its `bands` the first count.
-    pub fn write(self, signature: &[i32], bands: &[i64], out: &mut Vec<i32>) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn write(self, signature: &[i32], bands: &[i64], out: &mut Vec<i32>) -> Result<(), Error> {
+        memory::reserve(out, self.words())?;
         out.extend_from_slice(signature);
         let identity = crate::signature_hash(signature);
         let hashes = bands[..self.probes].iter().map(|band| *band as u64).chain([identity]);
         out.extend(hashes.flat_map(|hash| [hash as i32, (hash >> 32) as i32]));
+        Ok(())
     }
 
     /// Reads a record.
@@ -89,8 +97,11 @@ impl Records {
     }
 
     /// Adds the next document.
-    pub fn push(&mut self, signature: &[i32], bands: &[i64]) {
-        self.layout.write(signature, bands, &mut self.words);
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn push(&mut self, signature: &[i32], bands: &[i64]) -> Result<(), Error> {
+        self.layout.write(signature, bands, &mut self.words)
     }
 
     /// How many documents there are.

@@ -41,7 +41,7 @@ fn records(signatures: &[Vec<i32>]) -> Records {
     let mut hashes = Vec::new();
     for signature in signatures {
         banding.hashes(signature, &mut hashes).unwrap();
-        records.push(signature, &hashes);
+        records.push(signature, &hashes).unwrap();
     }
     records
 }
@@ -125,7 +125,7 @@ proptest! {
         found.clear();
         pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, threads(3), &mut || (), &mut |load| {
             found.extend_from_slice(load);
-        });
+        }).unwrap();
         prop_assert_eq!(&expand(&identical, &found), &expected);
     }
 
@@ -163,7 +163,7 @@ proptest! {
         let identical = Identical::group(&mut corpus).unwrap();
         let expected =
             brute_force_components(signatures.len(), &brute_force(&signatures, threshold));
-        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, threads(3), &mut || ());
+        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, threads(3), &mut || ()).unwrap();
         stop.store(false, std::sync::atomic::Ordering::Relaxed);
         for mut connected in [connect(&mut corpus, &identical, NO_LIMIT).unwrap(), threaded] {
             let components: Vec<u32> = (0..signatures.len() as u32)

@@ -1,6 +1,7 @@
 //! The weakest link that holds a cluster together.
 
 use super::Corpus;
+use crate::memory;
 
 /// The highest threshold at which `documents`, which are connected, would still be: the least
 /// similarity on their maximum spanning tree (single linkage; Gower, Ross 1969). 1 for one
@@ -14,7 +15,8 @@ pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64,
     let mut weakest: f64 = 1.0;
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };
     // Each document that is not in the tree yet, with its strongest link to it.
-    let mut outside: Vec<(u32, f64)> = rest.iter().map(|&document| (document, 0.0)).collect();
+    let mut outside: Vec<(u32, f64)> =
+        memory::collect(rest.iter().map(|&document| (document, 0.0))).map_err(C::refused)?;
     let mut newest = first;
     while !outside.is_empty() {
         corpus.checkpoint()?;

@@ -3,6 +3,8 @@
 //! that the compiler makes vectors of the loops.
 
 use super::{Characters, Punctuation};
+use crate::error::Error;
+use crate::memory;
 use crate::simd::Level;
 
 /// Bytes looked at together: as many as a mask of kept ones has bits.
@@ -71,11 +73,19 @@ impl Bytes {
 
     /// Appends what becomes of `bytes`. `spaced` is whether there is a space,
     /// or nothing, before it, and is so again after it.
-    pub(super) fn append(self, bytes: &[u8], out: &mut Vec<u8>, spaced: &mut bool) {
+    pub(super) fn append(
+        self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        spaced: &mut bool,
+    ) -> Result<(), Error> {
+        // As much as is written to, beyond what is kept of it.
+        memory::reserve(out, bytes.len() + 2 * BLOCK)?;
         self.level.compiled(
             #[inline(always)]
             || self.append_here(bytes, out, spaced),
         );
+        Ok(())
     }
 
     #[inline(always)]

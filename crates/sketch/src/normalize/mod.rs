@@ -1,6 +1,7 @@
 //! Normalisation: what about a text does not count, said in one line.
 
 mod ascii;
+mod forms;
 mod parse;
 mod pass;
 mod settle;
@@ -11,6 +12,7 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::error::Error;
 use crate::stop_words::StopWords;
 
 /// The largest `min_length`, in characters.
@@ -36,6 +38,7 @@ pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
 /// | `nfc` or `nfkc` | Unicode Normalization Form C or KC |
 /// | `casefold` | full case folding, as for caseless matching: `ß` is `ss` |
 /// | `diacritics` | marks (general category Mn) dropped from the decomposed text, which is then composed |
+/// | `invisible` | what shows nothing by itself removed: soft hyphen, zero-width characters, bidirectional controls, variation selectors, tatweel |
 /// | `punctuation`, `punctuation_space` or `punctuation_basic` | all of general category P* and S* removed, or turned into a space each; or only `. , : ; '` removed |
 /// | `digits` | each decimal digit (Nd) of any script becomes `0` |
 /// | `whitespace` | runs of white space (White_Space) become one space, none at the ends |
@@ -47,7 +50,7 @@ pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
 /// |---|---|
 /// | `none` | |
 /// | `plain` | `nfkc casefold whitespace` |
-/// | `aggressive` | `nfkc casefold diacritics punctuation_space digits whitespace` |
+/// | `aggressive` | `nfkc casefold diacritics invisible punctuation_space digits whitespace` |
 /// | `classic` | `casefold punctuation_basic split_whitespace min_length=3 stop_words=the` |
 ///
 /// The steps up to `whitespace` work on characters. They are repeated until
@@ -65,7 +68,8 @@ pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
 /// `か`), which distinguish words; Korean is untouched. `punctuation` takes
 /// emoji and currency signs, which are symbols, along. Zero-width characters
 /// (joiners, soft hyphens; category Cf) are no white space and no punctuation:
-/// every step keeps them. `digits` makes numbers of equal length equal, as
+/// only `invisible` removes them, the joiners of Persian and of Indic scripts
+/// included. `digits` makes numbers of equal length equal, as
 /// CCNet does it: dates and prices do not tell two copies apart.
 ///
 /// ```
@@ -73,7 +77,7 @@ pub const UNICODE_VERSIONS: &str = "segmentation 17.0.0, normalization 18.0.0, \
 ///
 /// let steps: Normalization = "whitespace, casefold".parse()?;
 /// assert_eq!(steps.to_string(), "casefold whitespace");
-/// assert_eq!(steps.normalize(" Straße\n42 ", &mut || ()), "strasse 42");
+/// assert_eq!(steps.normalize(" Straße\n42 ", &mut || ())?, "strasse 42");
 /// # Ok::<(), sketch::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -92,6 +96,7 @@ pub(crate) struct Characters {
     pub(crate) casefold: bool,
     pub(crate) diacritics: bool,
     pub(crate) punctuation: Punctuation,
+    pub(crate) invisible: bool,
     pub(crate) digits: bool,
     pub(crate) whitespace: bool,
 }
@@ -150,6 +155,7 @@ impl Normalization {
     pub fn aggressive() -> Self {
         let characters = Characters {
             diacritics: true,
+            invisible: true,
             punctuation: Punctuation::Space,
             digits: true,
             ..Self::plain().characters
@@ -169,7 +175,7 @@ impl Normalization {
             characters,
             split_whitespace: true,
             min_length: 3,
-            stop_words: Dropped::These(Arc::new(StopWords::new(["the"]))),
+            stop_words: Dropped::These(Arc::new(StopWords::of(&["the"]))),
         }
     }
 
@@ -190,8 +196,14 @@ impl Normalization {
     ///
     /// `checkpoint` is called at least every 64 KiB of text, but a letter with
     /// its marks is one step of it.
-    #[must_use]
-    pub fn normalize<'a>(&self, text: &'a str, checkpoint: &mut dyn FnMut()) -> Cow<'a, str> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn normalize<'a>(
+        &self,
+        text: &'a str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Cow<'a, str>, Error> {
         pass::normalize(self.characters, text, checkpoint)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Dropped, Form, MAX_MIN_LENGTH, Normalization, Punctuation};
 use crate::config::in_range;
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::stop_words::StopWords;
 
 /// Separates the words of `stop_words=a+the`.
@@ -29,7 +29,9 @@ fn preset(name: &str) -> Option<&'static str> {
     match name {
         "none" => Some(""),
         "plain" => Some("nfkc casefold whitespace"),
-        "aggressive" => Some("nfkc casefold diacritics punctuation_space digits whitespace"),
+        "aggressive" => {
+            Some("nfkc casefold diacritics invisible punctuation_space digits whitespace")
+        }
         "classic" => {
             Some("casefold punctuation_basic split_whitespace min_length=3 stop_words=the")
         }
@@ -68,23 +70,23 @@ impl<'a> Reader<'a> {
                 set("punctuation", &mut characters.punctuation, Punctuation::BasicRemoved)
             }
             ("digits", None) => set("digits", &mut characters.digits, true),
+            ("invisible", None) => set("invisible", &mut characters.invisible, true),
             ("whitespace", None) => set("whitespace", &mut characters.whitespace, true),
             ("split_whitespace", None) => set("split", &mut all.split_whitespace, true),
             ("min_length", Some(value)) => set("min_length", &mut all.min_length, length(value)?),
             ("min_length", None) => return Err(Error::MinLength(String::new())),
             ("stop_words", None) => set("stop_words", &mut all.stop_words, Dropped::Configured),
             ("stop_words", Some(list)) => {
-                let words = list.split(BETWEEN_WORDS).filter(|word| !word.is_empty());
-                let words = StopWords::new(words);
+                let words = StopWords::listed(list, BETWEEN_WORDS)?;
                 if words.is_empty() {
-                    return Err(Error::UnknownStep(step.to_owned()));
+                    return Err(Error::UnknownStep(excerpt(step)));
                 }
                 set("stop_words", &mut all.stop_words, Dropped::These(Arc::new(words)))
             }
-            _ => return Err(Error::UnknownStep(step.to_owned())),
+            _ => return Err(Error::UnknownStep(excerpt(step))),
         };
         match self.seen.iter().find(|(seen, _)| *seen == sets) {
-            Some((_, before)) if *before == step => Err(Error::RepeatedStep(step.to_owned())),
+            Some((_, before)) if *before == step => Err(Error::RepeatedStep(excerpt(step))),
             Some((_, before)) => Err(contradiction(before, step)),
             None => {
                 self.seen.push((sets, step));
@@ -106,12 +108,12 @@ fn length(value: &str) -> Result<usize, Error> {
         // Nothing is shorter than one character: the step is none.
         Some(1) => Ok(0),
         Some(number) => Ok(number),
-        None => Err(Error::MinLength(value.to_owned())),
+        None => Err(Error::MinLength(excerpt(value))),
     }
 }
 
 fn contradiction(first: &str, second: &str) -> Error {
-    Error::ContradictorySteps(first.to_owned(), second.to_owned())
+    Error::ContradictorySteps(excerpt(first), excerpt(second))
 }
 
 /// The steps in the order in which they are done, or `none`; [`FromStr`] reads
@@ -147,6 +149,7 @@ impl fmt::Display for Normalization {
             form,
             switch(characters.casefold, "casefold"),
             switch(characters.diacritics, "diacritics"),
+            switch(characters.invisible, "invisible"),
             punctuation,
             switch(characters.digits, "digits"),
             switch(characters.whitespace, "whitespace"),

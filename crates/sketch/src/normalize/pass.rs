@@ -9,19 +9,25 @@ use super::ascii::Bytes;
 use super::settle::settle;
 use super::table::{Fate, Table};
 use super::{Characters, Form};
+use crate::error::Error;
 use crate::hashes::ascii_prefix;
+use crate::memory;
 
 /// Bytes between two calls of the checkpoint.
 const PIECE: usize = 16 * 1024;
+
+/// A segment of more bytes goes through the definition: the crate's iterators would keep all its
+/// marks in memory that they allocate by themselves.
+const SHORT_SEGMENT: usize = 64;
 
 /// `text` after the steps; borrowed if nothing changes.
 pub(super) fn normalize<'a>(
     steps: Characters,
     text: &'a str,
     checkpoint: &mut dyn FnMut(),
-) -> Cow<'a, str> {
+) -> Result<Cow<'a, str>, Error> {
     if steps == Characters::default() {
-        return Cow::Borrowed(text);
+        return Ok(Cow::Borrowed(text));
     }
     let ascii = Bytes::new(steps);
     let mut same = 0;
@@ -37,24 +43,24 @@ pub(super) fn normalize<'a>(
     }
     // The space at the end of a text goes.
     if same == text.len() && !(steps.whitespace && spaced) {
-        return Cow::Borrowed(text);
+        return Ok(Cow::Borrowed(text));
     }
     let mut pass = Pass {
         steps,
         ascii,
-        table: Table::of(steps),
-        out: Vec::with_capacity(text.len() + 16),
+        table: Table::of(steps)?,
+        out: memory::with_capacity(text.len() + 16)?,
         spaced: true,
         cut: Cut { at: 0, out: 0, spaced: true },
     };
-    pass.ascii_run(text.as_bytes(), 0, same);
-    pass.rest(text, same, checkpoint);
+    pass.ascii_run(text.as_bytes(), 0, same)?;
+    pass.rest(text, same, checkpoint)?;
     if steps.whitespace && pass.out.ends_with(b" ") {
         pass.out.pop();
     }
     let normalized =
         String::from_utf8(pass.out).unwrap_or_else(|_| unreachable!("whole characters"));
-    if normalized == text { Cow::Borrowed(text) } else { Cow::Owned(normalized) }
+    Ok(if normalized == text { Cow::Borrowed(text) } else { Cow::Owned(normalized) })
 }
 
 struct Pass {
@@ -77,57 +83,63 @@ struct Cut {
 
 impl Pass {
     /// The text from byte `at` on.
-    fn rest(&mut self, text: &str, mut at: usize, checkpoint: &mut dyn FnMut()) {
+    fn rest(
+        &mut self,
+        text: &str,
+        mut at: usize,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
         let bytes = text.as_bytes();
         while at < bytes.len() {
             checkpoint();
             let limit = bytes.len().min(at + PIECE);
             while at < limit {
                 let run = ascii_prefix(&bytes[at..limit]);
-                self.ascii_run(bytes, at, at + run);
-                at = self.other_run(text, at + run, limit);
+                self.ascii_run(bytes, at, at + run)?;
+                at = self.other_run(text, at + run, limit)?;
             }
         }
+        Ok(())
     }
 
     /// A run of ASCII.
-    fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) {
+    fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) -> Result<(), Error> {
         /// Shorter runs are done by the byte.
         const SHORT: usize = 24;
         if end - start < SHORT {
             for (at, &byte) in bytes[start..end].iter().enumerate() {
                 if !self.ascii.removes(byte) {
                     self.cut_before(start + at);
-                    self.push(char::from(self.ascii.mapped(byte)));
+                    self.push(char::from(self.ascii.mapped(byte)))?;
                 }
             }
-            return;
+            return Ok(());
         }
         let kept = |byte: &u8| !self.ascii.removes(*byte);
-        let Some(last) = bytes[start..end].iter().rposition(kept) else { return };
+        let Some(last) = bytes[start..end].iter().rposition(kept) else { return Ok(()) };
         let last = start + last;
-        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced);
+        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced)?;
         self.cut_before(last);
-        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced);
+        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced)
     }
 
     /// Characters that are not ASCII, up to about `limit`; returns where they
     /// end.
-    fn other_run(&mut self, text: &str, mut at: usize, limit: usize) -> usize {
+    fn other_run(&mut self, text: &str, mut at: usize, limit: usize) -> Result<usize, Error> {
         while at < limit {
             let start = at;
             for c in text[start..].chars().take_while(|c| !c.is_ascii()) {
                 match self.table.fate(c) {
                     Fate::Becomes(becomes) => {
                         self.cut_before(at);
-                        self.push(becomes);
+                        self.push(becomes)?;
                     }
                     Fate::Removed => (),
                     Fate::Expands | Fate::Depends => break,
                 }
                 at += c.len_utf8();
                 if at >= limit {
-                    return at;
+                    return Ok(at);
                 }
             }
             match text[at..].chars().next().filter(|c| !c.is_ascii()) {
@@ -136,16 +148,16 @@ impl Pass {
                     if self.table.fate(c) == Fate::Expands {
                         self.cut_before(at);
                     }
-                    at = self.segment(text, at + c.len_utf8());
+                    at = self.segment(text, at + c.len_utf8())?;
                 }
             }
         }
-        at
+        Ok(at)
     }
 
     /// The text from the last cut to the next one after `at`, which it returns.
     /// What was written since the last cut is written anew.
-    fn segment(&mut self, text: &str, at: usize) -> usize {
+    fn segment(&mut self, text: &str, at: usize) -> Result<usize, Error> {
         let cuttable = |c: char| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => !self.ascii.removes(byte),
             _ => matches!(self.table.fate(c), Fate::Becomes(_) | Fate::Expands),
@@ -155,29 +167,28 @@ impl Pass {
         self.out.truncate(out);
         self.spaced = spaced;
         let segment = &text[start..end];
-        if self.push_composed(segment).is_none() {
+        if !self.push_composed(segment)? {
             self.out.truncate(out);
             self.spaced = spaced;
-            settle(self.steps, segment).chars().for_each(|c| self.push(c));
+            settle(self.steps, segment)?.chars().try_for_each(|c| self.push(c))?;
         }
-        end
+        Ok(end)
     }
 
     /// Most segments are a letter and its mark, or the letters of a syllable,
     /// which are one character that the table knows. For a normal form it is
-    /// the same to start from the composed text.
-    fn push_composed(&mut self, segment: &str) -> Option<()> {
-        if self.steps.form == Form::AsWritten {
-            return None;
+    /// the same to start from the composed text. Returns whether it was so.
+    fn push_composed(&mut self, segment: &str) -> Result<bool, Error> {
+        if self.steps.form == Form::AsWritten || segment.len() > SHORT_SEGMENT {
+            return Ok(false);
         }
         for c in segment.nfc() {
-            let becomes = match self.table.fate(c) {
-                Fate::Becomes(c) => Some(c),
-                _ => None,
-            };
-            self.push(becomes?);
+            match self.table.fate(c) {
+                Fate::Becomes(c) => self.push(c)?,
+                _ => return Ok(false),
+            }
         }
-        Some(())
+        Ok(true)
     }
 
     /// Notes that the text can be cut before byte `at`, which comes next.
@@ -186,9 +197,12 @@ impl Pass {
     }
 
     #[inline]
-    fn push(&mut self, c: char) {
+    fn push(&mut self, c: char) -> Result<(), Error> {
         if c == ' ' && self.steps.whitespace && self.spaced {
-            return;
+            return Ok(());
+        }
+        if self.out.capacity() - self.out.len() < 4 {
+            memory::reserve(&mut self.out, 4)?;
         }
         self.spaced = c == ' ';
         let mut utf8 = [0; 4];
@@ -199,5 +213,6 @@ impl Pass {
             [a, b, c] => self.out.extend_from_slice(&[a, b, c]),
             _ => self.out.extend_from_slice(&utf8),
         }
+        Ok(())
     }
 }

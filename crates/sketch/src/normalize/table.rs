@@ -9,6 +9,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::settle::settle;
 use super::{Characters, Form, Punctuation};
+use crate::error::Error;
+use crate::memory;
 
 /// What the steps make of a character.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,18 +44,22 @@ pub(super) struct Table {
 
 impl Table {
     /// The table of some steps; there is one per process.
-    pub(super) fn of(steps: Characters) -> &'static Self {
+    pub(super) fn of(steps: Characters) -> Result<&'static Self, Error> {
         static TABLES: [OnceLock<Table>; COMBINATIONS] = [const { OnceLock::new() }; COMBINATIONS];
-        TABLES[number(steps)]
-            .get_or_init(|| Self { steps, pages: (0..PAGES).map(|_| OnceLock::new()).collect() })
+        let place = &TABLES[number(steps)];
+        if let Some(table) = place.get() {
+            return Ok(table);
+        }
+        let pages = memory::collect((0..PAGES).map(|_| OnceLock::new()))?.into_boxed_slice();
+        Ok(place.get_or_init(|| Self { steps, pages }))
     }
 
-    /// What the steps make of `c`.
+    /// What the steps make of `c`. Without memory for its page, nothing is known of it.
     #[inline]
     pub(super) fn fate(&self, c: char) -> Fate {
         let code = c as usize;
-        let page = self.pages[code / PAGE].get_or_init(|| self.fill(code / PAGE));
-        match page[code % PAGE] {
+        let page = self.pages[code / PAGE].get().or_else(|| self.fill(code / PAGE));
+        match page.map_or(DEPENDS, |page| page[code % PAGE]) {
             REMOVED => Fate::Removed,
             EXPANDS => Fate::Expands,
             number => char::from_u32(number).map_or(Fate::Depends, Fate::Becomes),
@@ -61,22 +67,24 @@ impl Table {
     }
 
     #[cold]
-    fn fill(&self, page: usize) -> Page {
-        let mut fates = Box::new([DEPENDS; PAGE]);
+    fn fill(&self, page: usize) -> Option<&Page> {
+        let mut fates = memory::filled(DEPENDS, PAGE).ok()?;
         for (i, fate) in fates.iter_mut().enumerate() {
             let c = u32::try_from(page * PAGE + i).ok().and_then(char::from_u32);
-            *fate = match c.map_or(Fate::Depends, |c| fate_of(self.steps, c)) {
+            let c = c.map_or(Ok(Fate::Depends), |c| fate_of(self.steps, c)).ok()?;
+            *fate = match c {
                 Fate::Becomes(c) => u32::from(c),
                 Fate::Removed => REMOVED,
                 Fate::Expands => EXPANDS,
                 Fate::Depends => DEPENDS,
             };
         }
-        fates
+        let fates: Page = fates.into_boxed_slice().try_into().ok()?;
+        Some(self.pages[page].get_or_init(|| fates))
     }
 }
 
-fn fate_of(steps: Characters, c: char) -> Fate {
+fn fate_of(steps: Characters, c: char) -> Result<Fate, Error> {
     let composing = steps.form != Form::AsWritten || steps.diacritics;
     if composing {
         let decomposed = match steps.form {
@@ -84,17 +92,17 @@ fn fate_of(steps: Characters, c: char) -> Fate {
             Form::AsWritten | Form::Nfc => c.nfd().next(),
         };
         if !decomposed.is_some_and(starts_anew) {
-            return Fate::Depends;
+            return Ok(Fate::Depends);
         }
     }
-    let settled = settle(steps, c.encode_utf8(&mut [0; 4]));
+    let settled = settle(steps, c.encode_utf8(&mut [0; 4]))?;
     let mut chars = settled.chars();
-    match (chars.next(), chars.next()) {
+    Ok(match (chars.next(), chars.next()) {
         (None, _) => Fate::Removed,
         (Some(first), _) if composing && !starts_anew(first) => Fate::Depends,
         (Some(only), None) => Fate::Becomes(only),
         (Some(_), Some(_)) => Fate::Expands,
-    }
+    })
 }
 
 /// Whether `c` neither composes with what stands before it nor changes places
@@ -103,8 +111,8 @@ fn starts_anew(c: char) -> bool {
     canonical_combining_class(c) == 0 && is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
-/// Forms, kinds of punctuation, and four switches.
-const COMBINATIONS: usize = 3 * 4 * 16;
+/// Forms, kinds of punctuation, and five switches.
+const COMBINATIONS: usize = 3 * 4 * 32;
 
 fn number(steps: Characters) -> usize {
     let form = match steps.form {
@@ -118,7 +126,8 @@ fn number(steps: Characters) -> usize {
         Punctuation::Space => 2,
         Punctuation::BasicRemoved => 3,
     };
-    let switches = [steps.casefold, steps.diacritics, steps.digits, steps.whitespace];
+    let switches =
+        [steps.casefold, steps.diacritics, steps.invisible, steps.digits, steps.whitespace];
     let switch = |number, on: bool| number * 2 + usize::from(on);
     switches.into_iter().fold(form * 4 + punctuation, switch)
 }

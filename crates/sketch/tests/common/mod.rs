@@ -19,7 +19,7 @@ pub fn config(scheme: &str, num_perm: i64, unit: &str, size: i64, seed: i64) -> 
 pub fn sketch(config: &Config, text: &str) -> Option<Vec<i32>> {
     let mut signatures = Level::available().into_iter().map(|level| {
         let mut sketcher = Sketcher::with_level(config.clone(), level);
-        (level, sketcher.sketch(text, &mut || ()).map(<[i32]>::to_vec))
+        (level, sketcher.sketch(text, &mut || ()).unwrap().map(<[i32]>::to_vec))
     });
     let (_, first) = signatures.next().unwrap();
     for (level, other) in signatures {

@@ -1,0 +1,134 @@
+//! The two documents of a cluster that have the least in common.
+//!
+//! The links of a cluster are all above the threshold, and yet its ends may have nothing to do
+//! with each other. That shows in the least similar pair, as it does not in the weakest link.
+
+use super::Pair;
+use crate::mix::mix64;
+
+/// The least similar pair of a cluster, as far as pairs were looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeastSimilar {
+    /// The pair, and its similarity.
+    pub pair: Pair,
+    /// Pairs that were compared.
+    pub compared: u64,
+    /// Whether these were all: else there may be a pair that is less similar.
+    pub is_exact: bool,
+}
+
+/// Looks for the least similar pair of `documents`; `None` of fewer than two. All pairs are
+/// compared if they are at most `most`; else the documents that are farthest from one that was
+/// far from another, and then pairs at random, the same each time.
+///
+/// `similarity` must not stop at a threshold: what is sought is below it.
+///
+/// # Errors
+/// Those of `similarity`.
+pub fn least_similar<E>(
+    documents: &[u32],
+    most: u64,
+    mut similarity: impl FnMut(u32, u32) -> Result<f64, E>,
+) -> Result<Option<LeastSimilar>, E> {
+    let count = documents.len() as u64;
+    if count < 2 {
+        return Ok(None);
+    }
+    let all = count * (count - 1) / 2;
+    let mut least = LeastSimilar {
+        pair: Pair { a: 0, b: 0, similarity: f64::INFINITY },
+        compared: 0,
+        is_exact: all <= most,
+    };
+    let mut compare = |least: &mut LeastSimilar, a: usize, b: usize| {
+        let (a, b) = (documents[a].min(documents[b]), documents[a].max(documents[b]));
+        let similarity = similarity(a, b)?;
+        least.compared += 1;
+        if similarity < least.pair.similarity {
+            least.pair = Pair { a, b, similarity };
+        }
+        Ok(similarity)
+    };
+    if least.is_exact {
+        for b in 1..documents.len() {
+            for a in 0..b {
+                compare(&mut least, a, b)?;
+            }
+        }
+        return Ok(Some(least));
+    }
+    // As the diameter of a graph is found: from anywhere to the farthest, and again from there.
+    let mut from = 0;
+    while least.compared + count - 1 <= most {
+        let before = least.pair.similarity;
+        let mut farthest = (f64::INFINITY, from);
+        for other in (0..documents.len()).filter(|other| *other != from) {
+            let similarity = compare(&mut least, from, other)?;
+            if similarity < farthest.0 {
+                farthest = (similarity, other);
+            }
+        }
+        if least.pair.similarity >= before {
+            break;
+        }
+        from = farthest.1;
+    }
+    for i in 0.. {
+        if least.compared >= most.max(1) {
+            break;
+        }
+        let a = (mix64(2 * i) % count) as usize;
+        // Any but a.
+        let b = (a + 1 + (mix64(2 * i + 1) % (count - 1)) as usize) % documents.len();
+        compare(&mut least, a, b)?;
+    }
+    Ok(Some(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Documents on a line: similarity falls with the distance.
+    fn chain(a: u32, b: u32) -> Result<f64, Infallible> {
+        Ok(1.0 / f64::from(1 + a.abs_diff(b)))
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_that_of_brute_force(
+            values in prop::collection::vec(0_u32..1000, 0..25), most in 0_u64..400,
+        ) {
+            let documents: Vec<u32> = (0..values.len() as u32).map(|i| 3 * i + 1).collect();
+            let similarity = |a: u32, b: u32| {
+                let value = |document: u32| values[(document / 3) as usize];
+                Ok::<f64, Infallible>(f64::from((value(a) * 7 + value(b) * 13) % 101) / 100.0)
+            };
+            let pairs = || documents.iter().flat_map(|a| documents.iter().map(move |b| (*a, *b)));
+            let all = pairs().filter(|(a, b)| a < b).map(|(a, b)| similarity(a, b).unwrap());
+            let (count, expected) = (all.clone().count() as u64, all.min_by(f64::total_cmp));
+            let found = least_similar(&documents, most, similarity).unwrap();
+            prop_assert_eq!(found.is_some(), count > 0);
+            if let Some(found) = found {
+                prop_assert_eq!(found.is_exact, count <= most);
+                prop_assert!(found.compared <= count.min(most).max(1));
+                prop_assert_eq!(similarity(found.pair.a, found.pair.b).unwrap(), found.pair.similarity);
+                prop_assert!(!found.is_exact || Some(found.pair.similarity) == expected);
+                prop_assert!(Some(found.pair.similarity) >= expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_chain_are_found_without_comparing_all_pairs() {
+        // As scattered as documents are in a table.
+        let documents: Vec<u32> = (0..1466).map(|i| i * 1009 % 1466).collect();
+        let found = least_similar(&documents, 10_000, chain).unwrap().unwrap();
+        assert_eq!((found.pair.a, found.pair.b), (0, 1465));
+        assert!(!found.is_exact && found.compared == 10_000);
+    }
+}

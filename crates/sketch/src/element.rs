@@ -1,0 +1,78 @@
+//! Elements of ready-made sets, and the bytes by which they are hashed.
+//!
+//! The bytes are part of what a stored signature means: an element has those of its text form,
+//! whatever its type, so that the integer 7 in one table is the text `7` in another. Only byte
+//! strings stand for themselves.
+
+use std::io::Write;
+
+use crate::scheme::ElementHash;
+
+/// An element of a set.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Element<'a> {
+    /// Its UTF-8.
+    Text(&'a str),
+    /// The bytes themselves.
+    Bytes(&'a [u8]),
+    /// Decimal digits, with a minus sign before those of a negative number.
+    Integer(i64),
+    /// 8-4-4-4-12 hexadecimal digits in lower case.
+    Uuid(&'a [u8; 16]),
+}
+
+impl Element<'_> {
+    /// The hash of the element: what [`Sketcher::sketch_hashes`](crate::Sketcher::sketch_hashes)
+    /// wants of a set, with the [`Scheme::element_hash`](crate::Scheme::element_hash).
+    #[must_use]
+    pub fn hash(self, hash: ElementHash) -> u64 {
+        match self {
+            Self::Text(text) => hash.hash(text.as_bytes()),
+            Self::Bytes(bytes) => hash.hash(bytes),
+            Self::Integer(number) => {
+                // 19 digits and a sign: every number fits.
+                let mut decimal = [0; 20];
+                let mut rest = &mut decimal[..];
+                let written = write!(rest, "{number}");
+                debug_assert!(written.is_ok());
+                let unused = rest.len();
+                hash.hash(&decimal[..decimal.len() - unused])
+            }
+            Self::Uuid(uuid) => hash.hash(&hyphenated(uuid)),
+        }
+    }
+}
+
+fn hyphenated(uuid: &[u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut written = [b'-'; 36];
+    let mut place = 0;
+    for (i, byte) in uuid.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            place += 1;
+        }
+        written[place] = DIGITS[usize::from(byte >> 4)];
+        written[place + 1] = DIGITS[usize::from(byte & 15)];
+        place += 2;
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_hashes_as_its_text_form() {
+        for hash in [ElementHash::Xxh3, ElementHash::Sha1, ElementHash::Xxh32] {
+            let text = |text: &str| Element::Text(text).hash(hash);
+            for number in [0, 7, -1, i64::MIN, i64::MAX] {
+                assert_eq!(Element::Integer(number).hash(hash), text(&number.to_string()));
+            }
+            let uuid = std::array::from_fn(|i| (17 * i) as u8);
+            let written = "00112233-4455-6677-8899-aabbccddeeff";
+            assert_eq!(Element::Uuid(&uuid).hash(hash), text(written));
+            assert_eq!(Element::Bytes(b"\xc3\xa9").hash(hash), text("\u{e9}"));
+        }
+    }
+}

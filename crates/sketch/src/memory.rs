@@ -1,0 +1,158 @@
+//! Memory that may be refused.
+//!
+//! A database server must outlive a text that is too large for it: whatever grows with the input
+//! is allocated here, and comes back as [`Error::OutOfMemory`] where there is no memory. What
+//! does not grow is allocated as Rust does it: scratch memory of less than 64 KiB that a
+//! [`Sketcher`](crate::Sketcher) owns, the tables of a configuration, and short strings of an
+//! error.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
+
+use crate::error::Error;
+
+/// The error of `count` values of a type for which there is no memory.
+pub fn refused<T>(count: usize) -> Error {
+    Error::OutOfMemory { bytes: count.saturating_mul(size_of::<T>()) }
+}
+
+/// Makes room for `additional` more values, and for more than these if it has to move them.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), Error> {
+    vec.try_reserve(additional).map_err(|_| refused::<T>(vec.len().saturating_add(additional)))
+}
+
+/// Adds a value.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+#[inline]
+pub fn push<T>(vec: &mut Vec<T>, value: T) -> Result<(), Error> {
+    if vec.len() == vec.capacity() {
+        reserve(vec, 1)?;
+    }
+    vec.push(value);
+    Ok(())
+}
+
+/// Adds values.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+#[inline]
+pub fn extend<T: Copy>(vec: &mut Vec<T>, values: &[T]) -> Result<(), Error> {
+    reserve(vec, values.len())?;
+    vec.extend_from_slice(values);
+    Ok(())
+}
+
+/// Adds a text to another.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn push_str(text: &mut String, more: &str) -> Result<(), Error> {
+    text.try_reserve(more.len()).map_err(|_| refused::<u8>(text.len() + more.len()))?;
+    text.push_str(more);
+    Ok(())
+}
+
+/// An empty vector with room for `count` values, and no more.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn with_capacity<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(count).map_err(|_| refused::<T>(count))?;
+    Ok(vec)
+}
+
+/// `count` times the same value.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Error> {
+    let mut vec = with_capacity(count)?;
+    vec.resize(count, value);
+    Ok(vec)
+}
+
+/// Makes it `count` values: cut off, or with more of `value`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<(), Error> {
+    reserve(vec, count.saturating_sub(vec.len()))?;
+    vec.resize(count, value);
+    Ok(())
+}
+
+/// The same values once more.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
+    let mut vec = with_capacity(values.len())?;
+    vec.extend_from_slice(values);
+    Ok(vec)
+}
+
+/// The same text once more.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn owned(text: &str) -> Result<String, Error> {
+    let mut owned = String::new();
+    owned.try_reserve_exact(text.len()).map_err(|_| refused::<u8>(text.len()))?;
+    owned.push_str(text);
+    Ok(owned)
+}
+
+/// All values of an iterator.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn collect<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> {
+    let values = values.into_iter();
+    let mut vec = with_capacity(values.size_hint().0)?;
+    values.into_iter().try_for_each(|value| push(&mut vec, value))?;
+    Ok(vec)
+}
+
+/// The text that characters make.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn text(chars: impl Iterator<Item = char>) -> Result<String, Error> {
+    let mut text = String::new();
+    for c in chars {
+        push_str(&mut text, c.encode_utf8(&mut [0; 4]))?;
+    }
+    Ok(text)
+}
+
+/// Adds a value to a set; whether it is new.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn insert<T: Eq + Hash, S: BuildHasher>(
+    set: &mut HashSet<T, S>,
+    value: T,
+) -> Result<bool, Error> {
+    set.try_reserve(1).map_err(|_| refused::<T>(set.len() + 1))?;
+    Ok(set.insert(value))
+}
+
+/// Gives a key another value; what it had before.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn insert_at<K: Eq + Hash, V, S: BuildHasher>(
+    map: &mut HashMap<K, V, S>,
+    key: K,
+    value: V,
+) -> Result<Option<V>, Error> {
+    map.try_reserve(1).map_err(|_| refused::<(K, V)>(map.len() + 1))?;
+    Ok(map.insert(key, value))
+}

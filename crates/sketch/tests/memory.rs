@@ -1,0 +1,330 @@
+//! Every allocation that may be refused is refused once: the answer is the right one or
+//! [`Error::OutOfMemory`], and the process lives.
+//!
+//! Allocations of less than [`GRANTED`] bytes are never refused: they do not grow with the input
+//! (see the documentation of `memory`), or have grown only little.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::AtomicBool;
+
+use sketch::corpus::{
+    Components, Corpus, Identical, InMemory, Interruption, Layout as RecordLayout, Records, Side,
+    Threads, connect, connect_in_threads, leaders, pairs, pairs_in_threads, weakest_link,
+};
+use sketch::{
+    Banding, Comparison, Config, Error, Normalization, Sample, ShingleSet, Sketcher, SlotBits,
+    StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile,
+    text_profile_signature, tokens,
+};
+
+/// The least size that is refused.
+const GRANTED: usize = 1024;
+
+/// The system's allocator, which refuses what it is told to.
+struct Refusing;
+
+thread_local! {
+    /// How many more allocations of this thread are granted; `None`: all of them.
+    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    /// Whether one was refused.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn granted(size: usize) -> bool {
+    if size < GRANTED {
+        return true;
+    }
+    match LEFT.get() {
+        None => true,
+        // From then on all are refused, until the end of the call.
+        Some(0) => {
+            REFUSED.set(true);
+            false
+        }
+        Some(left) => {
+            LEFT.set(Some(left - 1));
+            true
+        }
+    }
+}
+
+// SAFETY: the system's allocator, or null, which says that there is no memory.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if granted(layout.size()) { unsafe { System.alloc(layout) } } else { std::ptr::null_mut() }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > layout.size() && !granted(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// Does `work` with every allocation but the first n refused, for n = 0, 1, ... until none is.
+/// Returns how many allocations there are to refuse.
+fn survives<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    work: impl Fn() -> Result<T, Error>,
+) -> usize {
+    let expected = work().expect("memory enough");
+    for n in 0.. {
+        LEFT.set(Some(n));
+        REFUSED.set(false);
+        let found = work();
+        LEFT.set(None);
+        match found {
+            Err(Error::OutOfMemory { bytes }) => {
+                assert!(REFUSED.get() && bytes > 0, "{what}, allocation {n}");
+            }
+            Err(other) => panic!("{what}, allocation {n}: {other}"),
+            Ok(found) => assert_eq!(found, expected, "{what}, allocation {n}"),
+        }
+        if !REFUSED.get() {
+            return n;
+        }
+    }
+    unreachable!("it ends by itself")
+}
+
+/// The same of a sketcher, which owns scratch memory that does not grow.
+fn survives_sketching(what: &str, config: &Config, text: &str) -> usize {
+    let sketcher = RefCell::new(Sketcher::new(config.clone()));
+    let work = || {
+        let mut sketcher = sketcher.borrow_mut();
+        sketcher.sketch(text, &mut || ()).map(|found| found.map(<[i32]>::to_vec))
+    };
+    let expected = Sketcher::new(config.clone())
+        .sketch(text, &mut || ())
+        .map(|found| found.map(<[i32]>::to_vec));
+    assert_eq!(work(), expected);
+    survives(what, work)
+}
+
+/// Sentences with capitals, accents, marks in disorder, ligatures and zero-width characters.
+fn text() -> String {
+    let sentence = "The Na\u{ef}ve o\u{301}\u{323} \u{fb01}nds 12.5 \u{20ac}, the\u{200b} \
+                    \u{6f22}\u{5b57}\u{3002}\tDon't  Stra\u{df}e \u{1100}\u{1161}! ";
+    (0..60).map(|i| format!("{sentence}{i} ")).collect()
+}
+
+fn configurations() -> Vec<Config> {
+    let mut all = Vec::new();
+    for scheme in ["fss", "permutations", "datasketch_affine32", "datasketch_legacy_xxh32"] {
+        for unit in ["char", "word", "anchored"] {
+            for steps in ["none", "plain", "aggressive", "nfc diacritics min_length=2"] {
+                let config = Config::new(scheme, 64, unit, 3, 1).unwrap();
+                all.push(config.with_normalization(steps.parse().unwrap()).unwrap());
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn texts() {
+    let mut refused = 0;
+    let text = text();
+    for config in configurations() {
+        for config in [config.clone(), config.with_bag(true)] {
+            let name = config.to_string();
+            refused += survives_sketching(&name, &config, &text);
+            refused += survives(&name, || {
+                let mut hashes = Vec::new();
+                shingle_hashes(&config, &text, &mut hashes, &mut || ()).map(|()| hashes)
+            });
+            refused += survives(&name, || {
+                let mut all = Vec::new();
+                let mut push = |shingle: &str| memory::push(&mut all, memory::owned(shingle)?);
+                for_each_shingle(&config, &text, &mut || (), &mut push).map(|()| all)
+            });
+            refused += survives(&name, || {
+                let mut all = Vec::new();
+                let mut push = |token: &str| memory::push(&mut all, memory::owned(token)?);
+                tokens(&config, &text, &mut || (), &mut push).map(|()| all)
+            });
+            refused += survives(&name, || ShingleSet::from_text(&config, &text, &mut || ()));
+            refused += survives(&name, || {
+                let other = &text[text.len() / 3..];
+                let other = &other[other.find(' ').unwrap_or(0)..];
+                Comparison::new(&config, &text, other, 1000, &mut || ())
+            });
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn long_texts_of_one_kind() {
+    let mut refused = 0;
+    let none = Config::new("fss", 16, "word", 2, 0).unwrap();
+    let plain = none.clone().with_normalization(Normalization::plain()).unwrap();
+    let aggressive = none.clone().with_normalization(Normalization::aggressive()).unwrap();
+    for unit in ["a", "a ", "A", "\u{301}", "\u{323}\u{301}", "\u{200b}", "\u{fdfa}", "\u{e9}", "."]
+    {
+        let text = unit.repeat(20_000 / unit.len());
+        for config in [&none, &plain, &aggressive] {
+            let allocates = normalize_text(config, &text, &mut || ()).unwrap() != text;
+            let name = format!("{unit:?}, {config}");
+            if allocates {
+                refused += survives(&name, || {
+                    normalize_text(config, &text, &mut || ()).map(|text| text.into_owned())
+                });
+            }
+            refused += survives_sketching(&name, config, &text);
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn lists_profiles_and_weights() {
+    let text = text();
+    let list: String = (0..400).map(|i| format!("W\u{f6}rd{i} ")).collect();
+    let list = StopWords::named(&list).unwrap();
+    let profiled: String = (0..400).map(|i| format!("word{i} ")).collect();
+    survives("text_profile", || text_profile(&profiled, 2, 0.01, &mut || ()));
+    survives("signature", || text_profile_signature(&profiled, 2, 0.01, &mut || ()));
+    survives("bands", || {
+        let mut hashes = Vec::new();
+        Banding::new(64, 2)?.hashes(&[7; 128], &mut hashes).map(|()| hashes.len())?;
+        let mut pushed = Vec::new();
+        (0..1000).try_for_each(|i| memory::push(&mut pushed, i)).map(|()| pushed)
+    });
+    survives("weights", || {
+        let weights = memory::collect((0..1000).map(|i| (i * i, 1.0 + i as f64)))?;
+        let set = WeightedSet::new(weights)?;
+        Ok((set.jaccard(&set), set.signature(16, 0, &mut || ())?))
+    });
+    // All of a list is bounded: it may only be refused what grows with a text.
+    let config = Config::default().with_stop_words(list).unwrap();
+    survives_sketching("a list", &config, &text);
+}
+
+const SLOTS: usize = 24;
+const BANDS: usize = 6;
+
+/// Documents in groups of near-duplicates, some of them copies.
+fn records() -> Result<Records, Error> {
+    let banding = Banding::new(BANDS as i64, (SLOTS / BANDS) as i64)?;
+    let mut records = Records::new(RecordLayout::new(SLOTS, BANDS));
+    let mut hashes = Vec::new();
+    for document in 0..600 {
+        let mut signature = [document / 40; SLOTS];
+        signature[document as usize % SLOTS] += document % 7;
+        banding.hashes(&signature, &mut hashes)?;
+        records.push(&signature, &hashes)?;
+    }
+    Ok(records)
+}
+
+fn failure(interruption: Interruption) -> Error {
+    match interruption {
+        Interruption::Failed(cause) => cause,
+        Interruption::Stopped => unreachable!("nobody stops it"),
+    }
+}
+
+#[test]
+fn corpora() {
+    survives("records", || records().map(|records| records.len()));
+    survives("components", || Components::new(1000).map(|mut components| components.find(999)));
+    let records = records().unwrap();
+    let stop = AtomicBool::new(false);
+    let corpus = || InMemory::new(&records, SlotBits::All, 0.8, 1 << 20, &stop);
+    survives("identical", || {
+        let identical = Identical::group(&mut corpus()).map_err(failure)?;
+        Ok(identical.leaders().count())
+    });
+    let identical = Identical::group(&mut corpus()).unwrap();
+    let both = |_: u32| Side::Both;
+    survives("pairs", || {
+        let mut found = Vec::new();
+        pairs(&mut corpus(), &identical, &both, 1000, &mut |_, pair| {
+            memory::push(&mut found, (pair.a, pair.b)).map_err(InMemory::refused)
+        })
+        .map_err(failure)?;
+        found.sort_unstable();
+        Ok(found)
+    });
+    survives("connect", || {
+        let mut connected = connect(&mut corpus(), &identical, 1000).map_err(failure)?;
+        Ok((connected.links.len(), connected.components.find(599)))
+    });
+    survives("leaders", || {
+        let documents: Vec<u32> = memory::collect(0..600)?;
+        let mut assigned = 0;
+        leaders(&mut corpus(), &documents, 1000, &mut |_, _, _| assigned += 1).map_err(failure)?;
+        Ok(assigned)
+    });
+    survives("weakest_link", || {
+        let documents: Vec<u32> = memory::collect(0..600)?;
+        weakest_link(&mut corpus(), &documents).map_err(failure)
+    });
+}
+
+#[test]
+fn threads_fall_back_and_report() {
+    let records = records().unwrap();
+    let stop = AtomicBool::new(false);
+    let corpus = || InMemory::new(&records, SlotBits::All, 0.8, 1 << 20, &stop);
+    let identical = Identical::group(&mut corpus()).unwrap();
+    // No thread is granted: the work is done here, where memory is refused.
+    let alone = Threads { count: 0, launch: &|spawn| spawn() };
+    let mut expected = 0;
+    pairs(&mut corpus(), &identical, &|_| Side::Both, 1000, &mut |_, _| {
+        expected += 1;
+        Ok(())
+    })
+    .unwrap();
+    survives("pairs", || {
+        let mut found = 0;
+        let mut count = |load: &[sketch::corpus::Pair]| found += load.len();
+        pairs_in_threads(
+            corpus(),
+            &identical,
+            &|_| Side::Both,
+            1000,
+            alone,
+            &mut || (),
+            &mut count,
+        )?;
+        assert_eq!(found, expected);
+        Ok(found)
+    });
+    survives("connect", || {
+        let connected = connect_in_threads(corpus(), &identical, 1000, alone, &mut || ())?;
+        Ok(connected.links.len())
+    });
+}
+
+#[test]
+fn audits() {
+    let set = |start: u64| {
+        let hashes = memory::collect(
+            (start..start + 300).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        )?;
+        Ok(ShingleSet::from_hashes(hashes, &mut || ()))
+    };
+    survives("sample", || {
+        let mut sample = Sample::default();
+        for start in 0..100 {
+            sample.push(set(start * 10)?)?;
+        }
+        let mut found = 0;
+        sample.similar_to(&set(500)?, 0.5, |_, _| found += 1);
+        Ok(found)
+    });
+}
