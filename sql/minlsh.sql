@@ -776,7 +776,7 @@ CREATE VIEW minlsh_indexes AS
 			END AS body,
 		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
 		o.threshold, o.recall, o.bands, o.rows,
-		@extschema@.lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
+		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
 		d.options, d.valid,
 		CASE d.kind WHEN 'index' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
@@ -785,7 +785,7 @@ CREATE VIEW minlsh_indexes AS
 	FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) x.indexrelid
 		JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam
-		CROSS JOIN LATERAL @extschema@.minlsh_describe(c.oid::pg_catalog.regclass) AS d
+		CROSS JOIN LATERAL minlsh_describe(c.oid::pg_catalog.regclass) AS d
 		CROSS JOIN LATERAL (SELECT (d.options OPERATOR(pg_catalog.->>) 'threshold')::pg_catalog.float8,
 			(d.options OPERATOR(pg_catalog.->>) 'recall')::pg_catalog.float8,
 			(d.options OPERATOR(pg_catalog.->>) 'bands')::pg_catalog.int4,
