@@ -3,8 +3,8 @@
 -- result.
 
 -- as owner:
-CREATE TABLE app.docs (id int PRIMARY KEY, body text, open text);
-INSERT INTO app.docs SELECT i, 'SECRET words that nobody reads ' || i % 5, 'open' FROM generate_series(1, 50) i;
+CREATE TABLE app.docs (id int PRIMARY KEY, body text, open int);
+INSERT INTO app.docs SELECT i, 'SECRET words that nobody reads ' || i % 5, i FROM generate_series(1, 50) i;
 SELECT minlsh_create_index('app.docs', 'body');
 GRANT SELECT (id, open) ON app.docs TO attacker;
 -- as attacker:
@@ -31,7 +31,7 @@ SELECT minlsh_reindex('app.docs');
 -- refused: 42501
 SELECT minlsh_drop_index('app.docs');
 -- refused: 42501
-SELECT minlsh_create_index('app.docs', 'open');
+SELECT minlsh_create_index('app.docs', 'body', name => 'second');
 -- refused: 42501
 SELECT * FROM app.docs_minlsh;
 -- as attacker, second session:

@@ -3,7 +3,7 @@
 
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, who name DEFAULT current_user,
-	EXCLUDE USING minlsh (minlsh_document(body, 0.5) WITH ~=));
+	EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
 INSERT INTO app.docs VALUES (1, 'the SECRET words of somebody that nobody else shall ever read');
 GRANT SELECT, INSERT ON app.docs TO attacker;
 ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;

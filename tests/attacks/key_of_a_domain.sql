@@ -20,7 +20,7 @@ SELECT doc_id FROM near_duplicates('a', 0.9, 'evil.docs', 'exact');
 SELECT doc_id FROM near_duplicates('1', 0.9, 'evil.numbers');
 SELECT near_duplicates(1, 0.9, 'evil.numbers', 'exact');
 SELECT near_duplicates_of('one text', 0.9, 'evil.numbers');
-SELECT near_duplicate_pairs('evil.docs', 0.9);
+SELECT near_duplicate_pairs('evil.numbers', 0.9);
 SELECT near_duplicate_clusters('evil.numbers', 0.9);
 SELECT minlsh_explain('evil.docs', 'a'::text, 'b'::text);
 SELECT minlsh_check('evil.docs');

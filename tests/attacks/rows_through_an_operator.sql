@@ -27,12 +27,16 @@ SELECT id, body FROM app.docs WHERE body OPERATOR(public.~=) 'SECRET of many wor
 SELECT id, body FROM app.docs WHERE evil.tell(body) AND body ~= minlsh_document('SECRET of many words 7', 0.1);
 -- tried
 SELECT id FROM app.docs WHERE body ~= minlsh_document('a public text 55', 0.5, 3, 'word');
-SELECT near_duplicates(1, 0.9, 'app.docs');
-SELECT near_duplicates_of('SECRET of many words 7', 0.9, 'app.docs');
+SELECT near_duplicates(1, 0.9, 'app.docs_minlsh');
+SELECT near_duplicates_of('SECRET of many words 7', 0.9, 'app.docs_minlsh');
+-- tried
+SELECT near_duplicates(1, 0.9, 'app.native');
+-- tried
+SELECT near_duplicates_of('SECRET of many words 7', 0.9, 'app.native');
 SELECT near_duplicate_pairs('app.docs', 0.9);
 SELECT near_duplicate_clusters('app.docs', 0.9);
 SELECT near_duplicate_plan('app.docs', 0.9);
-SELECT minlsh_recall('app.docs');
+SELECT minlsh_recall('app.docs_minlsh');
 -- tried
 SELECT minlsh_explain('app.docs', 1, 2);
 -- tried
@@ -41,9 +45,9 @@ SELECT near_duplicate_pairs('SELECT id, body FROM app.docs', 0.5, key => NULL::i
 SELECT near_duplicate_pairs('SELECT id, body FROM app.docs WHERE evil.tell(body)', 0.5);
 -- tried
 SELECT near_duplicate_plan('app.docs', 0.9, 'evil.tell(body)');
--- tried
-SELECT minlsh_check('native');
--- tried
+-- refused
+SELECT minlsh_check('app.native');
+-- refused: 42501
 SELECT * FROM app.docs_minlsh;
 -- tried
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM app.docs

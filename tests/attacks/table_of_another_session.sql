@@ -42,4 +42,4 @@ SELECT near_duplicate_pairs('app.docs', 0.9);
 -- as owner:
 COMMIT;
 -- gives: 19
-SELECT count(*) FROM near_duplicates(1, 0.9, 'mine');
+SELECT count(*) FROM near_duplicates(1, 0.9, 'mine_minlsh');

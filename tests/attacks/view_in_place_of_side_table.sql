@@ -7,8 +7,8 @@ INSERT INTO evil.docs VALUES (1, 'one text'), (2, 'one text');
 SELECT minlsh_create_index('evil.docs', 'body');
 CREATE FUNCTION evil.look() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a view'); END $$;
 -- as superuser:
-SELECT documents FROM minlsh_indexes;
-SELECT documents FROM minlsh_indexes;
+SELECT * FROM minlsh_indexes;
+SELECT * FROM minlsh_indexes;
 -- as superuser, second session:
 SELECT * FROM near_duplicates(1, 0.9, 'evil.docs');
 SELECT * FROM near_duplicates(1, 0.9, 'evil.docs', 'signature');
@@ -18,9 +18,9 @@ BEGIN;
 LOCK TABLE evil.docs_minlsh IN ACCESS EXCLUSIVE MODE;
 -- as superuser, meanwhile:
 -- tried
-SELECT documents FROM minlsh_indexes;
+SELECT * FROM minlsh_indexes;
 -- tried
-SELECT documents FROM minlsh_indexes;
+SELECT * FROM minlsh_indexes;
 -- as superuser, second session, meanwhile:
 -- tried
 SELECT * FROM near_duplicates(1, 0.9, 'evil.docs', 'signature');
