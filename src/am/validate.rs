@@ -43,11 +43,10 @@ fn class(oid: Oid) -> Option<Class> {
             return None;
         }
         let form = pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_opclass>();
-        let class = Class {
-            family: (*form).opcfamily,
-            input: (*form).opcintype,
-            stored: (*form).opckeytype,
-        };
+        let (input, stored) = ((*form).opcintype, (*form).opckeytype);
+        // A type that is stored as it is has no storage type of its own.
+        let stored = if stored == Oid::INVALID { input } else { stored };
+        let class = Class { family: (*form).opcfamily, input, stored };
         pg_sys::ReleaseSysCache(tuple);
         Some(class)
     }
