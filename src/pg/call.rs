@@ -115,6 +115,13 @@ impl Call {
         self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
+    /// A `name` argument in the database's encoding.
+    pub fn raw_name(&self, index: usize) -> Option<std::ffi::CString> {
+        // SAFETY: the argument is declared `name`: a NUL-terminated array.
+        let name = |datum: Datum| unsafe { std::ffi::CStr::from_ptr(datum.cast_mut_ptr()) };
+        self.datum(index).map(|datum| name(datum).to_owned())
+    }
+
     /// The type of argument `index` in this very call: what a polymorphic argument stands for.
     pub fn argument_type(&self, index: usize) -> Oid {
         // SAFETY: a valid call has a valid flinfo.

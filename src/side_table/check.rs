@@ -117,6 +117,17 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
     Ok(())
 }
 
+/// What is wrong with when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
+fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
+    match (enabled, expected) {
+        (b'D', _) => Some("is disabled"),
+        (b'O', b'A') => Some("does not fire for replicated rows"),
+        (b'R', b'A' | b'O') => Some("fires for replicated rows only"),
+        (b'O' | b'A', b'R') => Some("fires for rows that are not replicated"),
+        _ => None,
+    }
+}
+
 /// Signs every document again and compares.
 fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
     let storage = side.open()?;
