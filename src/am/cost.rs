@@ -7,8 +7,9 @@ use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
 use crate::am::keys::Keys;
-use crate::am::options;
-use crate::pg::list;
+use crate::am::options::{self, Settings};
+use crate::document::values::Values;
+use crate::pg::{list, text};
 
 /// Rows that a search finds, roughly.
 const ROWS_FOUND: f64 = 32.0;
@@ -94,16 +95,66 @@ unsafe fn served_bands(
                 continue;
             }
             let mut arguments = list::pointers::<pg_sys::Node>((*operator).args);
-            let value = pg_sys::estimate_expression_value(root, arguments.nth(1)?);
-            if (*value).type_ == NodeTag::T_Const {
-                let constant = value.cast::<pg_sys::Const>();
-                if !(*constant).constisnull
-                    && !values.serves((*constant).constvalue, (*constant).consttype, &settings)
-                {
-                    return None;
-                }
+            let value = arguments.nth(1)?;
+            if !serves(root, value, values, &settings) {
+                return None;
             }
         }
         columns.iter().all(|asked| *asked).then(|| settings.banding.bands() as f64)
+    }
+}
+
+/// Whether an index serves a search for the value of `expression`, as far as is known yet.
+///
+/// # Safety
+/// `expression` is one of the plan of `root`, and the right side of an operator of the index.
+unsafe fn serves(
+    root: *mut pg_sys::PlannerInfo,
+    expression: *mut pg_sys::Node,
+    values: Values,
+    settings: &Settings,
+) -> bool {
+    // SAFETY: the caller's promise; nodes are what their tags say.
+    unsafe {
+        let mut value = pg_sys::estimate_expression_value(root, expression);
+        if (*value).type_ == NodeTag::T_FuncExpr {
+            // A document of another text has the same options, if those are constant.
+            value = pg_sys::estimate_expression_value(root, with_empty_text(value.cast()));
+        }
+        if (*value).type_ != NodeTag::T_Const {
+            return true;
+        }
+        let constant = value.cast::<pg_sys::Const>();
+        (*constant).constisnull
+            || values.serves((*constant).constvalue, (*constant).consttype, settings)
+    }
+}
+
+/// A copy of a call with an empty text for its first argument.
+///
+/// # Safety
+/// `call` is a call of a function.
+unsafe fn with_empty_text(call: *mut pg_sys::FuncExpr) -> *mut pg_sys::Node {
+    // SAFETY: the caller's promise; the list of a call's arguments is copied, and its first cell
+    // is set to a node made here.
+    unsafe {
+        let copy = pg_sys::copyObjectImpl(call.cast()).cast::<pg_sys::FuncExpr>();
+        let arguments = (*copy).args;
+        if !arguments.is_null() {
+            let first = (*(*arguments).elements).ptr_value.cast::<pg_sys::Node>();
+            if pg_sys::exprType(first) == pg_sys::TEXTOID {
+                let empty = pg_sys::makeConst(
+                    pg_sys::TEXTOID,
+                    -1,
+                    pg_sys::exprCollation(first),
+                    -1,
+                    text::write(""),
+                    false,
+                    false,
+                );
+                (*(*arguments).elements).ptr_value = empty.cast();
+            }
+        }
+        copy.cast()
     }
 }

@@ -22,7 +22,6 @@ use crate::am::nbtree::{BtOptions, HIGH_KEY};
 use crate::am::{layout, pages};
 use crate::error::{Result, engine, error, invalid_parameter, raise, wrong_state};
 use crate::functions::Options;
-use crate::pg::names::cstring;
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
@@ -477,20 +476,4 @@ unsafe fn file_number(relation: Relation) -> u32 {
     unsafe {
         u32::from((*relation).rd_locator.relNumber)
     }
-}
-
-/// The WITH clause that makes an index as `settings` say, for messages.
-pub fn with_clause(settings: &Settings) -> String {
-    let config = &settings.config;
-    let quoted =
-        |value: &str| format!("'{}'", cstring(value).to_string_lossy().replace('\'', "''"));
-    format!(
-        "WITH (threshold = {}, unit = {}, shingle_size = {}, normalization = {}, stop_words = {}, bag = {})",
-        settings.threshold,
-        quoted(config.unit().as_str()),
-        config.shingle_size(),
-        quoted(&config.normalization().to_string()),
-        quoted(&config.stop_words().to_string()),
-        config.bag(),
-    )
 }

@@ -163,11 +163,6 @@ pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy>
 }
 
 impl PageCopy {
-    /// Whether the page was never written, as a crash may leave one at the end of a file.
-    pub fn is_new(&self) -> bool {
-        self.upper() == 0
-    }
-
     fn word(&self, offset: usize) -> usize {
         u16::from_ne_bytes([self.0[offset], self.0[offset + 1]]).into()
     }
@@ -224,15 +219,6 @@ impl PageCopy {
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
-    }
-
-    /// Whether item `offset` was marked as dead.
-    pub fn is_dead(&self, offset: u16) -> bool {
-        let place = PAGE_HEADER + (usize::from(offset) - 1) * LINE_POINTER;
-        // SAFETY: the caller has had `item(offset)`, so the place is within the copy.
-        let pointer =
-            unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() };
-        pointer.lp_flags() == pg_sys::LP_DEAD
     }
 }
 

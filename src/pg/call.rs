@@ -115,12 +115,6 @@ impl Call {
         self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// A `name` argument.
-    pub fn name(&self, index: usize) -> Result<Option<String>> {
-        // SAFETY: the argument is declared `name`.
-        self.datum(index).map(|datum| unsafe { text::read_name(datum) }).transpose()
-    }
-
     /// A `name` argument in the database's encoding.
     pub fn raw_name(&self, index: usize) -> Option<std::ffi::CString> {
         // SAFETY: the argument is declared `name`: a NUL-terminated array.

@@ -163,6 +163,11 @@ pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
     }
 }
 
+/// Whether there is such a trigger.
+pub fn exists(trigger: Oid) -> bool {
+    table_of_trigger(trigger).is_some()
+}
+
 /// Drops triggers, and what is dropped together with them.
 pub fn delete_triggers(triggers: impl IntoIterator<Item = Oid>) {
     for trigger in triggers {

@@ -20,7 +20,8 @@ impl Open {
     pub fn relation(oid: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: null for a relation that does not exist, else a reference that `Drop` gives back.
         let relation = unsafe { pg_sys::try_relation_open(oid, lock.mode()) };
-        (!relation.is_null()).then_some(Self(relation))
+        // Lazily: one that is null must not come to be, since dropping it closes it.
+        (!relation.is_null()).then(|| Self(relation))
     }
 
     /// PostgreSQL's own entry, valid as long as `self`.
@@ -221,12 +222,12 @@ impl Index {
         unsafe { &*(*self.raw()).rd_index }
     }
 
-    /// The table's column that is its only one; `None` if it has several, or an expression.
+    /// The table's column that alone is its key; `None` if it has several, or an expression.
     pub fn only_column(&self) -> Option<i16> {
         let form = self.form();
-        // SAFETY: indkey has `indnatts` entries.
+        // SAFETY: indkey has `indnatts` entries, of which there is one at least.
         let column = unsafe { *form.indkey.values.as_ptr() };
-        (form.indnatts == 1 && column != 0).then_some(column)
+        (form.indnkeyatts == 1 && column != 0).then_some(column)
     }
 
     /// Whether rows are told apart by its only column, at any time: what a key needs.

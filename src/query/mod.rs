@@ -1,6 +1,7 @@
 //! Questions to an index: which one is asked, who may ask, what it finds, and how well.
 
 mod access;
+mod check;
 mod corpus;
 mod documents;
 mod explain;

@@ -1,72 +1,37 @@
-//! `minlsh_check()`: proves that an index has what its table has, and lists every difference.
+//! What `minlsh_check()` finds in a side table: every difference between it and its table.
 
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::call::{Call, sql_function};
-use crate::pg::relation::{Lock, is_owned_by};
-use crate::pg::restricted::current_role;
+use crate::pg::relation::Lock;
 use crate::pg::rows::ResultRows;
-use crate::pg::spi::{Access, Session};
 use crate::pg::table::{Continue, Index, Open, Snapshot};
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::side_table::arguments::check_owner;
-use crate::side_table::drop::the_only;
 use crate::side_table::fill::{each_document, signed};
 use crate::side_table::storage::{DOC_ID, Storage, stored};
 use crate::side_table::watch::{self, Watch};
 use crate::side_table::{SideTable, find, in_memory};
 
-sql_function!(minlsh_check, check);
-
 /// Takes a problem, and the key of the document that has it.
 type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
 
-fn check(call: &Call) -> Result<Option<Datum>> {
-    let result = ResultRows::start(call)?;
-    match call.oid(0) {
-        Some(name) => check_named(name, &result)?,
-        None => {
-            for table in indexed_tables()? {
-                check_named(table, &result)?;
-            }
-        }
+/// Checks the side tables that a name stands for, each by its rows; returns the indexes over their
+/// bands, `None` if there is no side table.
+pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
+    let mut indexes = Vec::new();
+    let all = find::all(name, Lock::Read);
+    if all.is_empty() {
+        return Ok(None);
     }
-    Ok(None)
-}
-
-/// The tables with an index that the caller may check.
-fn indexed_tables() -> Result<Vec<Oid>> {
-    let session = Session::open();
-    let rows = session.query(
-        "SELECT DISTINCT t.tgrelid FROM pg_catalog.pg_trigger t \
-         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid \
-         WHERE p.prosrc OPERATOR(pg_catalog.=) 'minlsh_sync' \
-         AND t.tgparentid OPERATOR(pg_catalog.=) 0 AND t.tgconstrrelid OPERATOR(pg_catalog.<>) 0 \
-         ORDER BY t.tgrelid",
-        &[],
-        Access::Read,
-    )?;
-    let mut tables = Vec::new();
-    for row in 0..rows.len() {
-        tables.extend(rows.oid(row, 1)?.filter(|table| is_owned_by(*table, current_role())));
-    }
-    Ok(tables)
-}
-
-/// Checks the index, or all those of a table, that are named.
-fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
-    let found = find::all(name, Lock::Read);
-    if found.is_empty() {
-        return the_only(name).map(drop);
-    }
-    for found in found {
+    for found in all {
         check_owner(found.documents)?;
         match found.side {
             Err(report) => result.push(&[None, Some(text::write(report.message()))]),
             Ok(side) => {
+                indexes.push(side.index);
                 let output = Output::of(side.key.type_oid);
                 let mut report = |key: Option<Datum>, problem: &str| {
                     let key = key.map(|key| output.text(key));
@@ -77,7 +42,7 @@ fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(Some(indexes))
 }
 
 /// How values of a type are written.
@@ -150,6 +115,17 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
         report(None, &format!("column \"{}\" is no key of the table any more", side.key.name));
     }
     Ok(())
+}
+
+/// What is wrong with when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
+fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
+    match (enabled, expected) {
+        (b'D', _) => Some("is disabled"),
+        (b'O', b'A') => Some("does not fire for replicated rows"),
+        (b'R', b'A' | b'O') => Some("fires for replicated rows only"),
+        (b'O' | b'A', b'R') => Some("fires for rows that are not replicated"),
+        _ => None,
+    }
 }
 
 /// Signs every document again and compares.

@@ -5,9 +5,9 @@
 //! options are those of the index over the bands. Only what [`storage`] has found to be sound, under
 //! lock, is read or written.
 
-mod arguments;
+pub mod arguments;
 mod build;
-mod check;
+pub mod check;
 mod create;
 mod drop;
 mod fill;
