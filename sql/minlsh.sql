@@ -358,7 +358,7 @@ COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
 	'a signature to compare others with: those with at least that share of equal slots';
 
 CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION jaccard(text, minlsh_document) IS
 	'exact Jaccard similarity of a text and a document, by the options of the document; NULL if both are empty';
 
@@ -368,7 +368,7 @@ COMMENT ON FUNCTION jaccard(anyarray, minlsh_document) IS
 	'exact Jaccard similarity of two sets, NULL if both are empty; of signatures, the share of equal slots';
 
 CREATE FUNCTION jaccard(a minlsh_document, b minlsh_document) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
 	'exact Jaccard similarity of two documents with the same options; of signatures, the share of equal slots';
 
@@ -377,11 +377,11 @@ COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
 -- does not keep the planner from an index.
 
 CREATE FUNCTION minlsh_similar(a text, b minlsh_document) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(text, minlsh_document) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a minlsh_document, b text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, text) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a anyarray, b minlsh_document) RETURNS boolean
@@ -393,11 +393,11 @@ CREATE FUNCTION minlsh_similar(a minlsh_document, b anyarray) RETURNS boolean
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, anyarray) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a minlsh_document, b minlsh_document) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, minlsh_document) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a text, b text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(text, text) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a anyarray, b anyarray) RETURNS boolean
