@@ -307,10 +307,619 @@ COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is l
 
 -- documents
 
+CREATE TYPE minlsh_document;
+
+CREATE FUNCTION minlsh_document_in(cstring) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_in(cstring) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_out(minlsh_document) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'minlsh_document_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_out(minlsh_document) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_recv(internal) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_recv(internal) IS 'I/O of type minlsh_document';
+
+CREATE FUNCTION minlsh_document_send(minlsh_document) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'minlsh_document_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document_send(minlsh_document) IS 'I/O of type minlsh_document';
+
+CREATE TYPE minlsh_document (
+	INPUT = minlsh_document_in, OUTPUT = minlsh_document_out,
+	RECEIVE = minlsh_document_recv, SEND = minlsh_document_send, STORAGE = extended
+);
+COMMENT ON TYPE minlsh_document IS
+	'a text, a set or a signature with all that says what it is similar to: its threshold and the options of shingling';
+
+CREATE FUNCTION minlsh_document(body text, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
+		unit text DEFAULT 'char', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english',
+		bag boolean DEFAULT false) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document(text, double precision, integer, text, text, text, boolean) IS
+	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+
+-- Without it PostgreSQL would take minlsh_document(v) of a varchar for a cast through the input function.
+CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
+		unit text DEFAULT 'char', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english',
+		bag boolean DEFAULT false) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_document(varchar, double precision, integer, text, text, text, boolean) IS
+	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+
+CREATE FUNCTION minlsh_document(elements anyarray, threshold double precision DEFAULT 0.8) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_set' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION minlsh_document(anyarray, double precision) IS
+	'a ready-made set to compare others with; nulls and repeats do not count';
+
+CREATE FUNCTION minlsh_signature(signature integer[], threshold double precision DEFAULT 0.8) RETURNS minlsh_document
+	AS 'MODULE_PATHNAME', 'minlsh_document_of_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
+	'a signature to compare others with: those with at least that share of equal slots';
+
+CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION jaccard(text, minlsh_document) IS
+	'exact Jaccard similarity of a text and a document, by the options of the document; NULL if both are empty';
+
+CREATE FUNCTION jaccard(elements anyarray, document minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_array_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION jaccard(anyarray, minlsh_document) IS
+	'exact Jaccard similarity of two sets, NULL if both are empty; of signatures, the share of equal slots';
+
+CREATE FUNCTION jaccard(a minlsh_document, b minlsh_document) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
+	'exact Jaccard similarity of two documents with the same options; of signatures, the share of equal slots';
+
+-- The functions behind ~=. Those of two plain values look at minlsh.threshold, and are STABLE. All but that of two
+-- documents, which may have different options, fail for no value: they are LEAKPROOF, so that row-level security
+-- does not keep the planner from an index.
+
+CREATE FUNCTION minlsh_similar(a text, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(text, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, text) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a anyarray, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_array_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(anyarray, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_array' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, anyarray) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a minlsh_document, b minlsh_document) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(minlsh_document, minlsh_document) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a text, b text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+COMMENT ON FUNCTION minlsh_similar(text, text) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar(a anyarray, b anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_array_similar_array' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_similar(anyarray, anyarray) IS 'implementation of ~= operator';
+
+CREATE FUNCTION minlsh_similar_sel(internal, oid, internal, integer) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_similar_sel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_similar_sel(internal, oid, internal, integer) IS 'restriction selectivity of ~=';
+
+CREATE FUNCTION minlsh_similar_joinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_similar_joinsel' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_similar_joinsel(internal, oid, internal, smallint, internal) IS 'join selectivity of ~=';
+
+CREATE OPERATOR ~= (
+	LEFTARG = text, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (text, minlsh_document) IS 'the text is a near-duplicate of the document';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = text, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, text) IS 'the document is a near-duplicate of the text';
+
+CREATE OPERATOR ~= (
+	LEFTARG = anyarray, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (anyarray, minlsh_document) IS 'the set, or signature, is a near-duplicate of the document';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = anyarray, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, anyarray) IS 'the document is a near-duplicate of the set, or signature';
+
+CREATE OPERATOR ~= (
+	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (minlsh_document, minlsh_document) IS 'near-duplicates by the greater threshold of the two';
+
+CREATE OPERATOR ~= (
+	LEFTARG = text, RIGHTARG = text, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (text, text) IS 'near-duplicates by minlsh.threshold and the options by default';
+
+CREATE OPERATOR ~= (
+	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'sets that are near-duplicates by minlsh.threshold';
+
 -- access method
+
+CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
+	AS 'MODULE_PATHNAME', 'minlsh_handler' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_handler(internal) IS 'the access method minlsh, for PostgreSQL alone to call';
+
+CREATE ACCESS METHOD minlsh TYPE INDEX HANDLER minlsh_handler;
+COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: entries by MinHash and LSH bands, in B-tree pages';
+
+-- Operator classes of document columns: an entry's key is stored as a tid, whose comparison is function 1,
+-- and equal keys have equal bytes (function 4).
+
+CREATE OPERATOR FAMILY minlsh_text_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_text_ops USING minlsh IS 'texts, by their shingles';
+CREATE OPERATOR CLASS minlsh_text_ops DEFAULT FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_ops AS
+	OPERATOR 1 ~= (pg_catalog.text, minlsh_document),
+	OPERATOR 1 ~= (pg_catalog.text, pg_catalog.text),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_text_ops USING minlsh IS 'texts, by their shingles';
+
+CREATE OPERATOR FAMILY minlsh_document_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_document_ops USING minlsh IS 'documents, all with the options of the index';
+CREATE OPERATOR CLASS minlsh_document_ops DEFAULT FOR TYPE minlsh_document USING minlsh FAMILY minlsh_document_ops AS
+	OPERATOR 1 ~= (minlsh_document, minlsh_document),
+	OPERATOR 1 ~= (minlsh_document, pg_catalog.text),
+	OPERATOR 1 ~= (minlsh_document, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_document_ops USING minlsh IS 'documents, all with the options of the index';
+
+CREATE OPERATOR FAMILY minlsh_set_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+CREATE OPERATOR CLASS minlsh_set_ops DEFAULT FOR TYPE pg_catalog.anyarray USING minlsh FAMILY minlsh_set_ops AS
+	OPERATOR 1 ~= (pg_catalog.anyarray, minlsh_document),
+	OPERATOR 1 ~= (pg_catalog.anyarray, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+
+CREATE OPERATOR FAMILY minlsh_signature_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
+CREATE OPERATOR CLASS minlsh_signature_ops FOR TYPE pg_catalog.int4[] USING minlsh FAMILY minlsh_signature_ops AS
+	OPERATOR 1 ~= (pg_catalog.anyarray, minlsh_document),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
+
+CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
+CREATE OPERATOR CLASS minlsh_band_ops FOR TYPE pg_catalog.int8[] USING minlsh FAMILY minlsh_band_ops AS
+	OPERATOR 1 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
+
+-- Operator classes of scope columns, searched by =: their hash (function 7) is part of each key, and is what
+-- tells them from document columns. One byte of it is stored as such.
+
+CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
+CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar USING minlsh FAMILY minlsh_bpchar_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp USING minlsh FAMILY minlsh_timestamp_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz USING minlsh FAMILY minlsh_timestamptz_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric USING minlsh FAMILY minlsh_numeric_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
+	STORAGE pg_catalog."char";
+CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
+CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
+	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
+	STORAGE pg_catalog."char";
 
 -- side tables
 
+CREATE FUNCTION minlsh_sync() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_sync() IS
+	'trigger function that keeps a side table equal to its table; minlsh_create_index() makes the triggers';
+
+CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
+		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
+		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, slot_bits integer DEFAULT 32,
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
+		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, integer,
+	text, text, boolean, boolean, name) IS
+	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
+
+CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
+	'drops a side table and its triggers, named by itself or, if it has one, by its table';
+
+CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_reindex(regclass) IS
+	'builds a side table anew from its table as it is now, with the options of the index over its bands';
+
+CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION minlsh_check(regclass) IS
+	'proves that an index has what its table has: a row for each difference, none if all is well';
+
 -- queries
 
+-- One function for each kind of key: an integer literal reaches a key of any integer type, a
+-- string literal a key of any type, anything else must be of the key's own type. Their COST is a
+-- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
+-- thousand rows, which takes longer than to run it.
+
+CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+-- Without one of its own a "char" would fit text and anyelement alike.
+CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
+	'documents at least as similar to a stored one as the threshold, most similar first';
+
+CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
+	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
+
+CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
+	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
+
+CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL,
+		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
+COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
+	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+
+CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
+	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+
+CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL,
+		sample integer DEFAULT 1000, verify text DEFAULT NULL, seed bigint DEFAULT 0,
+		OUT similarity_from double precision, OUT similarity_to double precision,
+		OUT sampled bigint, OUT documents bigint, OUT pairs bigint, OUT pairs_found bigint,
+		OUT recall double precision, OUT recall_low double precision, OUT recall_high double precision,
+		OUT returned bigint,
+		OUT "precision" double precision, OUT precision_low double precision, OUT precision_high double precision,
+		OUT copies bigint, OUT copies_found bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
+COMMENT ON FUNCTION minlsh_recall(regclass, double precision, integer, text, bigint) IS
+	'audit of near_duplicates(): a sample compared exactly with all documents; recall and precision, 95 % intervals';
+
+CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
+	AS 'MODULE_PATHNAME', 'minlsh_options' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION minlsh_options(regclass) IS 'options with which an index was built';
+
+CREATE FUNCTION minlsh_describe(index regclass, OUT storage regclass, OUT relation regclass, OUT kind text,
+		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_describe' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION minlsh_describe(regclass) IS 'what the view minlsh_indexes shows of an index';
+
+CREATE VIEW minlsh_indexes AS
+	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
+		CASE d.kind WHEN 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true) ELSE b.attname::pg_catalog.text
+			END AS body,
+		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
+		o.threshold, o.recall, o.bands, o.rows,
+		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
+		d.options, d.valid,
+		CASE c.relkind WHEN 'I' THEN
+				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
+				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
+			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size
+	FROM pg_catalog.pg_index AS x
+		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) x.indexrelid
+		JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam
+		CROSS JOIN LATERAL minlsh_describe(c.oid::pg_catalog.regclass) AS d
+		CROSS JOIN LATERAL (SELECT (d.options OPERATOR(pg_catalog.->>) 'threshold')::pg_catalog.float8,
+			(d.options OPERATOR(pg_catalog.->>) 'recall')::pg_catalog.float8,
+			(d.options OPERATOR(pg_catalog.->>) 'bands')::pg_catalog.int4,
+			(d.options OPERATOR(pg_catalog.->>) 'rows')::pg_catalog.int4) AS o(threshold, recall, bands, rows)
+		LEFT JOIN LATERAL (SELECT pg_catalog.array_agg(pg_catalog.pg_get_indexdef(x.indexrelid, n, true) ORDER BY n)
+			FROM pg_catalog.generate_series(1, x.indnkeyatts) AS n
+			WHERE d.kind OPERATOR(pg_catalog.=) 'index' AND n OPERATOR(pg_catalog.<>) d.body) AS s(columns) ON true
+		LEFT JOIN pg_catalog.pg_attribute AS k
+			ON k.attrelid OPERATOR(pg_catalog.=) d.relation AND k.attnum OPERATOR(pg_catalog.=) d.key
+		LEFT JOIN pg_catalog.pg_attribute AS b
+			ON b.attrelid OPERATOR(pg_catalog.=) d.relation AND b.attnum OPERATOR(pg_catalog.=) d.body
+	WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition
+		AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND d.storage IS NOT NULL;
+COMMENT ON VIEW minlsh_indexes IS 'indexes and side tables: what they are of, options as built, size in bytes';
+GRANT SELECT ON minlsh_indexes TO PUBLIC;
+
 -- whole corpus
+--
+-- A source is the name of a table, view or index, or the text of a query: key first, then a text, an array or a
+-- signature. Options that are NULL are those of the index, or the defaults of minhash(). Each function has a twin with
+-- an argument key: a default cannot make a result polymorphic.
+
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys as text';
+
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys as text';
+
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
+		keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys as text';
+
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
+		keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys of the type of key';
+
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys as text';
+
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(text, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a text: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+
+CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function over a set, or a signature of type integer[]: the cluster of near-duplicates of the row, named by the number of its first row in the partition';

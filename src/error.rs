@@ -59,3 +59,10 @@ pub fn raise(report: ErrorReport) -> ! {
     Err::<std::convert::Infallible, _>(report).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }
+
+/// SQLSTATE 53200: memory that grows with the input was refused.
+#[track_caller]
+pub fn out_of_memory() -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
+        .set_hint("Lower work_mem or maintenance_work_mem, or have less in one statement.")
+}

@@ -21,6 +21,7 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 #[pg_guard]
 extern "C-unwind" fn _PG_init() {
     settings::define();
+    am::options::define();
 }
 
 /// The version of the library that is loaded.

@@ -8,6 +8,10 @@ use pgrx::pg_sys;
 /// corpus without such templates never gets there.
 const DEFAULT_BUCKET_LIMIT: i32 = 1000;
 
+/// The range of `minlsh.threshold`; below it `~=` would find what nobody calls near-duplicate.
+const LEAST_THRESHOLD: f64 = 0.01;
+
+static THRESHOLD: GucSetting<f64> = GucSetting::<f64>::new(sketch::DEFAULT_THRESHOLD);
 static BUCKET_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_BUCKET_LIMIT);
 
 /// Makes the settings known; called once, when the library is loaded.
@@ -23,6 +27,16 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::default(),
     );
+    GucRegistry::define_float_guc(
+        c"minlsh.threshold",
+        c"Least similarity of two texts, or of two arrays, for which a ~= b is true.",
+        c"A minlsh_document on either side has a threshold of its own, and does not look at this one.",
+        &THRESHOLD,
+        LEAST_THRESHOLD,
+        1.0,
+        GucContext::Userset,
+        GucFlags::EXPLAIN,
+    );
     // SAFETY: a NUL-terminated prefix; called while the library is loaded.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
 }
@@ -30,4 +44,9 @@ pub fn define() {
 /// `minlsh.bucket_limit`
 pub fn bucket_limit() -> usize {
     usize::try_from(BUCKET_LIMIT.get()).unwrap_or(1)
+}
+
+/// `minlsh.threshold`
+pub fn threshold() -> f64 {
+    THRESHOLD.get()
 }

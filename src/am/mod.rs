@@ -1,4 +1,22 @@
 //! The access method `minlsh`: an index type whose entries, one for each band of a row, lie in
 //! the pages of PostgreSQL's own B-tree.
+//!
+//! An entry is (hash of scope values and a band, row). The build writes sorted pages; everything after
+//! it (insert, page splits, vacuum, WAL, replay, locks) is done by core's B-tree code, called as
+//! functions. A search looks up the keys of its bands and gives the rows found for recheck.
 
+mod build;
+pub mod check;
+mod cost;
+mod handler;
+mod insert;
+mod keys;
+pub mod layout;
+pub mod leaves;
+mod nbtree;
 pub mod options;
+mod pages;
+mod scan;
+mod sort;
+mod tree;
+mod validate;

@@ -1,4 +1,26 @@
 //! Documents: the type `minlsh_document`, the operators `~=`, and the way from a value that is
 //! indexed to its bands.
+//!
+//! A document is a text, a set or a signature together with all that says what it is similar to,
+//! so that `~=` means the same in an index, a sequential scan, a join and a constraint:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `value` | a document as bytes, each of which is checked when it is read |
+//! | `shingling` | the options by which a text is cut |
+//! | `constructors` | from a text, a set, a signature to a document |
+//! | `literal`, `io` | a document as text: for people, dumps and clients |
+//! | `prepared` | one side of a comparison, made ready once and kept for the next row |
+//! | `similar` | the operators `~=` and the measure behind them |
+//! | `selectivity` | how many rows the planner shall expect |
+//! | `values` | from a value to the band hashes of an index |
 
+mod constructors;
+mod io;
+mod literal;
+mod prepared;
+mod selectivity;
+mod shingling;
+mod similar;
+mod value;
 pub mod values;

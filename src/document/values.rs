@@ -1,9 +1,18 @@
 //! From a value, stored or searched for, to the band hashes under which an index has it.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use std::borrow::Cow;
 
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{Config, ElementHash};
+
+use super::shingling::{Canonical, same};
+use super::value::{Content, Document, hashes, slots};
 use crate::am::options::Settings;
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, engine, invalid_parameter, out_of_memory};
+use crate::functions::{Options, checkpoint, element_hashes, with_sketcher};
+use crate::pg::{array, lossless};
+use crate::settings;
 
 /// What the values of an index's document column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,25 +56,288 @@ impl Values {
     ///
     /// # Safety
     /// `value` must be a non-null value of the kind of type that `self` says.
-    pub unsafe fn row(
-        self,
-        _value: Datum,
-        _settings: &Settings,
-        _bands: &mut Vec<i64>,
-    ) -> Result<()> {
-        Err(wrong_state("not there yet"))
+    pub unsafe fn row(self, value: Datum, settings: &Settings, bands: &mut Vec<i64>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let sketched = unsafe {
+            match self {
+                Self::Text => Sketched::Text(lossless::read(value)?),
+                Self::Set => Sketched::Hashes(element_hashes(value, ElementHash::default())?),
+                Self::Signature => Sketched::Signature(array::read_int4(value)?.into()),
+                Self::Document => Sketched::indexed(&Document::read(value)?, settings)?,
+                Self::Bands => Sketched::Bands(array::read_int8(value)?.into()),
+            }
+        };
+        sketched.refuse_wrong_length(settings)?;
+        sketched.append_bands(settings, settings.banding.bands(), bands)
     }
 
-    /// What to look up for `value`, the right side of `~=`, of type `value_type`.
+    /// What to look up for `value`, the right side of an operator, of type `value_type`; the type of
+    /// the column if that is invalid.
     ///
     /// # Safety
     /// `value` must be a non-null value of that type, and an operator of the family takes it.
     pub unsafe fn search(
         self,
-        _value: Datum,
-        _value_type: Oid,
-        _settings: &Settings,
+        value: Datum,
+        value_type: Oid,
+        settings: &Settings,
     ) -> Result<Search> {
-        Err(wrong_state("not there yet"))
+        // SAFETY: the caller's promise.
+        let asked = unsafe { self.asked(value, value_type, settings) }?;
+        let (threshold, sketched) = match asked {
+            Asked::For { threshold, sketched } => (threshold, sketched),
+            Asked::Everything => return Ok(Search::Everything),
+            Asked::Nothing => return Ok(Search::Nothing),
+        };
+        let mut bands = Vec::new();
+        let probes = settings.banding.probes(threshold, settings.recall);
+        sketched.append_bands(settings, probes, &mut bands)?;
+        Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
+
+    /// Whether an index with these options serves a search for `value`, as [`Values::search`] would
+    /// find: for plans.
+    ///
+    /// # Safety
+    /// As for [`Values::search`].
+    pub unsafe fn serves(self, value: Datum, value_type: Oid, settings: &Settings) -> bool {
+        // SAFETY: the caller's promise.
+        let asked = unsafe { self.asked(value, value_type, settings) };
+        // What cannot be read is for the search to refuse.
+        !matches!(asked, Ok(Asked::Everything))
+    }
+
+    /// # Safety
+    /// As for [`Values::search`].
+    unsafe fn asked<'a>(
+        self,
+        value: Datum,
+        value_type: Oid,
+        settings: &Settings,
+    ) -> Result<Asked<'a>> {
+        // SAFETY: the caller's promise; the value lives as long as the scan.
+        unsafe {
+            match self.of_value(value_type) {
+                _ if self == Self::Bands => {
+                    // A NULL is no element that two arrays can share.
+                    let elements = array::elements(value, pg_sys::INT8OID)?.into_iter();
+                    let hashes = elements.map(|hash| hash.value() as i64).collect();
+                    let sketched = Sketched::Bands(hashes);
+                    Ok(Asked::For { threshold: settings.threshold, sketched })
+                }
+                Self::Text => self.text(value, settings),
+                Self::Document => self.document(Document::read(value)?, settings),
+                Self::Set | Self::Signature | Self::Bands => self.array(value, settings),
+            }
+        }
+    }
+
+    /// What a value of that type is beside values of these.
+    fn of_value(self, value_type: Oid) -> Self {
+        if value_type == pg_sys::InvalidOid {
+            // An exclusion constraint compares values of the column itself.
+            return self;
+        }
+        // SAFETY: lookups in the system caches.
+        let (base, element) =
+            unsafe { (pg_sys::getBaseType(value_type), pg_sys::get_base_element_type(value_type)) };
+        match base {
+            pg_sys::TEXTOID | pg_sys::VARCHAROID => Self::Text,
+            pg_sys::ANYARRAYOID => Self::Set,
+            _ if element != pg_sys::InvalidOid => Self::Set,
+            _ => Self::Document,
+        }
+    }
+
+    /// # Safety
+    /// `value` must be a non-null text.
+    unsafe fn text<'a>(self, value: Datum, settings: &Settings) -> Result<Asked<'a>> {
+        let (threshold, served) = match self {
+            // The rows are documents: their options and their thresholds, which are not less than
+            // that of the index, are what counts.
+            Self::Document => (settings.threshold, true),
+            Self::Text => {
+                let threshold = settings::threshold();
+                let served = same(&Options::default().config()?, &settings.config);
+                (threshold, served && threshold >= settings.threshold)
+            }
+            Self::Set | Self::Signature | Self::Bands => return Ok(Asked::Nothing),
+        };
+        if !served {
+            return Ok(Asked::Everything);
+        }
+        // SAFETY: the caller's promise.
+        let sketched = Sketched::Text(unsafe { lossless::read(value) }?);
+        Ok(Asked::For { threshold, sketched })
+    }
+
+    /// # Safety
+    /// `value` must be a non-null array.
+    unsafe fn array<'a>(self, value: Datum, settings: &Settings) -> Result<Asked<'a>> {
+        let threshold = match self {
+            Self::Set if settings::threshold() >= settings.threshold => settings::threshold(),
+            // Integers beside documents may be a set or a signature, as each of the rows is.
+            // SAFETY: the caller's promise.
+            Self::Document if unsafe { array::detoast(value) }.1 != pg_sys::INT4OID => {
+                settings.threshold
+            }
+            Self::Text | Self::Bands => return Ok(Asked::Nothing),
+            Self::Set | Self::Document | Self::Signature => return Ok(Asked::Everything),
+        };
+        // SAFETY: the caller's promise.
+        let sketched = Sketched::Hashes(unsafe { element_hashes(value, ElementHash::default()) }?);
+        Ok(Asked::For { threshold, sketched })
+    }
+
+    fn document<'a>(self, document: Document<'a>, settings: &Settings) -> Result<Asked<'a>> {
+        let threshold = match self {
+            // The greater threshold counts, and no row has a lesser one than the index.
+            Self::Document => document.threshold.max(settings.threshold),
+            _ => document.threshold,
+        };
+        let sketched = match (self, document.content) {
+            (Self::Text | Self::Document, Content::Text(options, text)) => {
+                if !same(&options.config()?, &settings.config) {
+                    return Ok(Asked::Everything);
+                }
+                Sketched::Text(lossless::decode(text)?)
+            }
+            (Self::Set | Self::Document, Content::Set(_))
+            | (Self::Signature | Self::Document, Content::Signature(_)) => {
+                Sketched::given(document.content)?
+            }
+            // An integer[] is a signature beside a signature, and a set beside a set.
+            (Self::Set, Content::Signature(_)) | (Self::Signature, Content::Set(_)) => {
+                return Ok(Asked::Everything);
+            }
+            _ => return Ok(Asked::Nothing),
+        };
+        if threshold < settings.threshold {
+            return Ok(Asked::Everything);
+        }
+        if !sketched.has_length_of(settings) {
+            return Ok(Asked::Nothing);
+        }
+        Ok(Asked::For { threshold, sketched })
+    }
+}
+
+/// What an index can do for a value.
+enum Asked<'a> {
+    /// Find what is similar to it.
+    For { threshold: f64, sketched: Sketched<'a> },
+    /// Nothing.
+    Everything,
+    /// Say that no row is similar.
+    Nothing,
+}
+
+/// A value on its way to its bands.
+enum Sketched<'a> {
+    Text(Cow<'a, str>),
+    /// Hashes of elements.
+    Hashes(Vec<u64>),
+    Signature(Cow<'a, [i32]>),
+    /// The end of the way.
+    Bands(Cow<'a, [i64]>),
+}
+
+impl<'a> Sketched<'a> {
+    /// A document as a row of an index, which may only be one that each search finds.
+    fn indexed(document: &Document<'a>, settings: &Settings) -> Result<Self> {
+        if document.threshold < settings.threshold {
+            return Err(low_threshold(document.threshold, settings.threshold));
+        }
+        let Content::Text(options, text) = document.content else {
+            return Self::given(document.content);
+        };
+        let config = options.config()?;
+        if !same(&config, &settings.config) {
+            return Err(other_options(&config, &settings.config));
+        }
+        Ok(Self::Text(lossless::decode(text)?))
+    }
+
+    /// A set or a signature; a text is cut by options that the caller must look at.
+    fn given(content: Content<'a>) -> Result<Self> {
+        Ok(match content {
+            Content::Text(_, text) => Self::Text(lossless::decode(text)?),
+            Content::Set(stored) => Self::Hashes(hashes(stored)?),
+            Content::Signature(stored) => Self::Signature(slots(stored).into()),
+        })
+    }
+
+    /// Whether a signature is as long as those of the index.
+    fn has_length_of(&self, settings: &Settings) -> bool {
+        match self {
+            Self::Signature(slots) => slots.len() == settings.config.num_perm(),
+            _ => true,
+        }
+    }
+
+    fn refuse_wrong_length(&self, settings: &Settings) -> Result<()> {
+        let num_perm = settings.config.num_perm();
+        match self {
+            Self::Signature(slots) if slots.len() != num_perm => Err(invalid_parameter(format!(
+                "signature has {} slots, and those of the index have {num_perm}",
+                slots.len()
+            ))
+            .set_hint(format!("Make the index WITH (num_perm = {}).", slots.len()))),
+            Self::Bands(hashes) if hashes.len() > settings.banding.bands() => {
+                Err(invalid_parameter(format!(
+                    "{} band hashes are more than the {} of the index",
+                    hashes.len(),
+                    settings.banding.bands()
+                ))
+                .set_hint("Band hashes are made by minlsh, with the options of the index."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends the first `count` band hashes: none of an empty set, and all of those that are
+    /// given.
+    fn append_bands(&self, settings: &Settings, count: usize, bands: &mut Vec<i64>) -> Result<()> {
+        let banding = settings.banding.first(count);
+        let mut hashes = Vec::new();
+        let mut sketch = |text: Option<&str>, elements: &[u64]| {
+            with_sketcher(&settings.config, |sketcher| {
+                let signature = match text {
+                    Some(text) => sketcher.sketch(text, &mut checkpoint),
+                    None => sketcher.sketch_hashes(elements, &mut checkpoint),
+                };
+                signature?.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
+            })
+        };
+        match self {
+            Self::Text(text) => sketch(Some(text), &[]),
+            Self::Hashes(elements) => sketch(None, elements),
+            Self::Signature(slots) => banding.hashes(slots, &mut hashes),
+            Self::Bands(given) => return append(bands, given),
+        }
+        .map_err(engine)?;
+        append(bands, &hashes)
+    }
+}
+
+fn append(bands: &mut Vec<i64>, more: &[i64]) -> Result<()> {
+    bands.try_reserve(more.len()).map_err(|_| out_of_memory())?;
+    bands.extend_from_slice(more);
+    Ok(())
+}
+
+fn low_threshold(document: f64, index: f64) -> ErrorReport {
+    invalid_parameter(format!(
+        "threshold {document} of the document is below {index}, that of the index"
+    ))
+    .set_hint(format!(
+        "Make the document with a threshold of {index} or more, or the index WITH (threshold = {document})."
+    ))
+}
+
+fn other_options(document: &Config, index: &Config) -> ErrorReport {
+    let (document, index) = (Canonical::of(document), Canonical::of(index));
+    invalid_parameter("document has other options than the index")
+        .set_detail(format!("The document has {document}; the index {index}."))
+        .set_hint(format!("Make the index WITH ({document})."))
 }

@@ -2,6 +2,7 @@
 //! measures between them. Each is a shim over the engine.
 
 mod bands;
+mod elements;
 mod estimate;
 mod exact;
 mod lean;
@@ -15,6 +16,7 @@ mod textbook;
 mod tokens;
 mod weighted;
 
+pub(crate) use elements::hashes as element_hashes;
 pub(crate) use options::Options;
 pub(crate) use signature::with_sketcher;
 

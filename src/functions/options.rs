@@ -53,6 +53,20 @@ impl<'a> Options<'a> {
         Ok(Some(Self { shingle_size, unit, normalization, stop_words, bag, ..Self::default() }))
     }
 
+    /// The options that make `config`.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            scheme: config.scheme().as_str().into(),
+            num_perm: config.num_perm() as i32,
+            unit: config.unit().as_str().into(),
+            shingle_size: config.shingle_size() as i32,
+            seed: config.seed(),
+            normalization: config.normalization().to_string().into(),
+            stop_words: config.stop_words().to_string().into(),
+            bag: config.bag(),
+        }
+    }
+
     /// The configuration, kept for the next call.
     pub fn config(&self) -> crate::error::Result<Config> {
         let kept = READ.with_borrow(|read| {

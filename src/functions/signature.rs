@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, Sketcher, SlotBits, memory};
 
-use super::{Options, checkpoint};
+use super::{Options, checkpoint, element_hashes};
 use crate::error::{Result, engine};
+use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::{array, element};
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
@@ -68,19 +68,8 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
-    let element_hash = config.scheme().element_hash();
-    // SAFETY: a lookup in the system caches.
-    let element_type = unsafe { pg_sys::get_base_element_type(call.argument_type(0)) };
-    // SAFETY: an array of that type, as the call says.
-    let elements = unsafe { array::elements(elements, element_type)? };
-    let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
-    for (i, element) in elements.into_iter().enumerate() {
-        if i % 4096 == 0 {
-            checkpoint();
-        }
-        // SAFETY: an element of that array.
-        hashes.push(unsafe { element::read(element, element_type)? }.hash(element_hash));
-    }
+    // SAFETY: declared anyarray.
+    let hashes = unsafe { element_hashes(elements, config.scheme().element_hash()) }?;
     signature_of(&config, &hashes)
 }
 

@@ -116,8 +116,7 @@ const fn data_offset() -> usize {
 /// `datum` must be a non-null array of elements of type `element`.
 pub unsafe fn elements(datum: Datum, element: Oid) -> Result<Vec<Datum>> {
     // SAFETY: the caller's promise.
-    let elements = unsafe { nullable_elements(datum, element) }?;
-    memory::collect(elements.into_iter().flatten()).map_err(engine)
+    memory::collect(unsafe { each_element(datum, element) }.flatten()).map_err(engine)
 }
 
 /// The elements of an array of any type, in their places.
@@ -125,10 +124,22 @@ pub unsafe fn elements(datum: Datum, element: Oid) -> Result<Vec<Datum>> {
 /// # Safety
 /// `datum` must be a non-null array of elements of type `element`.
 pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Result<Vec<Option<Datum>>> {
+    // SAFETY: the caller's promise.
+    memory::collect(unsafe { each_element(datum, element) }).map_err(engine)
+}
+
+/// The elements of an array of any type, one by one, out of memory of PostgreSQL.
+///
+/// # Safety
+/// `datum` must be a non-null array of elements of type `element`; the current memory context must
+/// outlive the iterator.
+pub unsafe fn each_element(
+    datum: Datum,
+    element: Oid,
+) -> impl ExactSizeIterator<Item = Option<Datum>> {
     let (mut length, mut by_value, mut align) = (0i16, false, 0);
     let (mut datums, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: the caller promises an array of that element type; the out parameters are valid,
-    // and both result arrays have `count` entries.
+    // SAFETY: the caller promises an array of that element type; the out parameters are valid.
     unsafe {
         pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
@@ -142,8 +153,20 @@ pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Result<Vec<Option
             &mut nulls,
             &mut count,
         );
-        let elements = (0..count as usize).map(|i| (!*nulls.add(i)).then(|| *datums.add(i)));
-        memory::collect(elements).map_err(engine)
+    }
+    // SAFETY: both result arrays have `count` entries, and are palloc'd.
+    (0..count as usize).map(move |i| unsafe { (!*nulls.add(i)).then(|| *datums.add(i)) })
+}
+
+/// The array as a plain value, and the type of its elements.
+///
+/// # Safety
+/// `datum` must be a non-null array.
+pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
+    // SAFETY: the caller promises an array, whose header says what it holds.
+    unsafe {
+        let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        (Datum::from(array), (*array).elemtype)
     }
 }
 

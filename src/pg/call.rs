@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
+use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
@@ -114,10 +115,11 @@ impl Call {
         self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// A `name` argument.
-    pub fn name(&self, index: usize) -> Result<Option<String>> {
-        // SAFETY: the argument is declared `name`.
-        self.datum(index).map(|datum| unsafe { text::read_name(datum) }).transpose()
+    /// A `name` argument in the database's encoding.
+    pub fn raw_name(&self, index: usize) -> Option<std::ffi::CString> {
+        // SAFETY: the argument is declared `name`: a NUL-terminated array.
+        let name = |datum: Datum| unsafe { std::ffi::CStr::from_ptr(datum.cast_mut_ptr()) };
+        self.datum(index).map(|datum| name(datum).to_owned())
     }
 
     /// The type of argument `index` in this very call: what a polymorphic argument stands for.
@@ -130,6 +132,31 @@ impl Call {
     pub fn collation(&self) -> Oid {
         // SAFETY: `new` promises a valid call.
         unsafe { (*self.fcinfo).fncollation }
+    }
+
+    /// Whether argument `index` is the same in all calls of this query.
+    pub fn is_constant(&self, index: usize) -> bool {
+        // SAFETY: a valid call has a valid flinfo.
+        unsafe { pg_sys::get_fn_expr_arg_stable((*self.fcinfo).flinfo, index as i32) }
+    }
+
+    /// What this place of a query keeps from one call to the next, at first the default. It is
+    /// dropped with the query.
+    ///
+    /// # Safety
+    /// A function must always ask for the same type, and only once in a call.
+    #[expect(clippy::mut_from_ref, reason = "it is not part of the call: the caller's promise")]
+    pub unsafe fn kept<T: Default + 'static>(&self) -> &mut T {
+        // SAFETY: a valid call has a valid flinfo; the value lives until the memory context in
+        // which PostgreSQL says that `fn_extra` shall be is reset, and `fn_extra` is ours.
+        unsafe {
+            let function = (*self.fcinfo).flinfo;
+            if (*function).fn_extra.is_null() {
+                let mut context = PgMemoryContexts::For((*function).fn_mcxt);
+                (*function).fn_extra = context.leak_and_drop_on_delete(T::default()).cast();
+            }
+            &mut *(*function).fn_extra.cast::<T>()
+        }
     }
 
     /// The function being called.

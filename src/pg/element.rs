@@ -8,7 +8,7 @@ use sketch::{Element, ElementHash};
 
 use crate::error::{Result, error};
 use crate::pg::names::type_label;
-use crate::pg::{bytes, text};
+use crate::pg::{bytes, lossless};
 
 /// A value that can be hashed.
 pub enum Value<'a> {
@@ -31,15 +31,15 @@ impl Value<'_> {
     }
 }
 
-/// Reads a value of a type of which there are elements.
+/// Reads a value of a type of which there are elements, or of a domain over one.
 ///
 /// # Safety
 /// `datum` must be a non-null value of type `type_oid`, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<Value<'a>> {
     // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
     unsafe {
-        Ok(match type_oid {
-            pg_sys::TEXTOID | pg_sys::VARCHAROID => Value::Text(text::read(datum)?),
+        Ok(match pg_sys::getBaseType(type_oid) {
+            pg_sys::TEXTOID | pg_sys::VARCHAROID => Value::Text(lossless::read(datum)?),
             pg_sys::BYTEAOID => Value::Bytes(bytes::read(datum)),
             pg_sys::INT2OID => Value::Integer((datum.value() as i16).into()),
             pg_sys::INT4OID => Value::Integer((datum.value() as i32).into()),

@@ -6,6 +6,8 @@ use std::ffi::{c_char, c_int};
 use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
+use crate::pg::list;
+
 mod raw {
     use super::{c_char, c_int, pg_sys};
 
@@ -26,6 +28,62 @@ mod raw {
             by_value: bool,
             length: c_int,
         ) -> bool;
+        pub fn datumCopy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum;
+        // catalog/pg_conversion.h, the same since PostgreSQL 8
+        pub fn FindDefaultConversion(
+            schema: pg_sys::Oid,
+            from_encoding: i32,
+            to_encoding: i32,
+        ) -> pg_sys::Oid;
+        // catalog/pg_inherits.h, the same since PostgreSQL 7.4
+        pub fn find_all_inheritors(
+            parent: pg_sys::Oid,
+            lock: c_int,
+            parents: *mut *mut pg_sys::List,
+        ) -> *mut pg_sys::List;
+        // catalog/partition.h, the same since PostgreSQL 11
+        pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+        // catalog/pg_constraint.h, the same since PostgreSQL 11; the first is an enum
+        pub fn ConstraintNameIsUsed(
+            category: c_int,
+            object: pg_sys::Oid,
+            name: *const c_char,
+        ) -> bool;
+    }
+}
+
+/// A table and all that inherit from it, locked.
+///
+/// # Safety
+/// Within a transaction.
+pub unsafe fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe {
+        let null = std::ptr::null_mut();
+        let list = pg_guard_ffi_boundary(|| raw::find_all_inheritors(parent, lock, null));
+        list::oids(list)
+    }
+}
+
+/// The partitioned tables above a partition, from its parent to the root.
+///
+/// # Safety
+/// `relation` is a partition.
+pub unsafe fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+    // SAFETY: catalog lookups; the list is made for us.
+    unsafe {
+        let list = pg_guard_ffi_boundary(|| raw::get_partition_ancestors(relation));
+        list::oids(list)
+    }
+}
+
+/// Whether a table has a constraint of that name.
+pub fn constraint_name_is_used(relation: pg_sys::Oid, name: &std::ffi::CStr) -> bool {
+    const CONSTRAINT_RELATION: c_int = 0;
+    let name = name.as_ptr();
+    // SAFETY: a catalog lookup with a NUL-terminated name.
+    unsafe {
+        pg_guard_ffi_boundary(|| raw::ConstraintNameIsUsed(CONSTRAINT_RELATION, relation, name))
     }
 }
 
@@ -88,4 +146,26 @@ pub unsafe fn attribute<'a>(
         let compact = (*descriptor).compact_attrs.as_ptr().add((*descriptor).natts as usize);
         &*compact.cast::<pg_sys::FormData_pg_attribute>().add(index)
     }
+}
+
+/// PostgreSQL's own conversion between two encodings, whatever the search path finds first;
+/// `None` if it has none.
+pub fn conversion(from_encoding: c_int, to_encoding: c_int) -> Option<pg_sys::Oid> {
+    // SAFETY: a lookup in the system caches; nothing with a destructor lives in the closure.
+    let function = unsafe {
+        pg_guard_ffi_boundary(|| {
+            let schema = pg_sys::Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
+            raw::FindDefaultConversion(schema, from_encoding, to_encoding)
+        })
+    };
+    (function != pg_sys::Oid::INVALID).then_some(function)
+}
+
+/// A copy of a datum in the current memory context.
+///
+/// # Safety
+/// A non-null value of the type with that length and passing.
+pub unsafe fn copy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum {
+    // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
+    unsafe { pg_guard_ffi_boundary(|| raw::datumCopy(value, by_value, length)) }
 }

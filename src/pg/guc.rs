@@ -1,11 +1,11 @@
-//! Settings changed for a while, as a function's `SET` clause does.
+//! Settings changed for a while, as CREATE INDEX does.
 
 use pgrx::pg_sys;
 
 use crate::pg::names::cstring;
 
-/// While it lives, settings made through [`LocalSettings::set`] hold; dropping it restores
-/// them. An ERROR restores them too.
+/// While it lives, settings made through [`LocalSettings::set`] hold; dropping it restores all, also
+/// those that other code made meanwhile. An ERROR restores them too.
 pub struct LocalSettings {
     level: i32,
 }
@@ -48,7 +48,7 @@ impl Drop for LocalSettings {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             // SAFETY: closes the level that `open` opened.
-            unsafe { pg_sys::AtEOXact_GUC(true, self.level) }
+            unsafe { pg_sys::AtEOXact_GUC(false, self.level) }
         }
     }
 }

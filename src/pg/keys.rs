@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
 
-use crate::error::Result;
+use crate::error::{Result, engine};
 use crate::pg::order::Order;
-use crate::pg::relation::Column;
 
 /// Keys by document number.
 pub struct Keys {
@@ -30,21 +30,23 @@ struct Texts {
 }
 
 impl Keys {
-    /// No keys yet, of the type of `column`.
-    pub fn new(column: &Column) -> Result<Self> {
-        let order = Order::of(column.type_oid, column.collation)?;
+    /// No keys yet, of that type and collation.
+    pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
+        let order = Order::of(type_oid, collation)?;
         let mut output = pg_sys::FmgrInfo::default();
-        // SAFETY: the output function of an existing type.
+        let (mut length, mut by_value) = (0, false);
+        // SAFETY: the output function, length and passing of an existing type.
         unsafe {
-            let (mut function, mut is_varlena) = (pg_sys::Oid::INVALID, false);
-            pg_sys::getTypeOutputInfo(column.type_oid, &mut function, &mut is_varlena);
+            let (mut function, mut is_varlena) = (Oid::INVALID, false);
+            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
+            pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value);
         }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
-            by_value: column.by_value,
-            length: column.length,
+            by_value,
+            length,
             order,
             texts: RefCell::new(Texts {
                 datums: Vec::new(),
@@ -60,25 +62,11 @@ impl Keys {
     }
 
     /// Adds a copy of the next document's key.
-    pub fn push(&mut self, key: Datum) {
-        let copy = if self.by_value {
-            key
-        } else {
-            let length = self.length;
-            // SAFETY: a value of the type with that length: a varlena, or `length` bytes. (A
-            // column cannot have a cstring type.)
-            unsafe {
-                self.memory.switch_to(|_| {
-                    if length < 0 {
-                        return Datum::from(pg_sys::pg_detoast_datum_copy(key.cast_mut_ptr()));
-                    }
-                    let copy = pg_sys::palloc(length as usize).cast::<u8>();
-                    std::ptr::copy_nonoverlapping(key.cast_mut_ptr(), copy, length as usize);
-                    Datum::from(copy)
-                })
-            }
-        };
-        self.datums.push(copy);
+    pub fn push(&mut self, key: Datum) -> Result<()> {
+        let (by_value, length) = (self.by_value, self.length);
+        // SAFETY: a value of the type with that length and passing.
+        let copy = unsafe { self.memory.switch_to(|_| copied(key, by_value, length)) };
+        memory::push(&mut self.datums, copy).map_err(engine)
     }
 
     /// The key of a document.
@@ -127,5 +115,25 @@ impl Keys {
         let found = sorted
             .binary_search_by(|&document| self.order.compare(self.datums[document as usize], key));
         found.ok().map(|place| sorted[place])
+    }
+}
+
+/// A copy of a value, in the current memory context.
+///
+/// # Safety
+/// A non-null value of a type of that length and passing, which is not that of a C string (no
+/// column can have it).
+pub unsafe fn copied(value: Datum, by_value: bool, length: i16) -> Datum {
+    if by_value {
+        return value;
+    }
+    // SAFETY: a varlena, or `length` bytes.
+    unsafe {
+        let Ok(length) = usize::try_from(length) else {
+            return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
+        };
+        let copy = pg_sys::palloc(length).cast::<u8>();
+        std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
+        Datum::from(copy)
     }
 }

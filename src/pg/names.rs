@@ -1,6 +1,6 @@
 //! Names of database objects, quoted for SQL.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -24,6 +24,22 @@ pub fn qualified(relation: Oid) -> String {
         (text::from_cstring(schema), text::from_cstring(pg_sys::get_rel_name(relation)))
     };
     format!("{}.{}", quoted(&schema), quoted(&name))
+}
+
+/// The same as bytes in the encoding of the database, which need not be text; `None` if there is no
+/// such relation.
+pub fn qualified_bytes(relation: Oid) -> Option<Vec<u8>> {
+    // SAFETY: lookups in the system caches, null for an object that does not exist; what is quoted
+    // is a NUL-terminated string.
+    unsafe {
+        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
+        let name = pg_sys::get_rel_name(relation);
+        if schema.is_null() || name.is_null() {
+            return None;
+        }
+        let quoted = |name| CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes();
+        Some([quoted(schema), b".", quoted(name)].concat())
+    }
 }
 
 /// A relation's name as `regclass` prints it: qualified where the search path does not find it.
@@ -95,4 +111,14 @@ pub fn free_relation_name(first: &str, second: Option<&str>, label: &str, schema
 /// A C string; PostgreSQL's names and texts hold no NUL.
 pub fn cstring(value: &str) -> CString {
     CString::new(value.replace('\0', "")).unwrap_or_default()
+}
+
+/// A value as its type writes it.
+pub fn output(value: pg_sys::Datum, type_oid: Oid) -> String {
+    // SAFETY: the output function of the value's type returns a palloc'd string.
+    unsafe {
+        let (mut function, mut is_varlena) = (Oid::INVALID, false);
+        pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
+        text::from_cstring(pg_sys::OidOutputFunctionCall(function, value))
+    }
 }

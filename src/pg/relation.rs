@@ -1,16 +1,20 @@
 //! A relation under a lock, and its columns.
 
-use std::time::{Duration, Instant};
+use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::pg::{ffi, text};
+use crate::pg::{array, ffi, text};
 
 /// How strongly a relation is locked, until the end of the transaction.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
+    /// None: the caller holds one.
+    Held,
     /// `ACCESS SHARE`: what a SELECT takes.
     Read,
+    /// `ROW EXCLUSIVE`: what an INSERT takes.
+    Write,
     /// `SHARE ROW EXCLUSIVE`: holds writers off, not readers; what CREATE TRIGGER takes.
     HoldWriters,
     /// `ACCESS EXCLUSIVE`: what DROP takes.
@@ -40,8 +44,11 @@ pub struct Relation {
 }
 
 impl Lock {
-    fn mode(self) -> i32 {
+    /// As PostgreSQL numbers them.
+    pub fn mode(self) -> i32 {
         let mode = match self {
+            Self::Held => pg_sys::NoLock,
+            Self::Write => pg_sys::RowExclusiveLock,
             Self::Read => pg_sys::AccessShareLock,
             Self::HoldWriters => pg_sys::ShareRowExclusiveLock,
             Self::Exclusive => pg_sys::AccessExclusiveLock,
@@ -61,54 +68,6 @@ pub fn lock(oid: Oid, lock: Lock) -> bool {
         }
         pg_sys::relation_close(relation, pg_sys::NoLock as i32);
         true
-    }
-}
-
-/// Locks `oid` once nobody holds a lock in the way, without standing in a queue that would hold
-/// others up: writers come and go as they please meanwhile. A table that is never free is locked
-/// as any other command would, after `patience`.
-pub fn lock_patiently(oid: Oid, lock: Lock, patience: Duration) {
-    /// Microseconds between two tries.
-    const PAUSE: std::ffi::c_long = 10_000;
-    let start = Instant::now();
-    // SAFETY: takes a lock that the end of the transaction releases; the relation may be gone.
-    while !unsafe { pg_sys::ConditionalLockRelationOid(oid, lock.mode()) } {
-        pgrx::check_for_interrupts!();
-        if start.elapsed() > patience {
-            // SAFETY: as above.
-            unsafe { pg_sys::LockRelationOid(oid, lock.mode()) };
-            return;
-        }
-        // SAFETY: sleeps.
-        unsafe { pg_sys::pg_usleep(PAUSE) };
-    }
-}
-
-/// A lock that outlives the transaction: what CREATE INDEX CONCURRENTLY holds. Two builds of one
-/// table exclude each other, and so do a build and DROP, ALTER or VACUUM of the table. An ERROR
-/// and the end of the session release it too.
-pub struct BuildLock(pg_sys::LockRelId);
-
-impl BuildLock {
-    /// Locks a relation of this database, waiting as long as it takes.
-    pub fn take(oid: Oid) -> Self {
-        // SAFETY: a lock on a relation that may be gone by now, which does no harm.
-        unsafe {
-            let mut id = pg_sys::LockRelId { relId: oid, dbId: pg_sys::MyDatabaseId };
-            pg_sys::LockRelationIdForSession(&mut id, Self::MODE);
-            Self(id)
-        }
-    }
-
-    const MODE: i32 = pg_sys::ShareUpdateExclusiveLock as i32;
-}
-
-impl Drop for BuildLock {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: taken by `take`, released once.
-            unsafe { pg_sys::UnlockRelationIdForSession(&mut self.0, Self::MODE) };
-        }
     }
 }
 
@@ -156,6 +115,11 @@ impl Relation {
         self.columns.iter().find(|column| column.number == number)
     }
 
+    /// The live column of that name in the database's encoding, if there is one.
+    pub fn column_called(&self, name: &CStr) -> Option<&Column> {
+        self.columns.iter().find(|column| column.raw_name.as_c_str() == name)
+    }
+
     /// The live column of that name, if there is one.
     pub fn column_named(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
@@ -165,8 +129,10 @@ impl Relation {
 /// A column of a relation.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Unquoted.
+    /// Unquoted, as messages show it.
     pub name: String,
+    /// The name in the database's encoding: for SQL.
+    pub raw_name: CString,
     /// `attnum`, from 1.
     pub number: i16,
     /// Its type.
@@ -184,8 +150,11 @@ pub struct Column {
 }
 
 impl Column {
-    fn of(attribute: &pg_sys::FormData_pg_attribute) -> Self {
+    /// What an attribute of an open relation says.
+    pub fn of(attribute: &pg_sys::FormData_pg_attribute) -> Self {
         Self {
+            // SAFETY: a name is a NUL-terminated array.
+            raw_name: unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) }.to_owned(),
             // SAFETY: a name is a NUL-terminated array.
             name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
             number: attribute.attnum,
@@ -227,4 +196,52 @@ pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
     unsafe {
         pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role)
     }
+}
+
+/// The type of a domain's values; any other type itself.
+pub fn base_type(type_oid: Oid) -> Oid {
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::getBaseType(type_oid) }
+}
+
+/// The tables that have the rows of a table: itself, or the leaves below a partitioned one. Locks
+/// them.
+pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
+    if !table.is_partitioned() {
+        return vec![table.clone()];
+    }
+    // SAFETY: catalog lookups within a transaction.
+    let all = unsafe { ffi::inheritors(table.oid, lock.mode()) };
+    let opened = all.into_iter().filter_map(|oid| Relation::open(oid, Lock::Held));
+    opened.filter(|relation| relation.kind == b'r').collect()
+}
+
+/// Who has rights on a relation besides its owner; `None` is PUBLIC.
+pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
+    let owner = owner_of(relation);
+    // SAFETY: a lookup in the system cache; the list of rights is read before the release, and is
+    // an array of aclitem.
+    let grantees: Vec<Oid> = unsafe {
+        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(relation));
+        if tuple.is_null() {
+            return Vec::new();
+        }
+        let (number, mut null) = (pg_sys::Anum_pg_class_relacl as i16, false);
+        let rights = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
+        let grantee = |item: pg_sys::Datum| (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee;
+        let items = (!null).then(|| array::each_element(rights, pg_sys::ACLITEMOID));
+        let grantees = items.into_iter().flatten().flatten().map(grantee).collect();
+        pg_sys::ReleaseSysCache(tuple);
+        grantees
+    };
+    let others = grantees.into_iter().filter(|grantee| *grantee != owner);
+    others
+        .map(|grantee| {
+            // SAFETY: a lookup in the system caches; null for PUBLIC and for a role that is gone.
+            let name = unsafe { pg_sys::GetUserNameFromId(grantee, true) };
+            // SAFETY: a NUL-terminated name.
+            (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned())
+        })
+        .collect()
 }

@@ -1,15 +1,24 @@
 //! SQL run inside the server, with plans that live as long as their owner.
 //!
 //! pgrx has a client of its own, which decides by the transaction's history whether a query
-//! sees the caller's snapshot. A STABLE function must always see it, and a trigger must
-//! always see its own writes: here the caller says which.
+//! sees the caller's snapshot. A STABLE function must always see it: here the caller says.
+//!
+//! Nothing here moves the caller's memory context: what is allocated between two queries is freed
+//! with the function's call, and not only when the last session ends. Values are read only as the
+//! type they are of, whatever became of the table behind a plan.
+
+use std::borrow::Cow;
+use std::ffi::CString;
+use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::names::cstring;
-use crate::pg::{rows, text};
+use crate::pg::interrupts::checkpoint;
+use crate::pg::memory::{Memory, unmoved};
+use crate::pg::names::type_label;
+use crate::pg::{ffi, guc, rows, text};
 
 /// What a query may do, and what it sees.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,154 +27,105 @@ pub enum Access {
     Read,
     /// Reads and writes, under a new snapshot that includes all earlier commands.
     Write,
-    /// The same, and also in a transaction that keeps to an older snapshot (REPEATABLE READ,
-    /// SERIALIZABLE) it sees what has been committed by now: for what PostgreSQL would have in a
-    /// catalog or an index.
-    Latest,
 }
 
-/// A connection to SPI. What its queries return is freed when it goes out of scope.
+/// A connection to SPI.
 pub struct Session(());
 
 impl Session {
     /// Connects.
     pub fn open() -> Self {
         // SAFETY: paired with SPI_finish in `Drop`; on an ERROR the abort cleans up.
-        unsafe { pg_sys::SPI_connect() };
+        unmoved(|| unsafe { pg_sys::SPI_connect() });
         Self(())
     }
 
     /// Runs `sql` once, for its effect.
-    pub fn run(&self, sql: &str) -> Result<()> {
+    pub fn run(&self, sql: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
         self.query(sql, &[], Access::Write).map(drop)
     }
 
-    /// Runs `sql` once with typed parameters.
-    pub fn query(&self, sql: &str, parameters: &[Parameter], access: Access) -> Result<Rows<'_>> {
-        if access == Access::Latest {
-            let types: Vec<Oid> = parameters.iter().map(|p| p.type_oid).collect();
-            let values: Vec<Option<Datum>> = parameters.iter().map(|p| p.value).collect();
-            return self.execute(&self.prepare(sql, &types)?, &values, access);
-        }
-        let command = cstring(sql);
-        let mut types: Vec<Oid> = parameters.iter().map(|p| p.type_oid).collect();
-        let (mut values, nulls) = split(parameters.iter().map(|p| p.value));
-        // SAFETY: SPI is connected; the three arrays have one entry for each parameter.
-        let status = unsafe {
-            pg_sys::SPI_execute_with_args(
-                command.as_ptr(),
-                types.len() as i32,
-                types.as_mut_ptr(),
-                values.as_mut_ptr(),
-                nulls.as_ptr().cast(),
-                access == Access::Read,
-                0,
-            )
-        };
-        self.rows(status)
-    }
-
-    /// Runs a kept plan.
-    pub fn execute(
+    /// Runs `sql`, in the encoding of the database, once with typed parameters.
+    pub fn query(
         &self,
-        plan: &Plan,
-        values: &[Option<Datum>],
+        sql: &(impl AsRef<[u8]> + ?Sized),
+        parameters: &[Parameter],
         access: Access,
     ) -> Result<Rows<'_>> {
-        let (mut values, nulls) = split(values.iter().copied());
-        let nulls = nulls.as_ptr().cast();
-        // SAFETY: SPI is connected, the plan is alive and has as many parameters (see `Plan`); a
-        // snapshot is registered while it is used.
-        let status = unsafe {
-            if access == Access::Latest {
-                let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot());
-                let status = pg_sys::SPI_execute_snapshot(
-                    plan.0,
-                    values.as_mut_ptr(),
-                    nulls,
-                    snapshot,
-                    std::ptr::null_mut(),
-                    false,
-                    true,
-                    0,
-                );
-                pg_sys::UnregisterSnapshot(snapshot);
-                status
-            } else {
-                let read_only = access == Access::Read;
-                pg_sys::SPI_execute_plan(plan.0, values.as_mut_ptr(), nulls, read_only, 0)
-            }
-        };
-        self.rows(status)
+        let plan = self.plan(sql, &types(parameters))?;
+        self.execute(&plan, parameters, access)
     }
 
-    /// Runs a kept plan; its rows flow into the function's result without passing through
-    /// memory here, and spill to disk beyond work_mem.
+    /// Plans `sql`, in the encoding of the database, once for many executions.
+    pub fn prepare(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<Plan> {
+        Ok(self.plan(sql, types)?.keep())
+    }
+
+    /// A plan that ends with the session, or with its owner.
+    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<Plan> {
+        let command = command(sql.as_ref());
+        let mut list = types.to_vec();
+        // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
+        let pointer = unmoved(|| unsafe {
+            pg_sys::SPI_prepare(command.as_ptr(), list.len() as i32, list.as_mut_ptr())
+        });
+        // SAFETY: set by the call before.
+        Plan::new(pointer, types.to_vec()).ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
+    }
+
+    /// Runs a plan.
+    pub fn execute(&self, plan: &Plan, values: &[Parameter], access: Access) -> Result<Rows<'_>> {
+        self.start(plan, values, access, std::ptr::null_mut())
+    }
+
+    /// Runs a plan; its rows flow into the function's result without passing through memory here,
+    /// and spill to disk beyond work_mem.
     pub fn execute_into(
         &self,
         plan: &Plan,
-        values: &[Option<Datum>],
+        values: &[Parameter],
         access: Access,
         result: &rows::ResultRows,
     ) -> Result<()> {
-        // SAFETY: SPI is connected and the plan is alive; the parameter list is filled for each
-        // of its parameters, and the receiver writes rows of the result's own row type.
-        let status = unsafe {
-            let list = pg_sys::makeParamList(values.len() as i32);
-            let entries = (*list).params.as_mut_slice(values.len());
-            for (number, (entry, value)) in entries.iter_mut().zip(values).enumerate() {
-                entry.value = value.unwrap_or(Datum::from(0));
-                entry.isnull = value.is_none();
-                entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
-                entry.ptype = pg_sys::SPI_getargtypeid(plan.0, number as i32);
-            }
-            let options = pg_sys::SPIExecuteOptions {
-                params: list,
-                read_only: access == Access::Read,
-                must_return_tuples: true,
-                dest: result.receiver(),
-                ..Default::default()
-            };
-            pg_sys::SPI_execute_plan_extended(plan.0, &options)
+        self.start(plan, values, access, result.receiver()).map(drop)
+    }
+
+    fn start(
+        &self,
+        plan: &Plan,
+        values: &[Parameter],
+        access: Access,
+        dest: *mut pg_sys::DestReceiver,
+    ) -> Result<Rows<'_>> {
+        let options = pg_sys::SPIExecuteOptions {
+            params: plan.parameters(values)?,
+            read_only: access == Access::Read,
+            dest,
+            ..Default::default()
         };
-        self.rows(status).map(drop)
+        // SAFETY: SPI is connected, the plan is alive and has these parameters; the receiver, if
+        // there is one, is ours.
+        let status =
+            unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(plan.pointer, &options) });
+        self.rows(status)
     }
 
     /// Opens a cursor over a kept plan, for results too large to hold.
-    pub fn cursor(
-        &self,
-        plan: &Plan,
-        values: &[Option<Datum>],
-        access: Access,
-    ) -> Result<Cursor<'_>> {
-        let (mut values, nulls) = split(values.iter().copied());
-        // SAFETY: SPI is connected, the plan is alive and has as many parameters.
-        let portal = unsafe {
-            pg_sys::SPI_cursor_open(
+    pub fn cursor(&self, plan: &Plan, values: &[Parameter], access: Access) -> Result<Cursor<'_>> {
+        let parameters = plan.parameters(values)?;
+        // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
+        // outlives a CLOSE ALL in a function that the query calls.
+        let portal = unmoved(|| unsafe {
+            let portal = pg_sys::SPI_cursor_open_with_paramlist(
                 std::ptr::null(),
-                plan.0,
-                values.as_mut_ptr(),
-                nulls.as_ptr().cast(),
+                plan.pointer,
+                parameters,
                 access == Access::Read,
-            )
-        };
+            );
+            pg_sys::PinPortal(portal);
+            portal
+        });
         Ok(Cursor { portal, session: self })
-    }
-
-    /// Plans `sql` once for many executions.
-    pub fn prepare(&self, sql: &str, types: &[Oid]) -> Result<Plan> {
-        let command = cstring(sql);
-        let mut types = types.to_vec();
-        // SAFETY: SPI is connected; SPI_keepplan moves the plan out of this connection.
-        unsafe {
-            let plan =
-                pg_sys::SPI_prepare(command.as_ptr(), types.len() as i32, types.as_mut_ptr());
-            if plan.is_null() {
-                return Err(failed(pg_sys::SPI_result));
-            }
-            pg_sys::SPI_keepplan(plan);
-            Ok(Plan(plan))
-        }
     }
 
     fn rows(&self, status: i32) -> Result<Rows<'_>> {
@@ -174,11 +134,10 @@ impl Session {
         }
         // SAFETY: SPI is connected; the tuple table belongs to this connection.
         unsafe {
-            Ok(Rows {
-                table: pg_sys::SPI_tuptable,
-                processed: pg_sys::SPI_processed as usize,
-                session: std::marker::PhantomData,
-            })
+            let table = pg_sys::SPI_tuptable;
+            pg_sys::SPI_tuptable = std::ptr::null_mut();
+            let count = if table.is_null() { 0 } else { (*table).numvals as usize };
+            Ok(Rows { table, count, session: PhantomData })
         }
     }
 }
@@ -187,7 +146,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             // SAFETY: pairs with SPI_connect.
-            unsafe { pg_sys::SPI_finish() };
+            unmoved(|| unsafe { pg_sys::SPI_finish() });
         }
     }
 }
@@ -199,22 +158,23 @@ pub struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Calls `visit(rows, row)` for each row that is left.
+    /// Calls `visit(rows, row)` for each row that is left. What it allocates is freed after each.
     pub fn each(&self, mut visit: impl FnMut(&Rows, usize) -> Result<()>) -> Result<()> {
-        /// Rows in memory at a time.
-        const BATCH: std::ffi::c_long = 1000;
+        let mut scratch = Memory::scratch(c"minlsh row");
+        // Rows at a time: as many as take about a quarter of work_mem.
+        let (mut batch, room) = (16, guc::work_mem() as usize * 1024 / 4);
         loop {
-            // SAFETY: the portal is open; its rows belong to this connection.
-            unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, BATCH) };
+            // SAFETY: the portal is open and pinned; its rows belong to this connection.
+            unmoved(|| unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, batch) });
             let rows = self.session.rows(0)?;
             for row in 0..rows.len() {
-                visit(&rows, row)?;
+                checkpoint();
+                scratch.run_and_reset(|| visit(&rows, row))?;
             }
-            let last = rows.is_empty();
-            rows.free();
-            if last {
+            if rows.is_empty() {
                 return Ok(());
             }
+            batch = if rows.bytes() > room { (batch / 2).max(1) } else { (batch * 2).min(1024) };
         }
     }
 }
@@ -222,21 +182,70 @@ impl Cursor<'_> {
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: opened by `Session::cursor`, closed once.
-            unsafe { pg_sys::SPI_cursor_close(self.portal) };
+            // SAFETY: opened and pinned by `Session::cursor`, closed once.
+            unmoved(|| unsafe {
+                pg_sys::UnpinPortal(self.portal);
+                pg_sys::SPI_cursor_close(self.portal);
+            });
         }
     }
 }
 
-/// A plan kept across calls. PostgreSQL replans it when an object it uses changes, but from
-/// the text, with the names of old: whoever keeps one drops it when a name may have changed.
-pub struct Plan(pg_sys::SPIPlanPtr);
+/// A plan. PostgreSQL replans it when an object it uses changes, but from the text, with the names
+/// of old: whoever keeps one drops it when a name may have changed.
+pub struct Plan {
+    pointer: pg_sys::SPIPlanPtr,
+    types: Vec<Oid>,
+    kept: bool,
+}
+
+impl Plan {
+    /// A plan of the open session, with the types of its parameters; `None` if it failed.
+    pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
+        (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
+    }
+
+    /// Moves the plan out of its session.
+    pub(super) fn keep(mut self) -> Self {
+        // SAFETY: a plan of the open session.
+        unsafe { pg_sys::SPI_keepplan(self.pointer) };
+        self.kept = true;
+        self
+    }
+
+    /// What PostgreSQL knows it by.
+    pub(super) fn pointer(&self) -> pg_sys::SPIPlanPtr {
+        self.pointer
+    }
+
+    /// The values of its parameters, checked for their number and types.
+    fn parameters(&self, values: &[Parameter]) -> Result<pg_sys::ParamListInfo> {
+        if types(values) != self.types {
+            return Err(internal("the parameters of an internal query are of other types"));
+        }
+        if values.is_empty() {
+            return Ok(std::ptr::null_mut());
+        }
+        // SAFETY: the list has as many entries as there are values.
+        unsafe {
+            let list = pg_sys::makeParamList(values.len() as i32);
+            let entries = (*list).params.as_mut_slice(values.len());
+            for (entry, parameter) in entries.iter_mut().zip(values) {
+                entry.value = parameter.value.unwrap_or(Datum::from(0));
+                entry.isnull = parameter.value.is_none();
+                entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
+                entry.ptype = parameter.type_oid;
+            }
+            Ok(list)
+        }
+    }
+}
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if self.kept && !std::thread::panicking() {
             // SAFETY: a kept plan, freed once.
-            unsafe { pg_sys::SPI_freeplan(self.0) };
+            unsafe { pg_sys::SPI_freeplan(self.pointer) };
         }
     }
 }
@@ -252,6 +261,16 @@ impl Parameter {
     /// A parameter of any type.
     pub fn new(type_oid: Oid, value: Option<Datum>) -> Self {
         Self { type_oid, value }
+    }
+
+    /// Its type.
+    pub fn type_oid(&self) -> Oid {
+        self.type_oid
+    }
+
+    /// Its value.
+    pub fn value(&self) -> Option<Datum> {
+        self.value
     }
 
     /// An `oid`.
@@ -274,98 +293,145 @@ impl Parameter {
         Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
     }
 
-    /// A `boolean`.
-    pub fn bool(value: bool) -> Self {
-        Self::new(pg_sys::BOOLOID, Some(Datum::from(value)))
-    }
-
     /// A `double precision`.
     pub fn float8(value: f64) -> Self {
         Self::new(pg_sys::FLOAT8OID, Some(crate::pg::call::float8_datum(value)))
     }
 }
 
-/// The rows of a query; columns are numbered from 1.
+/// The rows of a query, freed with this; columns are numbered from 1.
 pub struct Rows<'a> {
     table: *mut pg_sys::SPITupleTable,
-    processed: usize,
-    session: std::marker::PhantomData<&'a Session>,
+    count: usize,
+    session: PhantomData<&'a Session>,
 }
 
 impl Rows<'_> {
-    /// Frees the rows before the session ends: for queries that are repeated many times.
-    pub fn free(self) {
-        // SAFETY: the table belongs to the open session, and `self` was the way to it.
-        unsafe { pg_sys::SPI_freetuptable(self.table) };
-    }
-
-    /// How many rows were returned or changed.
+    /// How many rows were returned.
     pub fn len(&self) -> usize {
-        self.processed
+        self.count
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.processed == 0
+        self.count == 0
     }
 
-    /// The value at (`row`, `column`), `None` for NULL; valid while the session is open.
-    pub fn datum(&self, row: usize, column: i32) -> Option<Datum> {
-        assert!(!self.table.is_null() && row < self.processed, "no such row");
-        let mut is_null = false;
-        // SAFETY: the table has `processed` rows; SPI_getbinval checks the column.
-        let datum = unsafe {
-            pg_sys::SPI_getbinval(
-                *(*self.table).vals.add(row),
-                (*self.table).tupdesc,
-                column,
-                &mut is_null,
-            )
-        };
-        (!is_null).then_some(datum)
+    /// About how many bytes they take.
+    fn bytes(&self) -> usize {
+        if self.table.is_null() {
+            return 0;
+        }
+        // SAFETY: the table is alive, and so is its context.
+        unsafe { pg_sys::MemoryContextMemAllocated((*self.table).tuptabcxt, true) }
     }
 
-    /// A `text` value; empty for NULL.
-    pub fn text(&self, row: usize, column: i32) -> Result<String> {
-        match self.datum(row, column) {
-            // SAFETY: our queries read text in this column.
-            Some(datum) => unsafe { text::read(datum) }.map(std::borrow::Cow::into_owned),
-            None => Ok(String::new()),
+    /// The type of a column; invalid if there is no such column.
+    pub fn type_of(&self, column: i32) -> Oid {
+        if self.table.is_null() {
+            return Oid::INVALID;
+        }
+        // SAFETY: the table is alive; the number of the column is checked.
+        unsafe {
+            let descriptor = (*self.table).tupdesc;
+            if (1..=(*descriptor).natts).contains(&column) {
+                ffi::attribute(descriptor, column as usize - 1).atttypid
+            } else {
+                Oid::INVALID
+            }
         }
     }
 
-    /// An `integer` value; 0 for NULL.
-    pub fn int4(&self, row: usize, column: i32) -> i32 {
-        self.datum(row, column).map_or(0, |datum| datum.value() as i32)
+    /// The value at (`row`, `column`) as it is, `None` for NULL; it lives as long as the rows.
+    pub fn datum(&self, row: usize, column: i32) -> Result<Option<Datum>> {
+        if row >= self.count || self.type_of(column) == Oid::INVALID {
+            return Err(internal("an internal query lacks a row or a column"));
+        }
+        let mut is_null = false;
+        // SAFETY: the table has that row and that column.
+        let datum = unsafe {
+            let tuple = *(*self.table).vals.add(row);
+            pg_sys::SPI_getbinval(tuple, (*self.table).tupdesc, column, &mut is_null)
+        };
+        Ok((!is_null).then_some(datum))
     }
 
-    /// A `bigint` value; 0 for NULL.
-    pub fn int8(&self, row: usize, column: i32) -> i64 {
-        self.datum(row, column).map_or(0, |datum| datum.value() as i64)
+    /// The same, of a column that must be of type `expected`.
+    pub fn value(&self, row: usize, column: i32, expected: Oid) -> Result<Option<Datum>> {
+        let is = self.type_of(column);
+        if is != Oid::INVALID && is != expected {
+            let (is, expected) = (type_label(is), type_label(expected));
+            return Err(internal(format!("an internal query gives {is} instead of {expected}")));
+        }
+        self.datum(row, column)
     }
 
-    /// A `double precision` value; 0 for NULL.
-    pub fn float8(&self, row: usize, column: i32) -> f64 {
-        self.datum(row, column).map_or(0.0, |datum| f64::from_bits(datum.value() as u64))
+    /// A `text` value.
+    pub fn text(&self, row: usize, column: i32) -> Result<Option<Cow<'_, str>>> {
+        let datum = self.value(row, column, pg_sys::TEXTOID)?;
+        // SAFETY: checked to be a text, which lives as long as the rows.
+        datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// A `boolean` value; false for NULL.
-    pub fn bool(&self, row: usize, column: i32) -> bool {
-        self.datum(row, column).is_some_and(|datum| datum.value() as u8 != 0)
+    /// A `smallint` value.
+    pub fn int2(&self, row: usize, column: i32) -> Result<Option<i16>> {
+        Ok(self.value(row, column, pg_sys::INT2OID)?.map(|datum| datum.value() as i16))
     }
 
-    /// An `oid` value; invalid for NULL.
-    pub fn oid(&self, row: usize, column: i32) -> Oid {
-        self.datum(row, column).map_or(Oid::INVALID, |datum| Oid::from(datum.value() as u32))
+    /// An `integer` value.
+    pub fn int4(&self, row: usize, column: i32) -> Result<Option<i32>> {
+        Ok(self.value(row, column, pg_sys::INT4OID)?.map(|datum| datum.value() as i32))
+    }
+
+    /// A `bigint` value.
+    pub fn int8(&self, row: usize, column: i32) -> Result<Option<i64>> {
+        Ok(self.value(row, column, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
+    }
+
+    /// A `double precision` value.
+    pub fn float8(&self, row: usize, column: i32) -> Result<Option<f64>> {
+        let datum = self.value(row, column, pg_sys::FLOAT8OID)?;
+        Ok(datum.map(|datum| f64::from_bits(datum.value() as u64)))
+    }
+
+    /// A `boolean` value.
+    pub fn bool(&self, row: usize, column: i32) -> Result<Option<bool>> {
+        Ok(self.value(row, column, pg_sys::BOOLOID)?.map(|datum| datum.value() as u8 != 0))
+    }
+
+    /// An `oid` value.
+    pub fn oid(&self, row: usize, column: i32) -> Result<Option<Oid>> {
+        let datum = self.value(row, column, pg_sys::OIDOID)?;
+        Ok(datum.map(|datum| Oid::from(datum.value() as u32)))
     }
 }
 
-fn split(values: impl Iterator<Item = Option<Datum>>) -> (Vec<Datum>, Vec<u8>) {
-    values.map(|v| (v.unwrap_or(Datum::from(0)), if v.is_some() { b' ' } else { b'n' })).unzip()
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        if !self.table.is_null() && !std::thread::panicking() {
+            // SAFETY: the table belongs to the open session, and this was the way to it.
+            unsafe { pg_sys::SPI_freetuptable(self.table) };
+        }
+    }
 }
 
-fn failed(status: i32) -> pgrx::pg_sys::panic::ErrorReport {
+/// A command as PostgreSQL takes it; no name or text in the database holds a NUL.
+pub(super) fn command(sql: &[u8]) -> CString {
+    CString::new(sql).unwrap_or_default()
+}
+
+fn types(parameters: &[Parameter]) -> Vec<Oid> {
+    parameters.iter().map(|parameter| parameter.type_oid).collect()
+}
+
+#[track_caller]
+fn internal(message: impl Into<String>) -> pgrx::pg_sys::panic::ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
+}
+
+/// The error of an SPI call that gave `status`.
+pub(super) fn failed(status: i32) -> pgrx::pg_sys::panic::ErrorReport {
     // SAFETY: returns a static string, or one in a static buffer.
     let reason = unsafe { text::from_cstring(pg_sys::SPI_result_code_string(status)) };
-    error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("internal query failed: {reason}"))
+    internal(format!("internal query failed: {reason}"))
 }

@@ -71,6 +71,43 @@ pub unsafe fn from_cstring(pointer: *const std::ffi::c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
+/// The bytes of a `cstring` datum, in the database's encoding.
+///
+/// # Safety
+/// `datum` must be a non-null `cstring`, valid for `'a`.
+pub unsafe fn cstring_bytes<'a>(datum: Datum) -> &'a [u8] {
+    // SAFETY: the caller promises a NUL-terminated string.
+    unsafe { CStr::from_ptr(datum.cast_mut_ptr()) }.to_bytes()
+}
+
+/// A `cstring` datum of bytes in the database's encoding, which have no NUL.
+pub fn write_cstring(bytes: &[u8]) -> Datum {
+    // SAFETY: the bytes are valid for the call, and copied.
+    Datum::from(unsafe { pg_sys::pnstrdup(bytes.as_ptr().cast(), bytes.len()) })
+}
+
+/// Bytes in the database's encoding in that of the client.
+pub fn to_client(bytes: &[u8]) -> &[u8] {
+    // SAFETY: the bytes are valid for the call; the result as in `encode`.
+    unsafe {
+        let start = bytes.as_ptr().cast();
+        let converted = pg_sys::pg_server_to_client(start, bytes.len() as i32);
+        if converted.cast_const() == start { bytes } else { CStr::from_ptr(converted).to_bytes() }
+    }
+}
+
+/// What UTF-8 is in the database's encoding.
+pub fn encode(value: &str) -> &[u8] {
+    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
+    // convert) or a NUL-terminated copy in the current memory context.
+    unsafe {
+        let start = value.as_ptr().cast_mut().cast();
+        let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
+        let converted = pg_sys::pg_any_to_server(start, value.len() as i32, utf8);
+        if converted == start { value.as_bytes() } else { CStr::from_ptr(converted).to_bytes() }
+    }
+}
+
 /// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.
 pub fn write(value: &str) -> Datum {
     // SAFETY: the bytes are valid for the call, and copied.

@@ -1,1 +1,17 @@
-//! Questions to an index, a table or a query.
+//! Questions to an index: which one is asked, who may ask, what it finds, and how well.
+
+mod access;
+mod check;
+mod corpus;
+mod documents;
+mod explain;
+mod find;
+mod key;
+mod native;
+mod near_duplicates;
+mod options;
+mod overview;
+mod plans;
+mod recall;
+mod side;
+mod tally;

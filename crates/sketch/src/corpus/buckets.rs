@@ -1,6 +1,6 @@
 //! Documents with equal hashes, found by sorting.
 
-use super::Corpus;
+use super::Hashes;
 use crate::error::Error;
 use crate::memory;
 
@@ -8,9 +8,11 @@ use crate::memory;
 const SORTED_BITS: u32 = 33;
 /// Three passes of 11 bits: their counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
+/// Fewer entries are sorted by comparing them: counters for digits would cost more.
+const FEW: usize = 1000;
 
 /// What is called with the corpus and the documents of a bucket.
-type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Corpus>::Error> + 'a;
+type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Sorts (hash, document) entries, reusing its memory.
 #[derive(Default)]
@@ -30,7 +32,7 @@ impl Buckets {
     /// Calls `visit` with each set of two or more documents that have the same hash in `column`,
     /// of those that `wanted` lets pass; each ascending, in an order that depends on the hashes
     /// only.
-    pub(super) fn for_each<C: Corpus>(
+    pub(super) fn for_each<C: Hashes>(
         &mut self,
         corpus: &mut C,
         column: usize,
@@ -58,7 +60,7 @@ impl Buckets {
         Ok(())
     }
 
-    fn runs<C: Corpus>(
+    fn runs<C: Hashes>(
         &mut self,
         corpus: &mut C,
         visit: &mut VisitBucket<C>,
@@ -77,7 +79,7 @@ impl Buckets {
     }
 
     /// A run has equal sorted bits: nearly always equal hashes.
-    fn run<C: Corpus>(
+    fn run<C: Hashes>(
         &mut self,
         range: std::ops::Range<usize>,
         corpus: &mut C,
@@ -98,6 +100,10 @@ impl Buckets {
 
     /// Least significant digit first: stable, so documents stay ascending within a bucket.
     fn sort(&mut self) -> Result<(), Error> {
+        if self.entries.len() < FEW {
+            self.entries.sort_unstable_by_key(|entry| (sorted_bits(entry.hash), entry.document));
+            return Ok(());
+        }
         memory::resize(&mut self.scratch, self.entries.len(), Entry::default())?;
         for shift in (0..SORTED_BITS).step_by(DIGIT_BITS as usize) {
             let digit = |entry: &Entry| (entry.hash >> shift) as usize & ((1 << DIGIT_BITS) - 1);

@@ -25,6 +25,7 @@ mod buckets;
 mod components;
 mod connect;
 mod exact;
+mod groups;
 mod identical;
 mod leaders;
 mod least_similar;
@@ -40,6 +41,7 @@ pub use bridges::bridges;
 pub use components::Components;
 pub use connect::{Connected, connect};
 pub use exact::ExactGroup;
+pub use groups::groups;
 pub use identical::Identical;
 pub use leaders::leaders;
 pub use least_similar::{LeastSimilar, least_similar};
@@ -48,8 +50,8 @@ pub use records::{Layout, Record, Records};
 pub use threads::{InMemory, Interruption, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;
 
-/// The documents of a collection, and how two of them are compared.
-pub trait Corpus {
+/// The hashes of the documents of a collection.
+pub trait Hashes {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
 
@@ -73,6 +75,15 @@ pub trait Corpus {
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
     -> Result<(), Self::Error>;
 
+    /// Called often in every long loop.
+    ///
+    /// # Errors
+    /// The wish to stop.
+    fn checkpoint(&mut self) -> Result<(), Self::Error>;
+}
+
+/// The documents of a collection, and how two of them are compared.
+pub trait Corpus: Hashes {
     /// The hashes of a document's bands, [`Self::probes`] of them.
     ///
     /// # Errors
@@ -90,12 +101,6 @@ pub trait Corpus {
     /// # Errors
     /// What the storage says.
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
-
-    /// Called often in every long loop.
-    ///
-    /// # Errors
-    /// The wish to stop.
-    fn checkpoint(&mut self) -> Result<(), Self::Error>;
 }
 
 /// What a limit has left undone. In a bucket of `n` documents that are not similar there would be

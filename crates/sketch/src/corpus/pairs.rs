@@ -1,7 +1,7 @@
 //! Every pair of similar documents, once.
 
 use super::buckets::Buckets;
-use super::{Corpus, Identical, LeftOut};
+use super::{Corpus, Hashes, Identical, LeftOut};
 use crate::error::Error;
 use crate::memory;
 
@@ -28,7 +28,7 @@ pub enum Side {
 }
 
 /// What is called with the corpus and each pair found.
-pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Corpus>::Error> + 'a;
+pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` tells which
 /// pairs are wanted; within one collection, [`Side::Both`] for every document.

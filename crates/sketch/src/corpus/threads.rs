@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::{Connected, Corpus, Identical, LeftOut, Pair, Records, Side, connect, pairs};
+use super::{Connected, Corpus, Hashes, Identical, LeftOut, Pair, Records, Side, connect, pairs};
 use crate::SlotBits;
 use crate::error::Error;
 use crate::memory;
@@ -61,7 +61,7 @@ pub enum Interruption {
 
 use Interruption::Stopped;
 
-impl Corpus for InMemory<'_> {
+impl Hashes for InMemory<'_> {
     type Error = Interruption;
 
     fn refused(cause: Error) -> Interruption {
@@ -89,6 +89,12 @@ impl Corpus for InMemory<'_> {
         Ok(())
     }
 
+    fn checkpoint(&mut self) -> Result<(), Interruption> {
+        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+impl Corpus for InMemory<'_> {
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Interruption> {
         let record = self.records.get(document);
         Ok((0..self.probes()).map(|band| record.hash(band)).collect())
@@ -102,10 +108,6 @@ impl Corpus for InMemory<'_> {
         let (a, b) = (self.records.get(a).signature, self.records.get(b).signature);
         let estimate = self.slot_bits.estimate_jaccard(a, b).ok();
         Ok(estimate.filter(|estimate| *estimate >= self.threshold))
-    }
-
-    fn checkpoint(&mut self) -> Result<(), Interruption> {
-        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
     }
 }
 
@@ -291,7 +293,7 @@ struct Alone<'a, 'b> {
     checkpoint: &'b mut dyn FnMut(),
 }
 
-impl Corpus for Alone<'_, '_> {
+impl Hashes for Alone<'_, '_> {
     type Error = Interruption;
 
     fn refused(cause: Error) -> Interruption {
@@ -318,6 +320,13 @@ impl Corpus for Alone<'_, '_> {
         self.corpus.hashes(column, visit)
     }
 
+    fn checkpoint(&mut self) -> Result<(), Interruption> {
+        (self.checkpoint)();
+        self.corpus.checkpoint()
+    }
+}
+
+impl Corpus for Alone<'_, '_> {
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Interruption> {
         self.corpus.bands(document)
     }
@@ -328,10 +337,5 @@ impl Corpus for Alone<'_, '_> {
 
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Interruption> {
         self.corpus.similarity(a, b)
-    }
-
-    fn checkpoint(&mut self) -> Result<(), Interruption> {
-        (self.checkpoint)();
-        self.corpus.checkpoint()
     }
 }

@@ -1,0 +1,233 @@
+//! `ambuild`: CREATE INDEX and REINDEX.
+//!
+//! The table is scanned once by PostgreSQL (with its snapshots, its rights, its progress report); each
+//! row's keys go to the sorter; what comes out in order is written page by page; at the end WAL gets the
+//! finished pages.
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum, Relation};
+use pgrx::prelude::*;
+use std::ffi::{c_char, c_void};
+
+use crate::am::keys::Keys;
+use crate::am::layout::{Entry, tid_to_u64};
+use crate::am::nbtree;
+use crate::am::options::{self, Settings};
+use crate::am::pages::{self, TreeWriter};
+use crate::am::sort::Sorter;
+use crate::error::{Result, raise};
+use crate::pg::guc::maintenance_work_mem;
+
+/// Phases of a build, as `pg_stat_progress_create_index` shows them.
+const PHASES: [&std::ffi::CStr; 4] =
+    [c"initializing", c"scanning table", c"sorting entries", c"writing pages"];
+const SCANNING: i64 = 2;
+const SORTING: i64 = 3;
+const WRITING: i64 = 4;
+
+/// `ambuild`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn ambuild(
+    heap: Relation,
+    index: Relation,
+    info: *mut pg_sys::IndexInfo,
+) -> *mut pg_sys::IndexBuildResult {
+    // SAFETY: PostgreSQL passes an open table and its index, whose file is empty.
+    match unsafe { build(heap, index, info) } {
+        Ok((rows, entries)) => {
+            // SAFETY: a plain struct, in the current memory context.
+            unsafe {
+                let result = pg_sys::palloc0(size_of::<pg_sys::IndexBuildResult>())
+                    .cast::<pg_sys::IndexBuildResult>();
+                (*result).heap_tuples = rows;
+                (*result).index_tuples = entries as f64;
+                result
+            }
+        }
+        Err(report) => raise(report),
+    }
+}
+
+/// `ambuildempty`: the init fork of an unlogged index.
+#[pg_guard]
+pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
+    // SAFETY: PostgreSQL passes an open index whose init fork is empty.
+    let result = unsafe {
+        Keys::of(index).and_then(|_| options::wanted(index)).and_then(|settings| {
+            nbtree::build_empty(index);
+            options::store(index, pg_sys::ForkNumber::INIT_FORKNUM, &settings)
+        })
+    };
+    if let Err(report) = result {
+        raise(report);
+    }
+}
+
+/// `ambuildphasename`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
+    let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
+    phase.map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
+}
+
+/// What the callback of the table scan works with.
+struct Scan {
+    keys: Keys,
+    settings: Settings,
+    sorter: Sorter,
+    row_keys: Vec<u64>,
+    /// What one row needs; emptied after each.
+    memory: pg_sys::MemoryContext,
+}
+
+/// # Safety
+/// As for `ambuild`.
+unsafe fn build(
+    heap: Relation,
+    index: Relation,
+    info: *mut pg_sys::IndexInfo,
+) -> Result<(f64, u64)> {
+    // SAFETY: the caller's promise; the context is deleted below, or with its parent.
+    unsafe {
+        let settings = options::wanted(index)?;
+        let mut scan = Scan {
+            keys: Keys::of(index)?,
+            settings,
+            sorter: Sorter::new(maintenance_work_mem() as usize * 1024),
+            row_keys: Vec::new(),
+            memory: row_context(),
+        };
+        report_phase(SCANNING);
+        let rows = scan_table(heap, index, info, &mut scan);
+        pg_sys::MemoryContextDelete(scan.memory);
+        let Scan { keys, settings, sorter, .. } = scan;
+        pages::write_metapage(index);
+        options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &settings)?;
+        let mut tree = TreeWriter::new(index, keys.layout(), options::fillfactor(index));
+        report_phase(SORTING);
+        let mut writing = false;
+        sorter.finish(|entry| {
+            if !writing {
+                report_phase(WRITING);
+                writing = true;
+            }
+            tree.push(entry)
+        })?;
+        let entries = tree.finish()?;
+        if needs_wal(index) {
+            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+            let blocks = pg_sys::RelationGetNumberOfBlocksInFork(index, fork);
+            pg_sys::log_newpage_range(index, fork, 0, blocks, true);
+        }
+        Ok((rows, entries))
+    }
+}
+
+/// `table_index_build_scan`: calls `take_row` with each row that belongs into the index.
+///
+/// # Safety
+/// As for `ambuild`.
+unsafe fn scan_table(
+    heap: Relation,
+    index: Relation,
+    info: *mut pg_sys::IndexInfo,
+    scan: &mut Scan,
+) -> f64 {
+    let state = std::ptr::from_mut(scan).cast::<c_void>();
+    let all = pg_sys::InvalidBlockNumber;
+    // SAFETY: a table has the functions of its access method; nothing is dropped in the closure.
+    unsafe {
+        let function = (*(*heap).rd_tableam).index_build_range_scan;
+        // Not synchronised with other scans: so rows come in the order of their addresses.
+        let (synchronised, any_visible, progress) = (false, false, true);
+        let scan = std::ptr::null_mut();
+        pg_guard_ffi_boundary(|| {
+            function.map_or(0.0, |function| {
+                function(
+                    heap,
+                    index,
+                    info,
+                    synchronised,
+                    any_visible,
+                    progress,
+                    0,
+                    all,
+                    Some(take_row),
+                    state,
+                    scan,
+                )
+            })
+        })
+    }
+}
+
+/// A memory context for what one row needs.
+pub fn row_context() -> pg_sys::MemoryContext {
+    // SAFETY: a child of the current context.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            pg_sys::CurrentMemoryContext,
+            c"minlsh row".as_ptr(),
+            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+        )
+    }
+}
+
+/// The callback of the table scan.
+#[pg_guard]
+unsafe extern "C-unwind" fn take_row(
+    _index: Relation,
+    tid: pg_sys::ItemPointer,
+    values: *mut Datum,
+    nulls: *mut bool,
+    _alive: bool,
+    state: *mut c_void,
+) {
+    // SAFETY: the state is the `Scan` of `build`; tid, values and nulls are those of a row. What the
+    // sorter allocates must outlive the row.
+    let result = unsafe {
+        let scan = &mut *state.cast::<Scan>();
+        let previous = pg_sys::MemoryContextSwitchTo(scan.memory);
+        let result = scan.keys.row(values, nulls, &scan.settings, &mut scan.row_keys);
+        pg_sys::MemoryContextSwitchTo(previous);
+        pg_sys::MemoryContextReset(scan.memory);
+        result.and_then(|()| scan.take(tid_to_u64(*tid)))
+    };
+    if let Err(report) = result {
+        raise(report);
+    }
+}
+
+impl Scan {
+    /// Takes the keys of a row.
+    fn take(&mut self, tid: u64) -> Result<()> {
+        self.row_keys.iter().try_for_each(|&key| self.sorter.push(Entry { key, tid }))
+    }
+}
+
+fn report_phase(phase: i64) {
+    // SAFETY: sets a counter of this backend's progress report.
+    unsafe {
+        pg_sys::pgstat_progress_update_param(pg_sys::PROGRESS_CREATEIDX_SUBPHASE as i32, phase);
+    }
+}
+
+/// `RelationNeedsWAL`
+///
+/// # Safety
+/// `index` is open.
+unsafe fn needs_wal(index: Relation) -> bool {
+    const INVALID: pg_sys::SubTransactionId = 0;
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        let new_file = (*index).rd_firstRelfilenodeSubid;
+        #[cfg(not(feature = "pg15"))]
+        let new_file = (*index).rd_firstRelfilelocatorSubid;
+        (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT
+            && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
+                || ((*index).rd_createSubid == INVALID && new_file == INVALID))
+    }
+}

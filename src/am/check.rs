@@ -1,0 +1,285 @@
+//! What `minlsh_check` finds in an index: whether its pages are a tree, and whether it has the entries
+//! of each row, and no others.
+//!
+//! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off; on a standby,
+//! where that is not possible, the links between levels are not looked at. The table is scanned as a
+//! concurrent build would scan it, by the rights that the caller has made its own.
+
+use std::ffi::c_void;
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use pgrx::prelude::*;
+
+use crate::am::build::row_context;
+use crate::am::keys::Keys;
+use crate::am::layout::{Entry, tid_to_u64, u64_to_tid};
+use crate::am::options::{self, Settings};
+use crate::am::sort::Sorter;
+use crate::am::tree::{self, Links};
+use crate::error::{Result, raise};
+use crate::pg::guc::maintenance_work_mem;
+
+/// Takes the row that has a problem, as `(block,offset)`, and the problem.
+pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
+
+/// Checks an index, whose table the caller has locked ([`lock`]); calls `report` with each problem.
+pub fn check(index: Oid, report: &mut Report) -> Result<()> {
+    // SAFETY: both relations are open until the end; an ERROR closes them too.
+    unsafe {
+        let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
+        let table = (*(*index).rd_index).indrelid;
+        let heap = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
+        let result = check_open(heap, index, report);
+        pg_sys::table_close(heap, pg_sys::NoLock as i32);
+        pg_sys::index_close(index, pg_sys::NoLock as i32);
+        result
+    }
+}
+
+/// The lock that a table needs while its index is checked.
+pub fn lock() -> pg_sys::LOCKMODE {
+    // SAFETY: reads the state of the server.
+    let mode = if unsafe { pg_sys::RecoveryInProgress() } {
+        pg_sys::AccessShareLock
+    } else {
+        pg_sys::ShareLock
+    };
+    mode as pg_sys::LOCKMODE
+}
+
+/// # Safety
+/// `index` is an open index of this access method on the open table `heap`.
+unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let settings = match options::built_of(index) {
+            Ok(settings) => settings,
+            Err(cause) => return report(None, cause.message()),
+        };
+        if !settings.current {
+            report(None, "it was built by another version: REINDEX it")?;
+            return Ok(());
+        }
+        if options::wanted(index)? != *settings {
+            report(None, "its options were changed after it was built: REINDEX makes them hold")?;
+        }
+        if !(*(*index).rd_index).indisvalid {
+            report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
+        }
+        let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
+        let keys = Keys::of(index)?;
+        let sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
+        let mut found =
+            Found { sorter, keys, settings, keys_of_row: Vec::new(), memory: row_context() };
+        let layout = found.keys.layout().clone();
+        let mut problem = |problem: String| report(None, &problem);
+        let sorter = &mut found.sorter;
+        tree::check(index, &layout, links, &mut problem, &mut |entry| {
+            sorter.push(mark(entry, ACTUAL))
+        })?;
+        scan_table(heap, index, &mut found);
+        pg_sys::MemoryContextDelete(found.memory);
+        compare(heap, found.sorter, report)
+    }
+}
+
+/// The lowest bit of a marked entry's row: whether a row should have it, or the index has it.
+const EXPECTED: u64 = 0;
+const ACTUAL: u64 = 1;
+
+fn mark(entry: Entry, mark: u64) -> Entry {
+    Entry { key: entry.key, tid: entry.tid << 1 | mark }
+}
+
+/// What the callback of the table scan works with.
+struct Found {
+    sorter: Sorter,
+    keys: Keys,
+    settings: std::rc::Rc<Settings>,
+    keys_of_row: Vec<u64>,
+    memory: pg_sys::MemoryContext,
+}
+
+/// Has `take_row` called with each row that belongs into the index.
+///
+/// # Safety
+/// As for [`check_open`].
+unsafe fn scan_table(heap: Relation, index: Relation, found: &mut Found) {
+    let state = std::ptr::from_mut(found).cast::<c_void>();
+    let all = pg_sys::InvalidBlockNumber;
+    // SAFETY: the caller's promise; as amcheck does, the scan is that of a concurrent build, which
+    // sees what a snapshot of its own sees.
+    unsafe {
+        let info = pg_sys::BuildIndexInfo(index);
+        (*info).ii_Concurrent = true;
+        (*info).ii_Unique = false;
+        (*info).ii_ExclusionOps = std::ptr::null_mut();
+        (*info).ii_ExclusionProcs = std::ptr::null_mut();
+        (*info).ii_ExclusionStrats = std::ptr::null_mut();
+        let function = (*(*heap).rd_tableam).index_build_range_scan;
+        let no_scan = std::ptr::null_mut();
+        pg_guard_ffi_boundary(|| {
+            function.map_or(0.0, |function| {
+                let take = Some(take_row as unsafe extern "C-unwind" fn(_, _, _, _, _, _));
+                function(heap, index, info, false, false, false, 0, all, take, state, no_scan)
+            })
+        });
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn take_row(
+    _index: Relation,
+    tid: pg_sys::ItemPointer,
+    values: *mut Datum,
+    nulls: *mut bool,
+    _alive: bool,
+    state: *mut c_void,
+) {
+    // SAFETY: the state is the `Found` of `check_open`; tid, values and nulls are those of a row.
+    let result = unsafe {
+        let found = &mut *state.cast::<Found>();
+        let previous = pg_sys::MemoryContextSwitchTo(found.memory);
+        let result = found.keys.row(values, nulls, &found.settings, &mut found.keys_of_row);
+        pg_sys::MemoryContextSwitchTo(previous);
+        pg_sys::MemoryContextReset(found.memory);
+        let tid = tid_to_u64(*tid);
+        result.and_then(|()| {
+            let mut keys = found.keys_of_row.iter();
+            keys.try_for_each(|&key| found.sorter.push(mark(Entry { key, tid }, EXPECTED)))
+        })
+    };
+    if let Err(report) = result {
+        raise(report);
+    }
+}
+
+/// Holds what rows should have against what the index has.
+///
+/// # Safety
+/// `heap` is open.
+unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result<()> {
+    let mut pending: Option<Entry> = None;
+    let missing = |entry: Entry, report: &mut Report| {
+        report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")
+    };
+    sorter.finish(|entry| {
+        if entry.tid & 1 == EXPECTED {
+            if let Some(before) = pending.replace(entry) {
+                missing(before, report)?;
+            }
+            return Ok(());
+        }
+        let expected = Entry { key: entry.key, tid: entry.tid & !1 };
+        match pending.take() {
+            Some(before) if before == expected => Ok(()),
+            before => {
+                if let Some(before) = before {
+                    missing(before, report)?;
+                }
+                // SAFETY: the caller's promise.
+                match unsafe { judge(heap, entry.tid >> 1) } {
+                    Row::Dead => Ok(()),
+                    Row::Gone => report(
+                        Some(row_name(entry.tid >> 1)),
+                        "an entry leads to a row that is gone",
+                    ),
+                    Row::Visible => report(
+                        Some(row_name(entry.tid >> 1)),
+                        "an entry of the index is not one of the row",
+                    ),
+                }
+            }
+        }
+    })?;
+    pending.map_or(Ok(()), |entry| missing(entry, report))
+}
+
+/// What stands where an entry leads that no visible row should have.
+enum Row {
+    /// A row that is not visible: VACUUM will remove the entry.
+    Dead,
+    /// Nothing, or another table's business.
+    Gone,
+    /// A row that does not have that entry.
+    Visible,
+}
+
+/// # Safety
+/// `heap` is open.
+unsafe fn judge(heap: Relation, row: u64) -> Row {
+    let mut tid = u64_to_tid(row);
+    let block = (row >> 16) as pg_sys::BlockNumber;
+    // SAFETY: the caller's promise; the page is pinned and locked while its line pointers are read.
+    unsafe {
+        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+        if tid.ip_posid == 0 || block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
+            return Row::Gone;
+        }
+        if line_pointer_flags(heap, block, tid.ip_posid)
+            .is_none_or(|flags| flags == pg_sys::LP_UNUSED)
+        {
+            return Row::Gone;
+        }
+        let methods = &*(*heap).rd_tableam;
+        let (Some(begin), Some(fetch), Some(end)) =
+            (methods.index_fetch_begin, methods.index_fetch_tuple, methods.index_fetch_end)
+        else {
+            return Row::Dead;
+        };
+        let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let (mut again, mut all_dead) = (false, false);
+        let visible = pg_guard_ffi_boundary(|| {
+            let state = begin(heap);
+            let visible = fetch(state, &mut tid, snapshot, slot, &mut again, &mut all_dead);
+            end(state);
+            visible
+        });
+        pg_sys::ExecDropSingleTupleTableSlot(slot);
+        if visible { Row::Visible } else { Row::Dead }
+    }
+}
+
+/// The flags of a line pointer of a heap page; `None` if the page has no such.
+///
+/// # Safety
+/// `heap` is open and has that block.
+unsafe fn line_pointer_flags(
+    heap: Relation,
+    block: pg_sys::BlockNumber,
+    offset: u16,
+) -> Option<u32> {
+    const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+    // SAFETY: the caller's promise; the line pointers end at pd_lower, which is checked.
+    unsafe {
+        let buffer = pg_sys::ReadBuffer(heap, block);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let page = pg_sys::BufferGetPage(buffer).cast::<u8>();
+        let lower = (*page.cast::<pg_sys::PageHeaderData>()).pd_lower as usize;
+        let place = HEADER + (usize::from(offset) - 1) * size_of::<pg_sys::ItemIdData>();
+        let within = place + size_of::<pg_sys::ItemIdData>() <= lower.min(pg_sys::BLCKSZ as usize);
+        let flags = within.then(|| (*page.add(place).cast::<pg_sys::ItemIdData>()).lp_flags());
+        pg_sys::UnlockReleaseBuffer(buffer);
+        flags
+    }
+}
+
+fn row_name(row: u64) -> String {
+    format!("({},{})", row >> 16, row & 0xffff)
+}
+
+/// The table that an index belongs to; `None` if it is no index with pages of this access method.
+pub fn table_of(index: Oid) -> Option<Oid> {
+    // SAFETY: opened and closed here.
+    unsafe {
+        let relation = pg_sys::try_relation_open(index, pg_sys::AccessShareLock as i32);
+        if relation.is_null() {
+            return None;
+        }
+        let table = options::is_ours(relation).then(|| (*(*relation).rd_index).indrelid);
+        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+        table
+    }
+}

@@ -1,0 +1,46 @@
+//! `minlsh_handler()`: what PostgreSQL is told about the access method.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::am::{build, cost, insert, layout, nbtree, options, scan, validate};
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+
+sql_function!(minlsh_handler, handler);
+
+/// The B-tree's support function for options of operator classes (`BTOPTIONS_PROC`), which we have
+/// none of.
+const OPTIONS_SUPPORT: u16 = 5;
+
+fn handler(_call: &Call) -> Result<Option<Datum>> {
+    let btree = nbtree::routine();
+    // SAFETY: a zeroed node of that type.
+    let mut routine =
+        unsafe { PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
+    routine.amstrategies = 1;
+    routine.amsupport = layout::SCOPE_HASH;
+    routine.amoptsprocnum = OPTIONS_SUPPORT;
+    routine.amcanmulticol = true;
+    routine.amstorage = true;
+    routine.ampredlocks = true;
+    routine.amusemaintenanceworkmem = true;
+    routine.amparallelvacuumoptions = btree.amparallelvacuumoptions;
+    routine.amkeytype = Oid::INVALID;
+    routine.ambuild = Some(build::ambuild);
+    routine.ambuildempty = Some(build::ambuildempty);
+    routine.ambuildphasename = Some(build::ambuildphasename);
+    routine.aminsert = Some(insert::aminsert);
+    // Entries are the B-tree's own, so it removes them.
+    routine.ambulkdelete = btree.ambulkdelete;
+    routine.amvacuumcleanup = btree.amvacuumcleanup;
+    routine.amcostestimate = Some(cost::amcostestimate);
+    routine.amoptions = Some(options::amoptions);
+    routine.amvalidate = Some(validate::amvalidate);
+    routine.ambeginscan = Some(scan::ambeginscan);
+    routine.amrescan = Some(scan::amrescan);
+    routine.amgettuple = Some(scan::amgettuple);
+    routine.amgetbitmap = Some(scan::amgetbitmap);
+    routine.amendscan = Some(scan::amendscan);
+    Ok(Some(Datum::from(routine.into_pg())))
+}

@@ -1,0 +1,149 @@
+//! From the column values of a row, or of a query, to keys of entries.
+//!
+//! A key is made of a band hash and of the hashes of all scope columns, so each bucket is of one
+//! scope. A row without shingles has one entry, under a key of its own: a scan of all entries sees
+//! every row.
+
+use pgrx::pg_sys::{self, Datum, Oid, Relation};
+
+use crate::am::layout::{self, Layout, SCOPE_HASH};
+use crate::am::options::Settings;
+use crate::document::values::Values;
+use crate::error::{Result, out_of_memory};
+
+/// The key of a row without shingles.
+const NO_BAND: u64 = 0;
+/// What a NULL in a scope column hashes to.
+const NULL_SCOPE: u64 = 0x6d69_6e6c_7368_0002;
+
+/// Makes the keys of one index.
+pub struct Keys {
+    index: Relation,
+    values: Values,
+    layout: Layout,
+    bands: Vec<i64>,
+}
+
+impl Keys {
+    /// # Safety
+    /// `index` is an open index of this access method, and stays open while the result is used.
+    pub unsafe fn of(index: Relation) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let layout = Layout::of(index)?;
+            let values = Values::of(layout::input_type(index, layout.document()));
+            Ok(Self { index, values, layout, bands: Vec::new() })
+        }
+    }
+
+    /// How entries lie in tuples.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What the document column has.
+    pub fn values(&self) -> Values {
+        self.values
+    }
+
+    /// Replaces `keys` by those of a row, ascending, each once.
+    ///
+    /// # Safety
+    /// `values` and `nulls` have an entry for each column of the index, of its type.
+    pub unsafe fn row(
+        &mut self,
+        values: *const Datum,
+        nulls: *const bool,
+        settings: &Settings,
+        keys: &mut Vec<u64>,
+    ) -> Result<()> {
+        let column = |number: usize| {
+            // SAFETY: the caller's promise.
+            unsafe { (!*nulls.add(number)).then(|| *values.add(number)) }
+        };
+        self.bands.clear();
+        if let Some(document) = column(self.layout.document()) {
+            // SAFETY: a value of the column's type, which is what `Values::of` was told.
+            unsafe { self.values.row(document, settings, &mut self.bands)? };
+        }
+        let scope = (0..self.layout.columns())
+            .filter(|&number| number != self.layout.document())
+            .fold(0, |scope, number| {
+                // SAFETY: a value of the column's type.
+                fold(scope, column(number).map(|value| unsafe { self.hash(number, None, value) }))
+            });
+        self.mix(scope, &self.bands, keys)?;
+        if keys.is_empty() {
+            keys.push(NO_BAND);
+        }
+        Ok(())
+    }
+
+    /// Replaces `keys` by those under which rows with these band hashes and scope values are.
+    /// `scope` has for each scope column, in order, its value and type.
+    ///
+    /// # Safety
+    /// The operators of the index's families take values of those types.
+    pub unsafe fn search(
+        &self,
+        bands: &[i64],
+        scope: &[(usize, Oid, Datum)],
+        keys: &mut Vec<u64>,
+    ) -> Result<()> {
+        let scope = scope.iter().fold(0, |folded, &(number, type_oid, value)| {
+            // SAFETY: the caller's promise.
+            fold(folded, Some(unsafe { self.hash(number, Some(type_oid), value) }))
+        });
+        self.mix(scope, bands, keys)
+    }
+
+    fn mix(&self, scope: u64, bands: &[i64], keys: &mut Vec<u64>) -> Result<()> {
+        keys.clear();
+        keys.try_reserve(bands.len() + 1).map_err(|_| out_of_memory())?;
+        keys.extend(bands.iter().map(|band| mix(scope ^ *band as u64) & self.layout.mask()));
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(())
+    }
+
+    /// The hash of a value of a scope column; of another type of the same family, where `=` compares
+    /// two types.
+    ///
+    /// # Safety
+    /// `value` is a non-null value of `type_oid`, or of the column's type.
+    unsafe fn hash(&self, column: usize, type_oid: Option<Oid>, value: Datum) -> u64 {
+        let number = (column + 1) as i16;
+        // SAFETY: the index is open; the function is one of the family's, for that type.
+        unsafe {
+            let own = layout::input_type(self.index, column);
+            let collation = *(*self.index).rd_indcollation.add(column);
+            let seed = Datum::from(0_i64);
+            let hash = match type_oid {
+                Some(other) if other != own && other != pg_sys::InvalidOid => {
+                    let family = *(*self.index).rd_opfamily.add(column);
+                    let function =
+                        pg_sys::get_opfamily_proc(family, other, other, SCOPE_HASH as i16);
+                    pg_sys::OidFunctionCall2Coll(function, collation, value, seed)
+                }
+                _ => {
+                    let function = pg_sys::index_getprocinfo(self.index, number, SCOPE_HASH);
+                    pg_sys::FunctionCall2Coll(function, collation, value, seed)
+                }
+            };
+            hash.value() as u64
+        }
+    }
+}
+
+fn fold(scope: u64, hash: Option<u64>) -> u64 {
+    mix(scope.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash.unwrap_or(NULL_SCOPE))
+}
+
+/// The finaliser of MurmurHash3: each bit of the result depends on each of `hash`.
+fn mix(mut hash: u64) -> u64 {
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}

@@ -1,0 +1,252 @@
+//! How an entry becomes the attributes of an index tuple.
+//!
+//! Insert, vacuum and replay read the tuples by the index's own descriptor, so that must be true.
+//! The key of an entry is one hash of 64 bits. Its slices, from the top, are the attributes in their
+//! order: 48 bits stored as `tid` for the document column, 8 bits as `"char"` for each scope
+//! column; both compare as unsigned numbers, so tuples are ordered as keys are. With up to two scope
+//! columns an entry takes 16 bytes; the hash has no bits left for a third, which is stored as 0.
+
+use pgrx::pg_sys::{self, Datum, Relation};
+
+use crate::error::{Result, not_supported};
+use crate::pg::ffi;
+
+/// The number of the support function that hashes values of a scope column. Only operator classes
+/// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
+pub const SCOPE_HASH: u16 = 7;
+
+const DOCUMENT_BITS: u32 = 48;
+const SCOPE_BITS: u32 = 8;
+/// Where the attributes of an index tuple start.
+const HEADER: usize = size_of::<pg_sys::IndexTupleData>();
+
+/// One entry of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The hash of the scope columns and a band, its lowest bits cut off (see [`Layout::mask`]).
+    pub key: u64,
+    /// The row: block and offset, as [`tid_to_u64`] has them.
+    pub tid: u64,
+}
+
+/// Where the slices of a key go.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    columns: Vec<Slice>,
+    document: usize,
+    size: usize,
+    mask: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slice {
+    /// How far the slice is above the lowest bit; `None`: the key has no bits left for it.
+    shift: Option<u32>,
+    offset: usize,
+    is_document: bool,
+}
+
+/// A row's address as a number, in the order of addresses.
+pub fn tid_to_u64(tid: pg_sys::ItemPointerData) -> u64 {
+    let block = u64::from(tid.ip_blkid.bi_hi) << 16 | u64::from(tid.ip_blkid.bi_lo);
+    block << 16 | u64::from(tid.ip_posid)
+}
+
+/// The opposite of [`tid_to_u64`].
+pub fn u64_to_tid(tid: u64) -> pg_sys::ItemPointerData {
+    pg_sys::ItemPointerData {
+        ip_blkid: pg_sys::BlockIdData { bi_hi: (tid >> 32) as u16, bi_lo: (tid >> 16) as u16 },
+        ip_posid: tid as u16,
+    }
+}
+
+impl Layout {
+    /// The layout of an index, whose columns are checked.
+    ///
+    /// # Errors
+    /// SQLSTATE 0A000 unless exactly one column is the document, the others scope.
+    ///
+    /// # Safety
+    /// `index` is open.
+    pub unsafe fn of(index: Relation) -> Result<Self> {
+        // SAFETY: an open index has a descriptor.
+        let count = unsafe { (*(*index).rd_att).natts } as usize;
+        let is_scope = |column: usize| {
+            let number = (column + 1) as i16;
+            // SAFETY: an attribute of an open index.
+            let function = unsafe { pg_sys::index_getprocid(index, number, SCOPE_HASH) };
+            function != pg_sys::InvalidOid
+        };
+        let documents: Vec<usize> = (0..count).filter(|&column| !is_scope(column)).collect();
+        let [document] = documents[..] else {
+            return Err(not_supported(format!(
+                "a minlsh index has exactly one document column, not {}",
+                documents.len()
+            ))
+            .set_hint(
+                "Join several texts in one expression, as in ((title || ' ' || body)); \
+                 columns searched by = may stand beside it.",
+            ));
+        };
+        // An operator class that stores something else would have the B-tree read what is not there.
+        for column in 0..count {
+            let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
+            // SAFETY: an attribute of an open index.
+            if unsafe { ffi::attribute((*index).rd_att, column).atttypid } != stored {
+                return Err(not_supported(format!(
+                    "the operator class of column {} cannot serve a minlsh index",
+                    column + 1
+                ))
+                .set_hint("amvalidate() says what it lacks."));
+            }
+        }
+        Ok(Self::new(count, document))
+    }
+
+    fn new(count: usize, document: usize) -> Self {
+        let (mut free, mut offset) = (u64::BITS, HEADER);
+        let mut columns = Vec::with_capacity(count);
+        for column in 0..count {
+            let is_document = column == document;
+            let bits = if is_document { DOCUMENT_BITS } else { SCOPE_BITS };
+            if is_document {
+                offset = offset.next_multiple_of(align_of::<u16>());
+            }
+            // The document column's bits are kept for it.
+            let reserved = if column < document { DOCUMENT_BITS } else { 0 };
+            let shift = free.checked_sub(bits).filter(|left| *left >= reserved);
+            free = shift.unwrap_or(free);
+            columns.push(Slice { shift, offset, is_document });
+            offset += bits as usize / 8;
+        }
+        let mask = if free == 0 { u64::MAX } else { u64::MAX << free };
+        Self { columns, document, size: offset.next_multiple_of(8), mask }
+    }
+
+    /// How many attributes there are.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Which attribute (from 0) is the document.
+    pub fn document(&self) -> usize {
+        self.document
+    }
+
+    /// Bytes of an entry's tuple, without its line pointer.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The bits of a key that are stored.
+    pub fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// Writes the tuple of an entry: `size()` bytes.
+    pub fn write(&self, entry: Entry, tuple: &mut [u8]) {
+        tuple.fill(0);
+        write_tid(entry.tid, &mut tuple[..6]);
+        tuple[6..8].copy_from_slice(&(self.size as u16).to_ne_bytes());
+        for slice in &self.columns {
+            let value = slice.of(entry.key);
+            if slice.is_document {
+                write_tid(value, &mut tuple[slice.offset..slice.offset + 6]);
+            } else {
+                tuple[slice.offset] = value as u8;
+            }
+        }
+    }
+
+    /// The key of a tuple that [`Layout::write`] or the B-tree has written from it.
+    pub fn key(&self, tuple: &[u8]) -> Option<u64> {
+        self.prefix(tuple, self.columns.len())
+    }
+
+    /// The first `columns` slices of a key, from a tuple that may lack the others.
+    pub fn prefix(&self, tuple: &[u8], columns: usize) -> Option<u64> {
+        let mut key = 0;
+        for slice in self.columns.get(..columns)? {
+            let value = if slice.is_document {
+                read_tid(tuple.get(slice.offset..slice.offset + 6)?)
+            } else {
+                (*tuple.get(slice.offset)?).into()
+            };
+            key |= slice.shift.map_or(0, |shift| value << shift);
+        }
+        Some(key)
+    }
+
+    /// A key without all but its first `columns` slices.
+    pub fn leading(&self, key: u64, columns: usize) -> u64 {
+        let slices = self.columns.iter().take(columns);
+        slices.fold(0, |leading, slice| {
+            leading | slice.shift.map_or(0, |shift| slice.of(key) << shift)
+        })
+    }
+
+    /// The attributes of a key as datums; the document's one points to `document`.
+    pub fn datums(
+        &self,
+        key: u64,
+        document: &mut pg_sys::ItemPointerData,
+        datums: &mut [Datum; pg_sys::INDEX_MAX_KEYS as usize],
+    ) {
+        for (slice, datum) in self.columns.iter().zip(datums) {
+            let value = slice.of(key);
+            *datum = if slice.is_document {
+                *document = u64_to_tid(value);
+                Datum::from(std::ptr::from_mut(document))
+            } else {
+                Datum::from(value as i8)
+            };
+        }
+    }
+
+    /// The operator function by which the B-tree finds values of an attribute.
+    pub fn equality(&self, column: usize) -> pg_sys::Oid {
+        let function = if column == self.document { pg_sys::F_TIDEQ } else { pg_sys::F_CHAREQ };
+        pg_sys::Oid::from(function)
+    }
+}
+
+impl Slice {
+    fn of(self, key: u64) -> u64 {
+        let bits = if self.is_document { DOCUMENT_BITS } else { SCOPE_BITS };
+        self.shift.map_or(0, |shift| (key >> shift) & (u64::MAX >> (u64::BITS - bits)))
+    }
+}
+
+/// An `ItemPointerData` as it lies in a tuple.
+fn write_tid(tid: u64, bytes: &mut [u8]) {
+    for (bytes, shift) in bytes.chunks_exact_mut(2).zip([32, 16, 0]) {
+        bytes.copy_from_slice(&((tid >> shift) as u16).to_ne_bytes());
+    }
+}
+
+/// The opposite of [`write_tid`].
+pub fn read_tid(bytes: &[u8]) -> u64 {
+    bytes
+        .chunks_exact(2)
+        .fold(0, |tid, half| tid << 16 | u64::from(u16::from_ne_bytes([half[0], half[1]])))
+}
+
+/// The type of the values of an index column as its operator class declares it.
+///
+/// # Safety
+/// `index` is open and has that attribute (from 0).
+pub unsafe fn input_type(index: Relation, column: usize) -> pg_sys::Oid {
+    // SAFETY: rd_opcintype has an entry for each key attribute.
+    unsafe { *(*index).rd_opcintype.add(column) }
+}
+
+/// The name of an index, for messages.
+///
+/// # Safety
+/// `index` is open.
+pub unsafe fn name(index: Relation) -> String {
+    // SAFETY: an open relation has its pg_class row.
+    unsafe { crate::pg::text::from_cstring((*(*index).rd_rel).relname.data.as_ptr()) }
+}
+
+const _: () = assert!(HEADER == 8, "ffi: IndexTupleData is a TID and two bytes");

@@ -1,0 +1,115 @@
+//! Reads all entries of an index in the order of their keys: rows that share a bucket come together.
+//!
+//! A page is copied under its lock, then the next to its right is read. A page split meanwhile moves
+//! entries to the right only, so none is missed; one may come again where a page was deleted in between.
+
+use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
+
+use crate::am::keys::Keys;
+use crate::am::layout::{Entry, Layout, read_tid};
+use crate::am::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
+use crate::am::pages::{PageCopy, read_page};
+use crate::error::{Result, error};
+use crate::pg::interrupts::checkpoint;
+use pgrx::prelude::*;
+
+/// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
+/// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone.
+pub fn each(index: Oid, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
+    // SAFETY: the index is open until the end; an ERROR closes it too.
+    unsafe {
+        let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
+        let result = Keys::of(relation).and_then(|keys| {
+            let mut block = leftmost(relation)?;
+            while block != NO_BLOCK {
+                checkpoint();
+                let page = page(relation, block)?;
+                let opaque = page.opaque().ok_or_else(|| damaged(relation, block))?;
+                if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
+                    for offset in first_item(&opaque)..=page.last_item() {
+                        let item = page.item(offset).ok_or_else(|| damaged(relation, block))?;
+                        entries(keys.layout(), item, &mut |entry| visit(entry.key, entry.tid))
+                            .unwrap_or_else(|| Err(damaged(relation, block)))?;
+                    }
+                }
+                block = opaque.next;
+            }
+            Ok(())
+        });
+        pg_sys::index_close(relation, pg_sys::NoLock as i32);
+        result
+    }
+}
+
+/// Where the items of a leaf page start: behind the high key, which all but the rightmost have.
+pub fn first_item(opaque: &Opaque) -> u16 {
+    if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
+}
+
+/// Calls `visit` with the entry that a leaf item is, or with those of its posting list; `None` if it
+/// is neither.
+pub fn entries(
+    layout: &Layout,
+    item: &[u8],
+    visit: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Option<Result<()>> {
+    let key = layout.key(item)?;
+    let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+    if half(6)? & nbtree::ALTERNATIVE_TID == 0 {
+        return Some(visit(Entry { key, tid: read_tid(item.get(..6)?) }));
+    }
+    let count = half(4)?;
+    if count & nbtree::POSTING_LIST == 0 {
+        return None;
+    }
+    // The posting list's place stands where a plain item has its block.
+    let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
+    let end = start.checked_add(usize::from(count & nbtree::COUNT_MASK) * 6)?;
+    let list = item.get(start..end)?;
+    Some(list.chunks_exact(6).try_for_each(|tid| visit(Entry { key, tid: read_tid(tid) })))
+}
+
+/// The leftmost leaf page; `NO_BLOCK` of an empty index.
+///
+/// # Safety
+/// `index` is open.
+unsafe fn leftmost(index: Relation) -> Result<BlockNumber> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let meta = page(index, META_BLOCK)?;
+        let mut block = meta.root().ok_or_else(|| damaged(index, META_BLOCK))?;
+        // A tree of more levels has more pages than there are addresses.
+        for _ in 0..32 {
+            if block == NO_BLOCK {
+                return Ok(NO_BLOCK);
+            }
+            let page = page(index, block)?;
+            let opaque = page.opaque().ok_or_else(|| damaged(index, block))?;
+            if opaque.level == 0 {
+                return Ok(block);
+            }
+            let first = page.item(first_item(&opaque)).ok_or_else(|| damaged(index, block))?;
+            block = (read_tid(&first[..6]) >> 16) as BlockNumber;
+        }
+        Err(damaged(index, block))
+    }
+}
+
+/// # Safety
+/// `index` is open.
+unsafe fn page(index: Relation, block: BlockNumber) -> Result<PageCopy> {
+    // SAFETY: the caller's promise.
+    unsafe { read_page(index, block).ok_or_else(|| damaged(index, block)) }
+}
+
+/// # Safety
+/// `index` is open.
+unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorReport {
+    // SAFETY: the caller's promise.
+    let name = unsafe { crate::am::layout::name(index) };
+    error(
+        PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
+        format!("page {block} of minlsh index \"{name}\" is damaged"),
+    )
+    .set_hint("REINDEX it; minlsh_check() lists what is wrong.")
+}

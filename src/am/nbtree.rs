@@ -1,0 +1,274 @@
+//! PostgreSQL's B-tree, whose pages hold our entries: its functions, which `bthandler` hands out,
+//! and the few declarations of nbtree.h that the page writer needs and pgrx's bindings lack.
+//!
+//! `tests/integration/tests/access_method.rs` has every version of PostgreSQL read what the
+//! page writer wrote: a change of what is declared here would show there.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, BlockNumber, Datum, IndexTuple, Relation};
+
+/// `BTREE_METAPAGE`
+pub const META_BLOCK: BlockNumber = 0;
+/// `BTREE_MAGIC`: the first word of a metapage; then come the version, the root, its level and more.
+pub const MAGIC: u32 = 0x05_3162;
+/// `BTREE_VERSION`
+pub const VERSION: u32 = 4;
+/// `P_NONE`: no such page.
+pub const NO_BLOCK: BlockNumber = 0;
+/// `P_HIKEY`: where the high key of a page is, if it has one, else its first item.
+pub const HIGH_KEY: u16 = 1;
+/// `BTP_LEAF`
+pub const LEAF: u16 = 1 << 0;
+/// `BTP_ROOT`
+pub const ROOT: u16 = 1 << 1;
+/// `BTP_DELETED`
+pub const DELETED: u16 = 1 << 2;
+/// `BTP_HALF_DEAD`
+pub const HALF_DEAD: u16 = 1 << 4;
+/// `BTP_INCOMPLETE_SPLIT`: the page to the right has no downlink yet.
+pub const INCOMPLETE_SPLIT: u16 = 1 << 7;
+/// `INDEX_ALT_TID_MASK`: the item is a pivot or has a posting list.
+pub const ALTERNATIVE_TID: u16 = 0x2000;
+/// `BT_IS_POSTING`: of items with an alternative TID, those that have a posting list.
+pub const POSTING_LIST: u16 = 0x2000;
+/// `BT_PIVOT_HEAP_TID_ATTR`: a pivot ends with a row's address.
+pub const PIVOT_HAS_ROW: u16 = 0x1000;
+/// `BT_OFFSET_MASK`: the rest of such an item's offset is a number of attributes or TIDs.
+pub const COUNT_MASK: u16 = 0x0fff;
+/// `INDEX_SIZE_MASK`
+pub const SIZE_MASK: u16 = 0x1fff;
+
+/// `BTPageOpaqueData`: what stands at the end of each page.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Opaque {
+    pub previous: BlockNumber,
+    pub next: BlockNumber,
+    pub level: u32,
+    pub flags: u16,
+    pub cycle: u16,
+}
+
+/// `BTOptions`: what nbtree takes the storage parameters of any index for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct BtOptions {
+    pub varlena_header: i32,
+    pub fillfactor: i32,
+    pub vacuum_cleanup_index_scale_factor: f64,
+    pub deduplicate_items: bool,
+}
+
+mod raw {
+    use super::{BlockNumber, IndexTuple, Relation, c_void, pg_sys};
+
+    // access/nbtree.h, the same in PostgreSQL 15 to 18.
+    unsafe extern "C-unwind" {
+        pub fn _bt_pageinit(page: pg_sys::Page, size: pg_sys::Size);
+        pub fn _bt_initmetapage(
+            page: pg_sys::Page,
+            root: BlockNumber,
+            level: u32,
+            all_equal_image: bool,
+        );
+        pub fn _bt_mkscankey(index: Relation, tuple: IndexTuple) -> *mut c_void;
+        pub fn _bt_truncate(
+            index: Relation,
+            last_left: IndexTuple,
+            first_right: IndexTuple,
+            key: *mut c_void,
+        ) -> IndexTuple;
+    }
+}
+
+thread_local! {
+    static ROUTINE: Cell<*const pg_sys::IndexAmRoutine> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The B-tree's functions and properties.
+pub fn routine() -> &'static pg_sys::IndexAmRoutine {
+    let mut routine = ROUTINE.get();
+    if routine.is_null() {
+        // SAFETY: bthandler takes no argument and returns a node, made here in a context that lives
+        // as long as the backend.
+        unsafe {
+            let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+            let handler = pg_sys::OidFunctionCall0Coll(
+                pg_sys::Oid::from(pg_sys::F_BTHANDLER),
+                pg_sys::InvalidOid,
+            );
+            pg_sys::MemoryContextSwitchTo(previous);
+            routine = handler.cast_mut_ptr::<pg_sys::IndexAmRoutine>();
+        }
+        ROUTINE.set(routine);
+    }
+    // SAFETY: made above, and never freed.
+    unsafe { &*routine }
+}
+
+/// Calls a function of the B-tree: an ERROR in it unwinds through our frames.
+///
+/// # Safety
+/// As for the function; nothing in `call` may need to be dropped.
+unsafe fn guarded<T: Copy>(call: impl FnOnce() -> Option<T>) -> Option<T> {
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(call) }
+}
+
+/// `btinsert`: adds an entry.
+///
+/// # Safety
+/// The arguments are those of `aminsert`, with one value for each attribute of the index.
+pub unsafe fn insert(
+    index: Relation,
+    values: &mut [Datum],
+    tid: pg_sys::ItemPointer,
+    heap: Relation,
+    unchanged: bool,
+    info: *mut pg_sys::IndexInfo,
+) {
+    let function = routine().aminsert;
+    let mut nulls = [false; pg_sys::INDEX_MAX_KEYS as usize];
+    let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
+    // SAFETY: the caller's promise.
+    unsafe {
+        guarded(|| {
+            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+            Some(function?(index, values, nulls, tid, heap, unique, unchanged, info))
+        });
+    }
+}
+
+/// `btbeginscan` for `keys` keys. What `RelationGetIndexScan` leaves unset is set.
+///
+/// # Safety
+/// `index` is open and stays so during the scan.
+pub unsafe fn begin_scan(index: Relation, keys: usize) -> pg_sys::IndexScanDesc {
+    let function = routine().ambeginscan;
+    // SAFETY: the caller's promise; the scan was just made.
+    unsafe {
+        let scan = guarded(|| Some(function?(index, keys as i32, 0)));
+        let scan = scan.unwrap_or(std::ptr::null_mut());
+        (*scan).parallel_scan = std::ptr::null_mut();
+        (*scan).xs_temp_snap = false;
+        #[cfg(feature = "pg18")]
+        {
+            (*scan).instrument = std::ptr::null_mut();
+        }
+        scan
+    }
+}
+
+/// `btrescan`: looks for other keys; none: for all entries.
+///
+/// # Safety
+/// The scan was begun for at least as many keys.
+pub unsafe fn rescan(scan: pg_sys::IndexScanDesc, keys: &mut [pg_sys::ScanKeyData]) {
+    let function = routine().amrescan;
+    let (start, count) = (keys.as_mut_ptr(), keys.len() as i32);
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*scan).numberOfKeys = count;
+        let start = if count == 0 { std::ptr::null_mut() } else { start };
+        guarded(|| {
+            function?(scan, start, count, std::ptr::null_mut(), 0);
+            Some(())
+        });
+    }
+}
+
+/// `btgettuple`: the next entry's TID.
+///
+/// # Safety
+/// The scan was rescanned and not ended.
+pub unsafe fn next(scan: pg_sys::IndexScanDesc) -> Option<pg_sys::ItemPointerData> {
+    let function = routine().amgettuple;
+    let forward = pg_sys::ScanDirection::ForwardScanDirection;
+    // SAFETY: the caller's promise.
+    let found = unsafe { guarded(|| Some(function?(scan, forward))) };
+    // SAFETY: as above; a scan that has found an entry has its TID.
+    (found == Some(true)).then(|| unsafe { (*scan).xs_heaptid })
+}
+
+/// `btendscan`
+///
+/// # Safety
+/// The scan is not used any more.
+pub unsafe fn end_scan(scan: pg_sys::IndexScanDesc) {
+    let function = routine().amendscan;
+    // SAFETY: the caller's promise.
+    unsafe {
+        guarded(|| {
+            function?(scan);
+            Some(())
+        });
+    }
+}
+
+/// `btbuildempty`: writes the metapage of an init fork.
+///
+/// # Safety
+/// As for `ambuildempty`.
+pub unsafe fn build_empty(index: Relation) {
+    let function = routine().ambuildempty;
+    // SAFETY: the caller's promise.
+    unsafe {
+        guarded(|| {
+            function?(index);
+            Some(())
+        });
+    }
+}
+
+/// `_bt_pageinit`: makes an empty page.
+///
+/// # Safety
+/// `page` is a page that may be written.
+pub unsafe fn init_page(page: pg_sys::Page) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(|| raw::_bt_pageinit(page, pg_sys::BLCKSZ as usize)) }
+}
+
+/// `_bt_initmetapage`: makes the metapage of a tree with that root, in which equal keys have equal
+/// bytes.
+///
+/// # Safety
+/// `page` is a page that may be written.
+pub unsafe fn init_metapage(page: pg_sys::Page, root: BlockNumber, level: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(|| raw::_bt_initmetapage(page, root, level, true)) }
+}
+
+/// Makes pivots: what separates two leaf pages.
+pub struct Separator {
+    index: Relation,
+    key: *mut c_void,
+}
+
+impl Separator {
+    /// # Safety
+    /// `index` is open and stays so while the result is used.
+    pub unsafe fn of(index: Relation) -> Self {
+        // SAFETY: the caller's promise; without a tuple the key has functions only.
+        let key =
+            unsafe { pg_guard_ffi_boundary(|| raw::_bt_mkscankey(index, std::ptr::null_mut())) };
+        Self { index, key }
+    }
+
+    /// `_bt_truncate`: the shortest pivot above `last_left` and not above `first_right`, as a
+    /// palloc'd tuple.
+    ///
+    /// # Safety
+    /// Both are leaf tuples of the index, in order.
+    pub unsafe fn between(&self, last_left: IndexTuple, first_right: IndexTuple) -> IndexTuple {
+        // SAFETY: the caller's promise.
+        unsafe {
+            pg_guard_ffi_boundary(|| {
+                raw::_bt_truncate(self.index, last_left, first_right, self.key)
+            })
+        }
+    }
+}

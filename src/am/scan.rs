@@ -1,0 +1,302 @@
+//! Scans: `ambeginscan`, `amrescan`, `amgettuple`, `amgetbitmap`, `amendscan`.
+//!
+//! A search looks up each of its keys by a B-tree scan of its own, through that scan's
+//! `amgettuple`: `amgetbitmap` of the B-tree would promise rows that need no recheck. All rows
+//! found are collected, sorted and given once, always for recheck. A query that the index does not
+//! serve (other options, a threshold below its own, a column left open) gets every row: slow, and right.
+
+use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
+use pgrx::prelude::*;
+
+use crate::am::keys::Keys;
+use crate::am::layout::{tid_to_u64, u64_to_tid};
+use crate::am::{nbtree, options};
+use crate::document::values::Search;
+use crate::error::{Result, out_of_memory, raise};
+use crate::pg::interrupts::checkpoint;
+
+/// Rows handed to a bitmap at a time.
+const BATCH: usize = 1 << 16;
+
+/// A scan in progress.
+struct State {
+    keys: Keys,
+    /// The scan of the tree.
+    tree: pg_sys::IndexScanDesc,
+    /// What a search needs; emptied before the next.
+    memory: pg_sys::MemoryContext,
+    /// The rows found, as [`tid_to_u64`] has them; `None` before the search.
+    rows: Option<Vec<u64>>,
+    next: usize,
+}
+
+/// What is to be looked up.
+enum Lookup {
+    Keys(Vec<u64>),
+    AllRows,
+}
+
+/// `ambeginscan`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn ambeginscan(
+    index: Relation,
+    keys: i32,
+    order_bys: i32,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: PostgreSQL passes an open index, which stays open during the scan. The state lives,
+    // and is dropped, with the memory context of the scan.
+    unsafe {
+        let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
+        let index_keys = match Keys::of(index) {
+            Ok(keys) => keys,
+            Err(report) => raise(report),
+        };
+        let tree = nbtree::begin_scan(index, index_keys.layout().columns());
+        let memory = crate::am::build::row_context();
+        let state = State { keys: index_keys, tree, memory, rows: None, next: 0 };
+        let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
+        (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
+        scan
+    }
+}
+
+/// `amrescan`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn amrescan(
+    scan: pg_sys::IndexScanDesc,
+    keys: *mut ScanKeyData,
+    _key_count: i32,
+    _order_bys: *mut ScanKeyData,
+    _order_by_count: i32,
+) {
+    // SAFETY: a scan of `ambeginscan`, with room for the keys it was begun with.
+    unsafe {
+        if !keys.is_null() && (*scan).numberOfKeys > 0 {
+            std::ptr::copy(keys, (*scan).keyData, (*scan).numberOfKeys as usize);
+        }
+        state(scan).rows = None;
+    }
+}
+
+/// `amgettuple`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn amgettuple(
+    scan: pg_sys::IndexScanDesc,
+    _direction: pg_sys::ScanDirection::Type,
+) -> bool {
+    // SAFETY: a scan of `ambeginscan` that was rescanned.
+    unsafe {
+        if state(scan).rows.is_none()
+            && let Err(report) = collect(scan)
+        {
+            raise(report);
+        }
+        let state = state(scan);
+        let Some(&row) = state.rows.as_ref().and_then(|rows| rows.get(state.next)) else {
+            return false;
+        };
+        state.next += 1;
+        (*scan).xs_heaptid = u64_to_tid(row);
+        (*scan).xs_recheck = true;
+        true
+    }
+}
+
+/// `amgetbitmap`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn amgetbitmap(
+    scan: pg_sys::IndexScanDesc,
+    bitmap: *mut pg_sys::TIDBitmap,
+) -> i64 {
+    let mut batch: Vec<pg_sys::ItemPointerData> = Vec::new();
+    let mut count = 0;
+    let mut flush = |batch: &mut Vec<pg_sys::ItemPointerData>| {
+        // SAFETY: the bitmap is being filled; the addresses are copied.
+        unsafe {
+            pg_sys::tbm_add_tuples(bitmap, batch.as_ptr().cast_mut(), batch.len() as i32, true)
+        };
+        count += batch.len() as i64;
+        batch.clear();
+    };
+    // SAFETY: a scan of `ambeginscan` that was rescanned.
+    let result = unsafe {
+        search(scan, &mut |row| {
+            batch.try_reserve(1).map_err(|_| out_of_memory())?;
+            batch.push(row);
+            if batch.len() == BATCH {
+                flush(&mut batch);
+            }
+            Ok(())
+        })
+    };
+    if let Err(report) = result {
+        raise(report);
+    }
+    if !batch.is_empty() {
+        flush(&mut batch);
+    }
+    count
+}
+
+/// `amendscan`
+#[pg_guard]
+pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
+    // SAFETY: a scan of `ambeginscan`, which is not used any more.
+    unsafe {
+        let state = state(scan);
+        nbtree::end_scan(state.tree);
+        pg_sys::MemoryContextDelete(state.memory);
+        state.rows = None;
+    }
+}
+
+/// # Safety
+/// `scan` is one of `ambeginscan`.
+unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a mut State {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *(*scan).opaque.cast::<State>() }
+}
+
+/// Collects the rows of a search, each once, in the order of their addresses.
+///
+/// # Safety
+/// `scan` is one of `ambeginscan` that was rescanned.
+unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
+    let mut rows: Vec<u64> = Vec::new();
+    // SAFETY: the caller's promise.
+    unsafe {
+        search(scan, &mut |row| {
+            if rows.len() == rows.capacity() {
+                // A row has as many entries as bands: without repeats the list is a fraction.
+                if rows.len() >= BATCH {
+                    sort(&mut rows);
+                }
+                let more = rows.len().max(64);
+                rows.try_reserve(more).map_err(|_| out_of_memory())?;
+            }
+            rows.push(tid_to_u64(row));
+            Ok(())
+        })?;
+        sort(&mut rows);
+        let state = state(scan);
+        (state.rows, state.next) = (Some(rows), 0);
+    }
+    Ok(())
+}
+
+fn sort(rows: &mut Vec<u64>) {
+    rows.sort_unstable();
+    rows.dedup();
+}
+
+/// Calls `visit` with each row that has one of the keys looked for; rows may come repeatedly.
+///
+/// # Safety
+/// `scan` is one of `ambeginscan` that was rescanned.
+unsafe fn search(
+    scan: pg_sys::IndexScanDesc,
+    visit: &mut dyn FnMut(pg_sys::ItemPointerData) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is
+    // scanned: that allocates what it keeps.
+    let lookup = unsafe {
+        let state = state(scan);
+        (*state.tree).xs_snapshot = (*scan).xs_snapshot;
+        #[cfg(feature = "pg18")]
+        {
+            (*state.tree).instrument = (*scan).instrument;
+        }
+        let previous = pg_sys::MemoryContextSwitchTo(state.memory);
+        let lookup = look_up(scan, &state.keys);
+        pg_sys::MemoryContextSwitchTo(previous);
+        pg_sys::MemoryContextReset(state.memory);
+        lookup?
+    };
+    // SAFETY: as above.
+    let (tree, layout) = unsafe { ((*state(scan)).tree, state(scan).keys.layout()) };
+    let mut visit_all = |keys: &mut [ScanKeyData]| {
+        // SAFETY: the tree's scan was begun for as many keys as the index has columns.
+        unsafe {
+            nbtree::rescan(tree, keys);
+            while let Some(row) = nbtree::next(tree) {
+                checkpoint();
+                visit(row)?;
+            }
+        }
+        Ok(())
+    };
+    let Lookup::Keys(keys) = lookup else {
+        return visit_all(&mut []);
+    };
+    let mut document = pg_sys::ItemPointerData::default();
+    let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
+    let mut scan_keys = vec![ScanKeyData::default(); layout.columns()];
+    for key in keys {
+        layout.datums(key, &mut document, &mut datums);
+        for (column, scan_key) in scan_keys.iter_mut().enumerate() {
+            // SAFETY: the function compares two values of the attribute's stored type.
+            unsafe {
+                pg_sys::ScanKeyEntryInitialize(
+                    scan_key,
+                    0,
+                    (column + 1) as i16,
+                    pg_sys::BTEqualStrategyNumber as u16,
+                    Oid::INVALID,
+                    Oid::INVALID,
+                    layout.equality(column),
+                    datums[column],
+                );
+            }
+        }
+        visit_all(&mut scan_keys)?;
+    }
+    Ok(())
+}
+
+/// What the keys of a scan ask for.
+///
+/// # Safety
+/// `scan` is one of `ambeginscan` that was rescanned.
+unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
+    let columns = keys.layout().columns();
+    let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; columns];
+    // SAFETY: the caller's promise: the scan has that many keys, each for a column of the index,
+    // by an operator of its family.
+    unsafe {
+        let scan_keys: &[ScanKeyData] = match (*scan).numberOfKeys {
+            0 => &[],
+            count => std::slice::from_raw_parts((*scan).keyData, count as usize),
+        };
+        for scan_key in scan_keys {
+            if scan_key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
+                return Ok(Lookup::Keys(Vec::new()));
+            }
+            // Of two conditions on one column the first is looked up; the executor checks both.
+            let place = &mut asked[scan_key.sk_attno as usize - 1];
+            *place = place.or(Some((scan_key.sk_subtype, scan_key.sk_argument)));
+        }
+        let mut scope = Vec::with_capacity(columns);
+        let mut document = None;
+        for (column, asked) in asked.into_iter().enumerate() {
+            match asked {
+                None => return Ok(Lookup::AllRows),
+                Some(asked) if column == keys.layout().document() => document = Some(asked),
+                Some((type_oid, value)) => scope.push((column, type_oid, value)),
+            }
+        }
+        let Some((type_oid, value)) = document else {
+            return Ok(Lookup::AllRows);
+        };
+        let settings = options::built_of((*scan).indexRelation)?;
+        if !settings.current {
+            return Ok(Lookup::AllRows);
+        }
+        let mut found = Vec::new();
+        match keys.values().search(value, type_oid, &settings)? {
+            Search::Everything => return Ok(Lookup::AllRows),
+            Search::Nothing => {}
+            Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
+        }
+        Ok(Lookup::Keys(found))
+    }
+}

@@ -1,0 +1,294 @@
+//! Whether the pages of an index are a tree: what `minlsh_check` asks first, since amcheck takes
+//! B-trees of core's own access method only.
+//!
+//! Level by level from the root: each page is of its level and linked with its neighbours, its items
+//! ascend and keep within its high key, and the downlinks above lead to the pages of the level in
+//! their order, each with the high key of the page to the left of it. Those are nbtree's own invariants
+//! (access/nbtree/README), which hold while others write: a split that lacks its downlink is marked, and a
+//! page being deleted is too.
+
+use pgrx::pg_sys::{self, BlockNumber, Relation};
+
+use crate::am::layout::{Entry, Layout, read_tid};
+use crate::am::leaves::{entries, first_item};
+use crate::am::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
+use crate::am::pages::{PageCopy, read_page};
+use crate::error::{Result, out_of_memory};
+use crate::pg::interrupts::checkpoint;
+
+/// A bound between two pages: the leading attributes of a key, and perhaps a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pivot {
+    /// How many attributes it has; the others are minus infinity.
+    attributes: u16,
+    key: u64,
+    row: Option<u64>,
+}
+
+/// A page of a level.
+struct Page {
+    block: BlockNumber,
+    flags: u16,
+    high: Option<Pivot>,
+}
+
+/// A downlink to a page of the level below.
+struct Downlink {
+    child: BlockNumber,
+    pivot: Option<Pivot>,
+}
+
+/// Whether the links between levels are looked at: they are not at rest while somebody writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Check,
+    Skip,
+}
+
+/// Checks the tree of an open index; calls `report` with each problem, and `visit` with each entry.
+///
+/// # Safety
+/// `index` is open and has that layout.
+pub unsafe fn check(
+    index: Relation,
+    layout: &Layout,
+    links: Links,
+    report: &mut dyn FnMut(String) -> Result<()>,
+    visit: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    let walk = Walk { index, layout, links };
+    let Some(meta) = walk.page(META_BLOCK) else {
+        return report("the metapage is missing".to_owned());
+    };
+    let Some((root, height)) = meta.root().zip(meta.height()) else {
+        return report("the metapage is damaged".to_owned());
+    };
+    if root == NO_BLOCK {
+        return Ok(());
+    }
+    let mut start = root;
+    let mut above: Option<Vec<Downlink>> = None;
+    for level in (0..=height).rev() {
+        let Some((pages, downlinks)) = walk.level(start, level, report, visit)? else {
+            return Ok(());
+        };
+        if let (Some(above), Links::Check) = (&above, links) {
+            compare(above, &pages, level, report)?;
+        }
+        if level == 0 {
+            break;
+        }
+        let Some(first) = downlinks.first() else {
+            return report(format!("level {level} leads nowhere"));
+        };
+        start = first.child;
+        above = Some(downlinks);
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    index: Relation,
+    layout: &'a Layout,
+    links: Links,
+}
+
+type Level = (Vec<Page>, Vec<Downlink>);
+
+impl Walk<'_> {
+    fn page(&self, block: BlockNumber) -> Option<PageCopy> {
+        // SAFETY: `check` promises an open index.
+        unsafe { read_page(self.index, block) }
+    }
+
+    /// Walks a level from its leftmost page; `None` if it cannot be followed to its end.
+    fn level(
+        &self,
+        start: BlockNumber,
+        level: u32,
+        report: &mut dyn FnMut(String) -> Result<()>,
+        visit: &mut dyn FnMut(Entry) -> Result<()>,
+    ) -> Result<Option<Level>> {
+        // SAFETY: `check` promises an open index.
+        let blocks = unsafe {
+            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+            pg_sys::RelationGetNumberOfBlocksInFork(self.index, fork)
+        };
+        let (mut pages, mut downlinks) = (Vec::new(), Vec::new());
+        let (mut block, mut previous, mut steps) = (start, NO_BLOCK, 0);
+        while block != NO_BLOCK {
+            checkpoint();
+            steps += 1;
+            let page = self.page(block);
+            let opaque = page.as_ref().and_then(PageCopy::opaque);
+            let (Some(page), Some(opaque)) = (page, opaque) else {
+                report(format!("page {block} is damaged"))?;
+                return Ok(None);
+            };
+            if opaque.flags & nbtree::DELETED == 0 {
+                if opaque.level != level || (opaque.flags & nbtree::LEAF != 0) != (level == 0) {
+                    report(format!("page {block} is not of level {level}"))?;
+                    return Ok(None);
+                }
+                if opaque.previous != previous && self.links == Links::Check {
+                    report(format!("page {block} is not linked to the page to its left"))?;
+                }
+                let high = self.high_key(&page, &opaque);
+                if high.is_none() && opaque.next != NO_BLOCK {
+                    report(format!("page {block} lacks its high key"))?;
+                }
+                if opaque.flags & nbtree::HALF_DEAD == 0 {
+                    let sound = if level == 0 {
+                        self.leaf(&page, &opaque, high, visit)?
+                    } else {
+                        self.inner(&page, &opaque, high, &mut downlinks)?
+                    };
+                    if !sound {
+                        report(format!("the items of page {block} are damaged or out of order"))?;
+                    }
+                }
+                pages.try_reserve(1).map_err(|_| out_of_memory())?;
+                pages.push(Page { block, flags: opaque.flags, high });
+                previous = block;
+            }
+            block = opaque.next;
+            if steps > blocks {
+                report(format!("the pages of level {level} are linked in a circle"))?;
+                return Ok(None);
+            }
+        }
+        Ok(Some((pages, downlinks)))
+    }
+
+    fn high_key(&self, page: &PageCopy, opaque: &Opaque) -> Option<Pivot> {
+        if opaque.next == NO_BLOCK {
+            return None;
+        }
+        pivot(self.layout, page.item(nbtree::HIGH_KEY)?)
+    }
+
+    /// Whether the entries of a leaf page ascend and keep within its high key; visits them.
+    fn leaf(
+        &self,
+        page: &PageCopy,
+        opaque: &Opaque,
+        high: Option<Pivot>,
+        visit: &mut dyn FnMut(Entry) -> Result<()>,
+    ) -> Result<bool> {
+        let mut last: Option<Entry> = None;
+        let mut sound = true;
+        for offset in first_item(opaque)..=page.last_item() {
+            let Some(item) = page.item(offset) else {
+                sound = false;
+                continue;
+            };
+            let mut each = |entry: Entry| {
+                sound &= last.is_none_or(|last| last < entry);
+                sound &= high.is_none_or(|high| high.bounds(self.layout, entry));
+                last = Some(entry);
+                visit(entry)
+            };
+            match entries(self.layout, item, &mut each) {
+                Some(result) => result?,
+                None => sound = false,
+            }
+        }
+        Ok(sound)
+    }
+
+    /// The same of the downlinks of an inner page, which are appended to `downlinks`.
+    fn inner(
+        &self,
+        page: &PageCopy,
+        opaque: &Opaque,
+        high: Option<Pivot>,
+        downlinks: &mut Vec<Downlink>,
+    ) -> Result<bool> {
+        let mut sound = true;
+        let first = first_item(opaque);
+        let mut last: Option<Pivot> = None;
+        for offset in first..=page.last_item() {
+            let Some(item) = page.item(offset) else {
+                sound = false;
+                continue;
+            };
+            let child = (read_tid(&item[..6]) >> 16) as BlockNumber;
+            let pivot = if offset == first { None } else { pivot(self.layout, item) };
+            sound &= offset == first || pivot.is_some();
+            if let Some(pivot) = pivot {
+                sound &= last.is_none_or(|last| last.is_below(pivot));
+                sound &= high.is_none_or(|high| pivot.is_below(high));
+                last = Some(pivot);
+            }
+            downlinks.try_reserve(1).map_err(|_| out_of_memory())?;
+            downlinks.push(Downlink { child, pivot });
+        }
+        Ok(sound)
+    }
+}
+
+/// Holds the downlinks of a level against the pages of the level below.
+fn compare(
+    downlinks: &[Downlink],
+    pages: &[Page],
+    level: u32,
+    report: &mut dyn FnMut(String) -> Result<()>,
+) -> Result<()> {
+    const EXCUSED: u16 = nbtree::HALF_DEAD | nbtree::DELETED;
+    let mut at = 0;
+    for downlink in downlinks {
+        checkpoint();
+        let Some(ahead) = pages[at..].iter().position(|page| page.block == downlink.child) else {
+            report(format!("a downlink to page {} of level {level} leads astray", downlink.child))?;
+            continue;
+        };
+        for page in &pages[at..at + ahead] {
+            // A page without a downlink: its left neighbour's split is not finished, or it goes.
+            let left = pages.iter().take_while(|left| left.block != page.block).last();
+            let unfinished = left.is_some_and(|left| left.flags & nbtree::INCOMPLETE_SPLIT != 0);
+            if page.flags & EXCUSED == 0 && !unfinished {
+                report(format!("page {} of level {level} has no downlink", page.block))?;
+            }
+        }
+        at += ahead;
+        let left = at.checked_sub(1).map(|left| &pages[left]);
+        if let (Some(pivot), Some(left)) = (downlink.pivot, left)
+            && left.flags & EXCUSED == 0
+            && left.high.is_some_and(|high| high != pivot)
+        {
+            let child = downlink.child;
+            report(format!("the downlink to page {child} has another bound than its neighbour"))?;
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+impl Pivot {
+    /// Whether an entry may be on the page to the left of this bound.
+    fn bounds(self, layout: &Layout, entry: Entry) -> bool {
+        let leading = layout.leading(entry.key, self.attributes.into());
+        leading < self.key || (leading == self.key && self.row.is_some_and(|row| entry.tid <= row))
+    }
+
+    fn is_below(self, other: Self) -> bool {
+        // What is missing of a bound is minus infinity, and so below anything.
+        (self.key, self.attributes, self.row) < (other.key, other.attributes, other.row)
+    }
+}
+
+/// Reads a pivot; `None` if the item is none.
+fn pivot(layout: &Layout, item: &[u8]) -> Option<Pivot> {
+    let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+    let (info, count) = (half(6)?, half(4)?);
+    if info & nbtree::ALTERNATIVE_TID == 0 || count & nbtree::POSTING_LIST != 0 {
+        return None;
+    }
+    let attributes = count & nbtree::COUNT_MASK;
+    let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
+        Some(read_tid(item.get(item.len().checked_sub(6)?..)?))
+    } else {
+        None
+    };
+    Some(Pivot { attributes, key: layout.prefix(item, attributes.into())?, row })
+}

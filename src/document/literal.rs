@@ -1,0 +1,410 @@
+//! A document as text: a JSON object, from which the same document can be read back.
+//!
+//! ```json
+//! {"threshold": 0.9, "shingle_size": 5, "unit": "char", "normalization": "none", "text": "..."}
+//! {"threshold": 0.8, "set": [-3750763034362895579, 4952883123889572249]}
+//! {"threshold": 0.8, "signature": [31696454, 98093281, 92105569]}
+//! ```
+//!
+//! What is short comes first. Stop words and bag stand there if they are not as by default; the
+//! other options always do, since another version may have other defaults. All is in the
+//! database's encoding, in which (as in all that a database can have) ASCII bytes are ASCII.
+//!
+//! Whatever does not begin like that is a text with options by default. PostgreSQL takes
+//! `minlsh_document('some text')` and `minlsh_document($1)`, the name of a type with one argument of
+//! unknown type, for a cast; so the cast must mean what the function does.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use sketch::ShingleSet;
+
+use super::shingling::{Canonical, Shingling};
+use super::value::{Content, Document, hash, stored_set, stored_signature, threshold};
+use crate::error::{Result, out_of_memory};
+use crate::functions::{Options, checkpoint};
+use crate::pg::{lossless, text};
+
+/// Writes a document.
+pub fn write(document: &Document) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    append(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;
+    match document.content {
+        Content::Text(options, text) => {
+            write_options(&mut out, &options)?;
+            append(&mut out, b", \"text\": ")?;
+            write_string(&mut out, text)?;
+        }
+        Content::Set(hashes) => {
+            append(&mut out, b", \"set\": ")?;
+            write_numbers(&mut out, hashes.iter().map(|stored| hash(stored) as i64))?;
+        }
+        Content::Signature(slots) => {
+            append(&mut out, b", \"signature\": ")?;
+            let slots = slots.iter().map(|slot| i32::from_le_bytes(*slot).into());
+            write_numbers(&mut out, slots)?;
+        }
+    }
+    append(&mut out, b"}")?;
+    Ok(out)
+}
+
+fn write_options(out: &mut Vec<u8>, options: &Shingling) -> Result<()> {
+    let default = Options::default();
+    append(out, format!(", \"shingle_size\": {}, \"unit\": ", options.shingle_size).as_bytes())?;
+    write_string(out, options.unit.as_bytes())?;
+    append(out, b", \"normalization\": ")?;
+    write_string(out, text::encode(options.normalization))?;
+    if options.stop_words != default.stop_words {
+        append(out, b", \"stop_words\": ")?;
+        write_string(out, text::encode(options.stop_words))?;
+    }
+    if options.bag != default.bag {
+        append(out, format!(", \"bag\": {}", options.bag).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn write_string(out: &mut Vec<u8>, string: &[u8]) -> Result<()> {
+    append(out, b"\"")?;
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    for part in string.split_inclusive(special) {
+        checkpoint();
+        match part.split_last() {
+            Some((last, plain)) if special(last) => {
+                append(out, plain)?;
+                match last {
+                    b'"' | b'\\' => append(out, &[b'\\', *last])?,
+                    b'\n' => append(out, b"\\n")?,
+                    b'\r' => append(out, b"\\r")?,
+                    b'\t' => append(out, b"\\t")?,
+                    control => append(out, format!("\\u{control:04x}").as_bytes())?,
+                }
+            }
+            _ => append(out, part)?,
+        }
+    }
+    append(out, b"\"")
+}
+
+fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Result<()> {
+    append(out, b"[")?;
+    for (i, number) in numbers.enumerate() {
+        if i.is_multiple_of(4096) {
+            checkpoint();
+        }
+        // A separator, 19 digits and a sign.
+        out.try_reserve(22).map_err(|_| out_of_memory())?;
+        let separator = if i == 0 { "" } else { ", " };
+        // A vector takes all that is written to it.
+        let _ = write!(out, "{separator}{number}");
+    }
+    append(out, b"]")
+}
+
+fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    out.try_reserve(bytes.len()).map_err(|_| out_of_memory())?;
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+/// A document as its text form says, which owns what it consists of.
+pub struct Written<'a> {
+    threshold: f64,
+    content: WrittenContent<'a>,
+}
+
+enum WrittenContent<'a> {
+    Text(Canonical, Cow<'a, [u8]>),
+    Set(Vec<[u8; 8]>),
+    Signature(Vec<[u8; 4]>),
+}
+
+impl Written<'_> {
+    /// The document.
+    pub fn document(&self) -> Document<'_> {
+        let content = match &self.content {
+            WrittenContent::Text(options, text) => Content::Text(options.shingling(), text),
+            WrittenContent::Set(hashes) => Content::Set(hashes),
+            WrittenContent::Signature(slots) => Content::Signature(slots),
+        };
+        Document { threshold: self.threshold, content }
+    }
+}
+
+/// Why a text is no document.
+pub enum Refusal {
+    /// It is not the form that [`write`] gives; with what was expected.
+    Syntax(String),
+    /// It is, but what it says cannot be.
+    Meaning(pgrx::pg_sys::panic::ErrorReport),
+}
+
+impl From<pgrx::pg_sys::panic::ErrorReport> for Refusal {
+    fn from(report: pgrx::pg_sys::panic::ErrorReport) -> Self {
+        Self::Meaning(report)
+    }
+}
+
+fn syntax<T>(detail: impl Into<String>) -> Read<T> {
+    Err(Refusal::Syntax(detail.into()))
+}
+
+type Read<T> = std::result::Result<T, Refusal>;
+
+/// The members of the object, as far as they are there.
+#[derive(Default)]
+struct Members<'a> {
+    threshold: Option<f64>,
+    shingle_size: Option<i32>,
+    unit: Option<Cow<'a, str>>,
+    normalization: Option<Cow<'a, str>>,
+    stop_words: Option<Cow<'a, str>>,
+    bag: Option<bool>,
+    text: Option<Cow<'a, [u8]>>,
+    set: Option<Vec<u64>>,
+    signature: Option<Vec<i32>>,
+}
+
+/// Whether a literal is such an object, and no mere text.
+pub fn is_object(literal: &[u8]) -> bool {
+    literal.starts_with(b"{\"threshold\":")
+}
+
+/// Reads a document.
+pub fn read(literal: &[u8]) -> Read<Written<'_>> {
+    let members = Members::read(&mut Reader { rest: literal })?;
+    let threshold = match members.threshold {
+        Some(least) => threshold(least)?,
+        None => return syntax("It has no \"threshold\"."),
+    };
+    let has_options = members.has_options();
+    let content = match (members.text, members.set, members.signature) {
+        (Some(text), None, None) => {
+            let default = Options::default();
+            let options = Options {
+                shingle_size: members.shingle_size.unwrap_or(default.shingle_size),
+                unit: members.unit.unwrap_or(default.unit),
+                normalization: members.normalization.unwrap_or(default.normalization),
+                stop_words: members.stop_words.unwrap_or(default.stop_words),
+                bag: members.bag.unwrap_or(default.bag),
+                ..Options::default()
+            };
+            WrittenContent::Text(Canonical::of(&options.config()?), text)
+        }
+        (None, Some(hashes), None) if !has_options => {
+            WrittenContent::Set(stored_set(&ShingleSet::from_hashes(hashes, &mut checkpoint))?)
+        }
+        (None, None, Some(slots)) if !has_options => {
+            WrittenContent::Signature(stored_signature(&slots)?)
+        }
+        (None, None, None) => return syntax("It has no \"text\", \"set\" or \"signature\"."),
+        _ => {
+            return syntax(
+                "It must have a \"text\" and its options, or a \"set\", or a \"signature\".",
+            );
+        }
+    };
+    Ok(Written { threshold, content })
+}
+
+impl<'a> Members<'a> {
+    fn has_options(&self) -> bool {
+        self.shingle_size.is_some()
+            || self.unit.is_some()
+            || self.normalization.is_some()
+            || self.stop_words.is_some()
+            || self.bag.is_some()
+    }
+
+    fn read(reader: &mut Reader<'a>) -> Read<Self> {
+        let mut members = Self::default();
+        reader.token(b'{')?;
+        if !reader.next_is(b'}') {
+            loop {
+                let name = reader.string()?;
+                reader.token(b':')?;
+                members.read_member(&name, reader)?;
+                if reader.next_is(b'}') {
+                    break;
+                }
+                reader.token(b',')?;
+            }
+        }
+        reader.end()?;
+        Ok(members)
+    }
+
+    fn read_member(&mut self, name: &[u8], reader: &mut Reader<'a>) -> Read<()> {
+        match name {
+            b"threshold" => once(&mut self.threshold, reader.number()?),
+            b"shingle_size" => once(&mut self.shingle_size, reader.number()?),
+            b"unit" => once(&mut self.unit, reader.utf8()?),
+            b"normalization" => once(&mut self.normalization, reader.utf8()?),
+            b"stop_words" => once(&mut self.stop_words, reader.utf8()?),
+            b"bag" => once(&mut self.bag, reader.boolean()?),
+            b"text" => once(&mut self.text, reader.string()?),
+            b"set" => {
+                let signed = reader.numbers::<i64>()?;
+                once(&mut self.set, signed.into_iter().map(|hash| hash as u64).collect())
+            }
+            b"signature" => once(&mut self.signature, reader.numbers()?),
+            _ => false,
+        }
+        .then_some(())
+        .map_or_else(|| syntax("A member is unknown, or there twice."), Ok)
+    }
+}
+
+/// Sets what is not set yet; false if it is.
+fn once<T>(member: &mut Option<T>, value: T) -> bool {
+    member.replace(value).is_none()
+}
+
+/// What is still to be read.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn skip_space(&mut self) {
+        self.rest = self.rest.trim_ascii_start();
+    }
+
+    /// Reads `token`, if it is next.
+    fn next_is(&mut self, token: u8) -> bool {
+        self.skip_space();
+        let Some(rest) = self.rest.strip_prefix(&[token]) else { return false };
+        self.rest = rest;
+        true
+    }
+
+    fn token(&mut self, token: u8) -> Read<()> {
+        if self.next_is(token) {
+            Ok(())
+        } else {
+            syntax(format!("\"{}\" is missing.", char::from(token)))
+        }
+    }
+
+    fn end(&mut self) -> Read<()> {
+        self.skip_space();
+        if self.rest.is_empty() { Ok(()) } else { syntax("Something follows the closing brace.") }
+    }
+
+    /// A number, or what stands in its place.
+    fn word(&mut self) -> &'a str {
+        self.skip_space();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        let length = self.rest.iter().take_while(|byte| is_part(byte)).count();
+        let (word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        std::str::from_utf8(word).unwrap_or_default()
+    }
+
+    fn number<T: std::str::FromStr>(&mut self) -> Read<T> {
+        self.word().parse().or_else(|_| syntax("A number is missing, or out of its range."))
+    }
+
+    fn boolean(&mut self) -> Read<bool> {
+        self.word().parse().or_else(|_| syntax("\"bag\" must be true or false."))
+    }
+
+    fn numbers<T: std::str::FromStr>(&mut self) -> Read<Vec<T>> {
+        self.token(b'[')?;
+        let mut numbers = Vec::new();
+        if self.next_is(b']') {
+            return Ok(numbers);
+        }
+        loop {
+            if numbers.len().is_multiple_of(4096) {
+                checkpoint();
+            }
+            numbers.try_reserve(1).map_err(|_| out_of_memory())?;
+            numbers.push(self.number()?);
+            if self.next_is(b']') {
+                return Ok(numbers);
+            }
+            self.token(b',')?;
+        }
+    }
+
+    /// An option, as UTF-8.
+    fn utf8(&mut self) -> Read<Cow<'a, str>> {
+        Ok(match self.string()? {
+            Cow::Borrowed(bytes) => lossless::decode(bytes)?,
+            Cow::Owned(bytes) => lossless::decode(&bytes)?.into_owned().into(),
+        })
+    }
+
+    fn string(&mut self) -> Read<Cow<'a, [u8]>> {
+        self.token(b'"')?;
+        let mut string = Cow::Borrowed(&self.rest[..0]);
+        loop {
+            let length = self.rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+            let Some((plain, [end, rest @ ..])) = length.map(|at| self.rest.split_at(at)) else {
+                return syntax("A string has no end.");
+            };
+            self.rest = rest;
+            if string.is_empty() && *end == b'"' {
+                return Ok(Cow::Borrowed(plain));
+            }
+            append(string.to_mut(), plain)?;
+            match end {
+                b'"' => return Ok(string),
+                b'\\' => self.escaped(string.to_mut())?,
+                _ => return syntax("A control character in a string must be escaped."),
+            }
+        }
+    }
+
+    /// What follows a backslash.
+    fn escaped(&mut self, string: &mut Vec<u8>) -> Read<()> {
+        let Some((&kind, rest)) = self.rest.split_first() else {
+            return syntax("A string has no end.");
+        };
+        self.rest = rest;
+        let byte = match kind {
+            b'"' | b'\\' | b'/' => kind,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                let mut utf8 = [0; 4];
+                let character = self.unicode()?.encode_utf8(&mut utf8);
+                return Ok(append(string, text::encode(character))?);
+            }
+            _ => return syntax("An escape in a string is unknown."),
+        };
+        Ok(append(string, &[byte])?)
+    }
+
+    /// The character of `\u` and four digits, twice for those beyond U+FFFF.
+    fn unicode(&mut self) -> Read<char> {
+        let first = self.code_unit()?;
+        let units = if matches!(first, 0xD800..0xDC00) {
+            let Some(rest) = self.rest.strip_prefix(b"\\u") else {
+                return syntax("Half of a surrogate pair is missing.");
+            };
+            self.rest = rest;
+            [first, self.code_unit()?]
+        } else {
+            [first, 0]
+        };
+        match char::decode_utf16(units).next() {
+            Some(Ok(character)) if character != '\0' => Ok(character),
+            _ => syntax("An escape in a string is no character."),
+        }
+    }
+
+    fn code_unit(&mut self) -> Read<u16> {
+        let digits = self.rest.split_first_chunk::<4>().and_then(|(digits, rest)| {
+            self.rest = rest;
+            let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
+            u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        });
+        digits.map_or_else(|| syntax("\\u must be followed by four hexadecimal digits."), Ok)
+    }
+}

@@ -1,0 +1,313 @@
+//! The operators `~=`, and `jaccard()` with a document: the same comparison, once with a threshold
+//! and once without.
+//!
+//! `~=` fails for no value that it is given, but for two documents of different options: so it is
+//! LEAKPROOF, and a value of another kind (a set beside a text) is just not similar. `jaccard()`
+//! says what is wrong.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum};
+use sketch::{Config, ElementHash, PreparedSet, ShingleSet};
+
+use super::prepared::{Kept, Prepared};
+use super::shingling::{Canonical, same};
+use super::value::{self, Content, Document};
+use crate::error::{Result, engine, invalid_parameter};
+use crate::functions::{Options, checkpoint, element_hashes};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::{array, bytes, lossless};
+use crate::settings;
+
+sql_function!(minlsh_text_similar_document, text_similar_document);
+sql_function!(minlsh_document_similar_text, document_similar_text);
+sql_function!(minlsh_array_similar_document, array_similar_document);
+sql_function!(minlsh_document_similar_array, document_similar_array);
+sql_function!(minlsh_document_similar_document, document_similar_document);
+sql_function!(minlsh_text_similar_text, text_similar_text);
+sql_function!(minlsh_array_similar_array, array_similar_array);
+sql_function!(minlsh_jaccard_text_document, jaccard_text_document);
+sql_function!(minlsh_jaccard_array_document, jaccard_array_document);
+sql_function!(minlsh_jaccard_document_document, jaccard_document_document);
+
+/// `text ~= minlsh_document`
+fn text_similar_document(call: &Call) -> Result<Option<Datum>> {
+    similar(call, 1, Type::Document, Type::Text)
+}
+
+/// `minlsh_document ~= text`
+fn document_similar_text(call: &Call) -> Result<Option<Datum>> {
+    similar(call, 0, Type::Document, Type::Text)
+}
+
+/// `anyarray ~= minlsh_document`
+fn array_similar_document(call: &Call) -> Result<Option<Datum>> {
+    similar(call, 1, Type::Document, Type::Array)
+}
+
+/// `minlsh_document ~= anyarray`
+fn document_similar_array(call: &Call) -> Result<Option<Datum>> {
+    similar(call, 0, Type::Document, Type::Array)
+}
+
+/// `minlsh_document ~= minlsh_document`
+fn document_similar_document(call: &Call) -> Result<Option<Datum>> {
+    similar(call, lasting_argument(call), Type::Document, Type::Document)
+}
+
+/// `text ~= text`
+fn text_similar_text(call: &Call) -> Result<Option<Datum>> {
+    similar(call, lasting_argument(call), Type::Text, Type::Text)
+}
+
+/// `anyarray ~= anyarray`
+fn array_similar_array(call: &Call) -> Result<Option<Datum>> {
+    similar(call, lasting_argument(call), Type::Array, Type::Array)
+}
+
+/// `jaccard(text, minlsh_document) → double precision`
+fn jaccard_text_document(call: &Call) -> Result<Option<Datum>> {
+    jaccard(call, Type::Text)
+}
+
+/// `jaccard(anyarray, minlsh_document) → double precision`
+fn jaccard_array_document(call: &Call) -> Result<Option<Datum>> {
+    jaccard(call, Type::Array)
+}
+
+/// `jaccard(minlsh_document, minlsh_document) → double precision`
+fn jaccard_document_document(call: &Call) -> Result<Option<Datum>> {
+    jaccard(call, Type::Document)
+}
+
+/// What an argument is declared as.
+#[derive(Clone, Copy)]
+enum Type {
+    Text,
+    Array,
+    Document,
+}
+
+/// The argument of two of the same type that is worth keeping: the one that stays the same.
+fn lasting_argument(call: &Call) -> usize {
+    usize::from(!call.is_constant(0) || call.is_constant(1))
+}
+
+/// `~=`: keeps argument `kept`, which is a `kept_type`, and compares the other one with it.
+fn similar(call: &Call, kept: usize, kept_type: Type, other_type: Type) -> Result<Option<Datum>> {
+    compare(call, kept, kept_type, other_type, |threshold, prepared, other| {
+        let least = match other {
+            Other::Document(document) => document.threshold.max(threshold),
+            _ => threshold,
+        };
+        let similar = matches!(measure(prepared, other, Some(least))?, Measured::Similarity(_));
+        Ok(Some(Datum::from(similar)))
+    })
+}
+
+/// `jaccard()`: compares the first argument with the second, a document.
+fn jaccard(call: &Call, other_type: Type) -> Result<Option<Datum>> {
+    compare(call, 1, Type::Document, other_type, |_, prepared, other| {
+        match measure(prepared, other, None)? {
+            Measured::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
+            Measured::TooLow => Ok(None),
+            Measured::Incomparable => Err(incomparable(prepared)),
+        }
+    })
+}
+
+/// Reads both arguments, the kept one only if it is not the one of the last call.
+fn compare(
+    call: &Call,
+    kept: usize,
+    kept_type: Type,
+    other_type: Type,
+    decide: impl FnOnce(f64, &mut Prepared, &Other) -> Result<Option<Datum>>,
+) -> Result<Option<Datum>> {
+    let (Some(value), Some(other)) = (call.datum(kept), call.datum(1 - kept)) else {
+        return Ok(None);
+    };
+    // SAFETY: both are declared as those types, and live as long as the call.
+    let (image, other) = unsafe { (image(value, kept_type), Other::read(other, other_type)?) };
+    // SAFETY: the only thing that these functions keep.
+    let place: &mut Kept = unsafe { call.kept() };
+    let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
+    match kept_type {
+        Type::Document => decide(threshold, prepared, &other),
+        // It may be set between two rows.
+        Type::Text | Type::Array => decide(settings::threshold(), prepared, &other),
+    }
+}
+
+/// The bytes that tell a value from any other of its type.
+///
+/// # Safety
+/// `value` must be a non-null value of that type, valid for `'a`.
+unsafe fn image<'a>(value: Datum, value_type: Type) -> &'a [u8] {
+    // SAFETY: the caller's promise; an array is aligned when all of it is detoasted.
+    unsafe {
+        match value_type {
+            Type::Text | Type::Document => bytes::read(value),
+            Type::Array => bytes::read(array::detoast(value).0),
+        }
+    }
+}
+
+/// Makes ready a value, of which the image was taken.
+fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepared)> {
+    match value_type {
+        Type::Document => {
+            let document = Document::from_bytes(image)?;
+            Ok((document.threshold, Prepared::document(&document)?))
+        }
+        Type::Text => {
+            Ok((settings::threshold(), Prepared::text(Options::default().config()?, image)?))
+        }
+        Type::Array => {
+            // SAFETY: a non-null array.
+            let hashes = unsafe { element_hashes(value, ElementHash::default()) }?;
+            Ok((settings::threshold(), Prepared::set(hashes)?))
+        }
+    }
+}
+
+/// What is compared with something prepared.
+enum Other<'a> {
+    Text(&'a [u8]),
+    Array(Datum),
+    Document(Document<'a>),
+}
+
+impl Other<'_> {
+    /// # Safety
+    /// `value` must be a non-null value of that type, and live as long as the result.
+    unsafe fn read(value: Datum, value_type: Type) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe {
+            match value_type {
+                Type::Text => Self::Text(bytes::read(value)),
+                Type::Array => Self::Array(value),
+                Type::Document => Self::Document(Document::read(value)?),
+            }
+        })
+    }
+}
+
+/// The outcome of a comparison.
+enum Measured {
+    Similarity(f64),
+    /// Less than was asked for; or both are empty, and it is none.
+    TooLow,
+    /// Of another kind, or signatures of different lengths.
+    Incomparable,
+}
+
+/// The similarity, if it is at least `least`.
+fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Measured> {
+    match (prepared, other) {
+        (Prepared::Text(config, set), Other::Text(text)) => of_text(set, config, text, least),
+        (Prepared::Text(config, set), Other::Document(Document { content, .. })) => {
+            let Content::Text(options, text) = content else { return Ok(Measured::Incomparable) };
+            let other = options.config()?;
+            if !same(config, &other) {
+                return Err(different_options(&Canonical::of(&other), &Canonical::of(config)));
+            }
+            of_text(set, config, text, least)
+        }
+        (Prepared::Set(set), Other::Array(array)) => {
+            // SAFETY: a non-null array.
+            let hashes = unsafe { element_hashes(*array, ElementHash::default()) }?;
+            of_hashes(set, &hashes, least)
+        }
+        (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {
+            of_hashes(set, &value::hashes(stored)?, least)
+        }
+        (Prepared::Signature(slots), Other::Array(array)) => {
+            // SAFETY: a non-null array.
+            Ok(share_of_equal(slots, unsafe { signature(*array) }, least))
+        }
+        (
+            Prepared::Signature(slots),
+            Other::Document(Document { content: Content::Signature(stored), .. }),
+        ) => Ok(share_of_equal(slots, Some(value::slots(stored)), least)),
+        _ => Ok(Measured::Incomparable),
+    }
+}
+
+/// The similarity of a set with the shingles of a text.
+fn of_text(
+    set: &mut PreparedSet,
+    config: &Config,
+    text: &[u8],
+    least: Option<f64>,
+) -> Result<Measured> {
+    let text = lossless::decode(text)?;
+    let similarity = set.similarity(config, &text, least.unwrap_or(0.0), &mut checkpoint);
+    measured(similarity.map_err(engine)?, least, set, || {
+        let shingles = ShingleSet::from_text(config, &text, &mut checkpoint);
+        shingles.map(|shingles| shingles.is_empty()).map_err(engine)
+    })
+}
+
+/// The similarity of a set with another.
+fn of_hashes(set: &mut PreparedSet, hashes: &[u64], least: Option<f64>) -> Result<Measured> {
+    let similarity = set.similarity_of(hashes, least.unwrap_or(0.0), &mut checkpoint);
+    measured(similarity.map_err(engine)?, least, set, || Ok(hashes.is_empty()))
+}
+
+/// What it means that a prepared set finds a similarity, or none: without a threshold it finds none
+/// only if it or the other is empty.
+fn measured(
+    similarity: Option<f64>,
+    least: Option<f64>,
+    set: &PreparedSet,
+    other_is_empty: impl FnOnce() -> Result<bool>,
+) -> Result<Measured> {
+    Ok(match similarity {
+        Some(similarity) => Measured::Similarity(similarity),
+        None if least.is_none() && !(set.is_empty() && other_is_empty()?) => {
+            Measured::Similarity(0.0)
+        }
+        None => Measured::TooLow,
+    })
+}
+
+fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Measured {
+    match b.map(|b| sketch::estimate_jaccard(a, &b)) {
+        Some(Ok(share)) if least.is_none_or(|least| share >= least) => Measured::Similarity(share),
+        Some(Ok(_)) => Measured::TooLow,
+        Some(Err(_)) | None => Measured::Incomparable,
+    }
+}
+
+/// The slots of an array that is a signature: integers, of which none is NULL.
+///
+/// # Safety
+/// `array` must be a non-null array.
+unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
+    // SAFETY: the caller's promise; the elements are of the type that the array itself says.
+    unsafe {
+        let (array, element_type) = array::detoast(array);
+        if pg_sys::getBaseType(element_type) != pg_sys::INT4OID {
+            return None;
+        }
+        let slots = array::each_element(array, element_type);
+        slots.map(|slot| slot.map(|slot| slot.value() as i32)).collect()
+    }
+}
+
+fn different_options(a: &Canonical, b: &Canonical) -> ErrorReport {
+    invalid_parameter("documents with different options cannot be compared")
+        .set_detail(format!("One has {a}; the other {b}."))
+        .set_hint("Make both with the same options.")
+}
+
+fn incomparable(prepared: &Prepared) -> ErrorReport {
+    let expected = match prepared {
+        Prepared::Text(..) => "a text".to_owned(),
+        Prepared::Set(_) => "a set".to_owned(),
+        Prepared::Signature(slots) => format!("a signature of {} slots", slots.len()),
+    };
+    invalid_parameter(format!("document is {expected}, and the value is not")).set_hint(
+        "Texts and sets are compared with minlsh_document(), signatures with minlsh_signature().",
+    )
+}

@@ -1,0 +1,70 @@
+//! Errors of PostgreSQL, caught to be raised again in words that name the argument they are about.
+
+use std::panic::AssertUnwindSafe;
+
+use pgrx::pg_sys::PgTryBuilder;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::prelude::*;
+
+use crate::error::error;
+
+/// What is wrong with something that a user wrote. It must be raised in the end.
+pub struct Complaint {
+    code: PgSqlErrorCode,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+}
+
+impl Complaint {
+    /// A complaint of our own.
+    pub fn new(code: PgSqlErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), detail: None, hint: None }
+    }
+
+    /// The error as PostgreSQL made it, with `hint` if it has none of its own.
+    pub fn or_hint(self, hint: &str) -> ErrorReport {
+        let report = error(self.code, self.message);
+        let report = report.set_hint(self.hint.as_deref().unwrap_or(hint));
+        match self.detail {
+            Some(detail) => report.set_detail(detail),
+            None => report,
+        }
+    }
+
+    /// The error, in the words of the argument that it is about; `hint` tells what that should be.
+    pub fn about(self, argument: &str, hint: &str) -> ErrorReport {
+        let parameter = self.code == PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER;
+        let hint = if parameter {
+            "Write the value into the text, as format() does with %L."
+        } else {
+            hint
+        };
+        let hint = match &self.hint {
+            Some(first) => format!("{first} {hint}"),
+            None => hint.to_owned(),
+        };
+        let report = error(self.code, format!("{argument}: {}", self.message)).set_hint(hint);
+        match self.detail {
+            Some(detail) => report.set_detail(detail),
+            None => report,
+        }
+    }
+}
+
+/// Does `work`. What PostgreSQL raises meanwhile becomes a complaint.
+pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, Complaint> {
+    PgTryBuilder::new(AssertUnwindSafe(|| Ok(work())))
+        .catch_others(|caught| match caught {
+            CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => {
+                Err(Complaint {
+                    code: report.sql_error_code(),
+                    message: report.message().to_owned(),
+                    detail: report.detail().map(str::to_owned),
+                    hint: report.hint().map(str::to_owned),
+                })
+            }
+            panic => panic.rethrow(),
+        })
+        .execute()
+}

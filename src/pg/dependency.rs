@@ -1,0 +1,183 @@
+//! `pg_depend`: which catalog objects belong together.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+/// `pg_depend`, and its index by what is depended on: the bindings do not name them.
+const DEPEND: u32 = 2608;
+const DEPEND_BY_REFERENCE: u32 = 2674;
+const DEPEND_BY_DEPENDENT: u32 = 2673;
+/// `pg_constraint`
+const CONSTRAINT: u32 = 2606;
+
+/// A catalog object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A table or index as a whole.
+    Relation(Oid),
+    /// One column of a table.
+    Column(Oid, i16),
+    /// A trigger.
+    Trigger(Oid),
+    /// A function.
+    Function(Oid),
+    /// A constraint.
+    Constraint(Oid),
+}
+
+impl Object {
+    /// As PostgreSQL addresses it.
+    pub fn address(self) -> pg_sys::ObjectAddress {
+        let (class, object, column) = match self {
+            Self::Relation(oid) => (pg_sys::RelationRelationId, oid, 0),
+            Self::Column(oid, number) => (pg_sys::RelationRelationId, oid, number),
+            Self::Trigger(oid) => (pg_sys::TriggerRelationId, oid, 0),
+            Self::Function(oid) => (pg_sys::ProcedureRelationId, oid, 0),
+            Self::Constraint(oid) => (Oid::from(CONSTRAINT), oid, 0),
+        };
+        pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: column.into() }
+    }
+}
+
+/// A row of `pg_depend`; its layout has been the same since PostgreSQL 7.3.
+#[repr(C)]
+struct Form {
+    dependent_class: Oid,
+    dependent: Oid,
+    dependent_column: i32,
+    referenced_class: Oid,
+    referenced: Oid,
+    referenced_column: i32,
+    kind: std::ffi::c_char,
+}
+
+/// `dependent` is dropped together with `referenced`, silently, as an index is with its table.
+pub fn drop_together(dependent: Object, referenced: Object) {
+    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_AUTO);
+}
+
+/// Dropping `referenced` needs CASCADE, and then drops `dependent`.
+pub fn drop_on_cascade(dependent: Object, referenced: Object) {
+    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_NORMAL);
+}
+
+fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::Type) {
+    // SAFETY: two valid addresses; the catalog is written in the current transaction.
+    unsafe { pg_sys::recordDependencyOn(&dependent.address(), &referenced.address(), kind) };
+}
+
+/// The triggers that depend on a relation.
+pub fn triggers_of(relation: Oid) -> Vec<Oid> {
+    let mut triggers = Vec::new();
+    each(DEPEND_BY_REFERENCE, Object::Relation(relation), |form| {
+        if form.dependent_class == pg_sys::TriggerRelationId {
+            triggers.push(form.dependent);
+        }
+    });
+    triggers
+}
+
+/// Whether `dependent` is recorded to depend on `referenced`, in whatever way.
+pub fn depends(dependent: Object, referenced: Object) -> bool {
+    let referenced = referenced.address();
+    let mut found = false;
+    each(DEPEND_BY_DEPENDENT, dependent, |form| {
+        found |= form.referenced_class == referenced.classId
+            && form.referenced == referenced.objectId
+            && form.referenced_column == referenced.objectSubId;
+    });
+    found
+}
+
+/// Whether a trigger is recorded to depend on another trigger.
+pub fn follows_a_trigger(trigger: Oid) -> bool {
+    let mut found = false;
+    each(DEPEND_BY_DEPENDENT, Object::Trigger(trigger), |form| {
+        found |= form.referenced_class == pg_sys::TriggerRelationId;
+    });
+    found
+}
+
+/// Visits the rows of one side's object, by the index of that side.
+fn each(index: u32, object: Object, mut visit: impl FnMut(&Form)) {
+    let address = object.address();
+    let first = if index == DEPEND_BY_DEPENDENT { 1 } else { 4 };
+    let mut keys = [pg_sys::ScanKeyData::default(); 2];
+    let lock = pg_sys::AccessShareLock as i32;
+    // SAFETY: a scan of a catalog under the catalog's own snapshot, by two oid columns; each tuple
+    // is valid until the next one, and begins with the fixed columns.
+    unsafe {
+        for (offset, value) in [address.classId, address.objectId].into_iter().enumerate() {
+            pg_sys::ScanKeyInit(
+                &mut keys[offset],
+                first + offset as i16,
+                pg_sys::BTEqualStrategyNumber as u16,
+                Oid::from(pg_sys::F_OIDEQ),
+                Datum::from(value),
+            );
+        }
+        let catalog = pg_sys::table_open(Oid::from(DEPEND), lock);
+        let snapshot = std::ptr::null_mut();
+        let scan = pg_sys::systable_beginscan(
+            catalog,
+            Oid::from(index),
+            true,
+            snapshot,
+            2,
+            keys.as_mut_ptr(),
+        );
+        loop {
+            let tuple = pg_sys::systable_getnext(scan);
+            if tuple.is_null() {
+                break;
+            }
+            visit(&*pg_sys::GETSTRUCT(tuple).cast::<Form>());
+        }
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalog, lock);
+    }
+}
+
+/// The table of a trigger; `None` if there is no such trigger, or if it is a partition's copy.
+pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
+    let mut key = pg_sys::ScanKeyData::default();
+    let lock = pg_sys::AccessShareLock as i32;
+    // SAFETY: as in `each`.
+    unsafe {
+        pg_sys::ScanKeyInit(
+            &mut key,
+            pg_sys::Anum_pg_trigger_oid as i16,
+            pg_sys::BTEqualStrategyNumber as u16,
+            Oid::from(pg_sys::F_OIDEQ),
+            Datum::from(trigger),
+        );
+        let catalog = pg_sys::table_open(pg_sys::TriggerRelationId, lock);
+        let (index, snapshot) = (Oid::from(pg_sys::TriggerOidIndexId), std::ptr::null_mut());
+        let scan = pg_sys::systable_beginscan(catalog, index, true, snapshot, 1, &mut key);
+        let tuple = pg_sys::systable_getnext(scan);
+        let table = (!tuple.is_null())
+            .then(|| &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>())
+            .and_then(|form| (form.tgparentid == Oid::INVALID).then_some(form.tgrelid));
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalog, lock);
+        table
+    }
+}
+
+/// Whether there is such a trigger.
+pub fn exists(trigger: Oid) -> bool {
+    table_of_trigger(trigger).is_some()
+}
+
+/// Drops triggers, and what is dropped together with them.
+pub fn delete_triggers(triggers: impl IntoIterator<Item = Oid>) {
+    for trigger in triggers {
+        let (address, restrict) =
+            (Object::Trigger(trigger).address(), pg_sys::DropBehavior::DROP_RESTRICT);
+        let quietly = pg_sys::PERFORM_DELETION_INTERNAL as i32;
+        // SAFETY: a trigger that exists, on a table that is locked.
+        unsafe {
+            pg_sys::performDeletion(&address, restrict, quietly);
+            pg_sys::CommandCounterIncrement();
+        }
+    }
+}

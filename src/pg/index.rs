@@ -1,0 +1,100 @@
+//! An index as the catalogs describe it.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::pg::text;
+
+/// An index, as it is while we hold a lock on its table.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// `pg_class.oid`
+    pub oid: Oid,
+    /// The name, unquoted.
+    pub name: String,
+    /// The table it is of.
+    pub table: Oid,
+    /// The access method.
+    pub method: Oid,
+    /// Whether it has all rows: its building is finished.
+    pub valid: bool,
+    /// Whether it is that of the primary key.
+    pub primary: bool,
+    /// Whether two rows with equal keys are refused at once.
+    pub unique: bool,
+    /// Whether it has some rows only.
+    pub partial: bool,
+    /// Its key columns.
+    pub columns: Vec<IndexColumn>,
+}
+
+/// A key column of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexColumn {
+    /// The column of the table; 0 for an expression.
+    pub attribute: i16,
+    /// The operator family.
+    pub family: Oid,
+    /// The input type of the operator class.
+    pub input_type: Oid,
+    /// The collation, invalid for a type that has none.
+    pub collation: Oid,
+}
+
+impl Index {
+    /// Describes an index, locking it as a SELECT does; `None` if there is no such index.
+    pub fn open(oid: Oid) -> Option<Self> {
+        // SAFETY: null for a relation that does not exist, else a reference that is given back;
+        // of an index, the arrays have an entry for each key column.
+        unsafe {
+            let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as i32);
+            if relation.is_null() {
+                return None;
+            }
+            let class = &*(*relation).rd_rel;
+            let description = matches!(class.relkind as u8, b'i' | b'I').then(|| {
+                let form = &*(*relation).rd_index;
+                let predicate = pg_sys::Anum_pg_index_indpred as i32;
+                let tuple = (*relation).rd_indextuple;
+                let column = |number: usize| IndexColumn {
+                    attribute: *form.indkey.values.as_ptr().add(number),
+                    family: *(*relation).rd_opfamily.add(number),
+                    input_type: *(*relation).rd_opcintype.add(number),
+                    collation: *(*relation).rd_indcollation.add(number),
+                };
+                Self {
+                    oid,
+                    name: text::from_cstring(class.relname.data.as_ptr()),
+                    table: form.indrelid,
+                    method: class.relam,
+                    valid: form.indisvalid && form.indisready && form.indislive,
+                    primary: form.indisprimary,
+                    unique: form.indisunique && form.indimmediate,
+                    partial: !pg_sys::heap_attisnull(tuple, predicate, std::ptr::null_mut()),
+                    columns: (0..form.indnkeyatts as usize).map(column).collect(),
+                }
+            });
+            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+            description
+        }
+    }
+
+    /// The indexes of a table, in the order of their OIDs; none if there is no such table.
+    pub fn of_table(table: Oid) -> Vec<Self> {
+        // SAFETY: null for a relation that does not exist, else a reference that is given back; the
+        // list of OIDs is a copy.
+        let indexes: Vec<Oid> = unsafe {
+            let relation = pg_sys::try_relation_open(table, pg_sys::AccessShareLock as i32);
+            if relation.is_null() {
+                return Vec::new();
+            }
+            let list = pg_sys::RelationGetIndexList(relation);
+            pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+            if list.is_null() {
+                return Vec::new();
+            }
+            let cells = std::slice::from_raw_parts((*list).elements, (*list).length as usize);
+            cells.iter().map(|cell| cell.oid_value).collect()
+        };
+        indexes.into_iter().filter_map(Self::open).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! Memory contexts of our own.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys;
+
+/// A memory context, deleted when this goes out of scope.
+pub struct Memory(pg_sys::MemoryContext);
+
+impl Memory {
+    /// A context that lasts as long as its owner, beyond the transaction if need be.
+    pub fn lasting(name: &'static CStr) -> Self {
+        // SAFETY: the top context is there as long as the session.
+        Self(unsafe { create(pg_sys::TopMemoryContext, name) })
+    }
+
+    /// A context for the work of one call, which an ERROR frees as well.
+    pub fn scratch(name: &'static CStr) -> Self {
+        // SAFETY: a function is called within a transaction, whose context outlives the call.
+        Self(unsafe { create(pg_sys::CurTransactionContext, name) })
+    }
+
+    /// Runs `work` with what it allocates in this context.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        // SAFETY: the context is alive; an ERROR sets the current context itself.
+        unsafe {
+            let previous = pg_sys::MemoryContextSwitchTo(self.0);
+            let result = work();
+            pg_sys::MemoryContextSwitchTo(previous);
+            result
+        }
+    }
+
+    /// Runs `work` with what it allocates in this context, and frees that again: no pointer to it
+    /// may leave.
+    pub fn run_and_reset<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let result = self.run(work);
+        // SAFETY: the context is alive.
+        unsafe { pg_sys::MemoryContextReset(self.0) };
+        result
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: created by `lasting` or `scratch`, deleted once.
+            unsafe { pg_sys::MemoryContextDelete(self.0) };
+        }
+    }
+}
+
+/// Runs `call`, which may change the current memory context, and comes back to the caller's.
+pub fn unmoved<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: the current context is alive, and stays so during a call.
+    unsafe {
+        let current = pg_sys::CurrentMemoryContext;
+        let result = call();
+        pg_sys::MemoryContextSwitchTo(current);
+        result
+    }
+}
+
+/// # Safety
+/// `parent` must be alive.
+unsafe fn create(parent: pg_sys::MemoryContext, name: &'static CStr) -> pg_sys::MemoryContext {
+    // SAFETY: the caller's promise; the name is static, as the context keeps it.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            parent,
+            name.as_ptr(),
+            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
+            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+        )
+    }
+}

@@ -1,0 +1,211 @@
+//! A SELECT whose text comes from a user: it is checked to be one, and nothing but one, and runs
+//! as the caller, reading only, under the caller's snapshot. Its rows are handed on one by one, as
+//! the executor makes them, so that nothing is copied and the plan may be a parallel one.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error, raise};
+use crate::pg::catching::{Complaint, catching};
+use crate::pg::ffi;
+use crate::pg::slot::Row;
+use crate::pg::spi::Session;
+
+/// A checked SELECT, planned when it is run.
+pub struct Select<'a> {
+    plan: pg_sys::SPIPlanPtr,
+    /// The plan lives as long as the session.
+    session: std::marker::PhantomData<&'a Session>,
+}
+
+/// A column of the result.
+#[derive(Clone, Debug)]
+pub struct SelectColumn {
+    /// Unquoted, in the database's encoding.
+    pub name: CString,
+    /// Its type.
+    pub type_oid: Oid,
+    /// Its collation, invalid for a type that has none.
+    pub collation: Oid,
+}
+
+impl<'a> Select<'a> {
+    /// Analyses `sql`.
+    ///
+    /// # Errors
+    /// What PostgreSQL says of it; SQLSTATE 25006 if it is no SELECT, or would write.
+    pub fn prepare(_session: &'a Session, sql: &CStr) -> std::result::Result<Self, Complaint> {
+        let plan = catching(|| {
+            let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
+            // SAFETY: SPI is connected; a statement without parameters.
+            unsafe { pg_sys::SPI_prepare_cursor(sql.as_ptr(), 0, std::ptr::null_mut(), options) }
+        })?;
+        // SAFETY: the plan was just made; its sources and their queries are well-formed.
+        let reads = !plan.is_null() && unsafe { reads_only(plan) };
+        if !reads {
+            return Err(Complaint::new(
+                PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+                "only a SELECT that changes nothing and locks nothing is allowed",
+            ));
+        }
+        Ok(Self { plan, session: std::marker::PhantomData })
+    }
+
+    /// The columns of the result.
+    pub fn columns(&self) -> Vec<SelectColumn> {
+        // SAFETY: the plan has one source, of a SELECT, which has a result descriptor.
+        unsafe {
+            let descriptor = (*source(self.plan)).resultDesc;
+            (0..(*descriptor).natts as usize)
+                .map(|index| {
+                    let attribute = ffi::attribute(descriptor, index);
+                    SelectColumn {
+                        name: CStr::from_ptr(attribute.attname.data.as_ptr()).to_owned(),
+                        type_oid: attribute.atttypid,
+                        collation: attribute.attcollation,
+                    }
+                })
+                .collect()
+        }
+    }
+
+    /// Whether it reads that relation.
+    pub fn reads(&self, relation: Oid) -> bool {
+        // SAFETY: the plan's source has a list of relations, perhaps an empty one.
+        unsafe { pg_sys::list_member_oid((*source(self.plan)).relationOids, relation) }
+    }
+
+    /// Runs it, and calls `visit` with each row.
+    pub fn each(&self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
+        let mut receiver = Receiver::new(visit);
+        let options = pg_sys::SPIExecuteOptions {
+            read_only: true,
+            dest: (&raw mut receiver).cast(),
+            ..Default::default()
+        };
+        // SAFETY: SPI is connected, the plan is alive and has no parameters; the receiver outlives
+        // the call.
+        let status = unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) };
+        if status < 0 {
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+                format!("internal query failed with status {status}"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The first element of a list of pointers that has one.
+///
+/// # Safety
+/// Such a list.
+unsafe fn first(list: *mut pg_sys::List) -> *mut std::ffi::c_void {
+    // SAFETY: the caller's promise.
+    unsafe { (*(*list).elements).ptr_value }
+}
+
+/// The one source of a plan.
+///
+/// # Safety
+/// A plan of `SPI_prepare_cursor` for one statement.
+unsafe fn source(plan: pg_sys::SPIPlanPtr) -> *mut pg_sys::CachedPlanSource {
+    // SAFETY: the caller's promise: a list of one element.
+    unsafe { first(pg_sys::SPI_plan_get_plan_sources(plan)).cast() }
+}
+
+/// Whether the plan is that of one SELECT, without row locks and data-changing parts.
+///
+/// # Safety
+/// A plan of `SPI_prepare_cursor`.
+unsafe fn reads_only(plan: pg_sys::SPIPlanPtr) -> bool {
+    // SAFETY: lists of CachedPlanSource and of Query, as plancache.h says.
+    unsafe {
+        let sources = pg_sys::SPI_plan_get_plan_sources(plan);
+        if sources.is_null() || (*sources).length != 1 {
+            return false;
+        }
+        let queries = (*source(plan)).query_list;
+        if queries.is_null() || (*queries).length != 1 {
+            return false;
+        }
+        let query = &*first(queries).cast::<pg_sys::Query>();
+        query.commandType == pg_sys::CmdType::CMD_SELECT
+            && query.utilityStmt.is_null()
+            && !query.hasModifyingCTE
+            && query.rowMarks.is_null()
+            && !(*source(plan)).resultDesc.is_null()
+    }
+}
+
+/// A receiver of rows that hands each to a closure.
+#[repr(C)]
+struct Receiver<'a> {
+    base: pg_sys::DestReceiver,
+    visit: &'a mut dyn FnMut(&Row) -> Result<()>,
+}
+
+impl<'a> Receiver<'a> {
+    fn new(visit: &'a mut dyn FnMut(&Row) -> Result<()>) -> Self {
+        #[pg_guard]
+        unsafe extern "C-unwind" fn receive(
+            slot: *mut pg_sys::TupleTableSlot,
+            receiver: *mut pg_sys::DestReceiver,
+        ) -> bool {
+            // SAFETY: called by the executor with a row, and with the receiver given to it, which
+            // is the head of ours.
+            let (row, receiver) = unsafe { (Row::of(slot), &mut *receiver.cast::<Receiver>()) };
+            (receiver.visit)(&row).unwrap_or_else(|report| raise(report));
+            true
+        }
+        #[pg_guard]
+        unsafe extern "C-unwind" fn start(
+            _receiver: *mut pg_sys::DestReceiver,
+            _operation: i32,
+            _descriptor: pg_sys::TupleDesc,
+        ) {
+        }
+        #[pg_guard]
+        unsafe extern "C-unwind" fn end(_receiver: *mut pg_sys::DestReceiver) {}
+        let base = pg_sys::DestReceiver {
+            receiveSlot: Some(receive),
+            rStartup: Some(start),
+            rShutdown: Some(end),
+            rDestroy: Some(end),
+            mydest: pg_sys::CommandDest::DestNone,
+        };
+        Self { base, visit }
+    }
+}
+
+/// The text of the one statement that `sql` is.
+///
+/// # Errors
+/// SQLSTATE 42601 if it is no statement, or several.
+pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::Node), Complaint> {
+    let statements = catching(|| {
+        // SAFETY: a NUL-terminated text.
+        unsafe { pg_sys::raw_parser(sql.as_ptr(), pg_sys::RawParseMode::RAW_PARSE_DEFAULT) }
+    })?;
+    // SAFETY: the parser returns a list of RawStmt, or none.
+    let count = unsafe { if statements.is_null() { 0 } else { (*statements).length } };
+    if count != 1 {
+        return Err(Complaint::new(
+            PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
+            format!("it must be one statement, not {count}"),
+        ));
+    }
+    // SAFETY: a list of one RawStmt; its place lies within the text, and length 0 means all.
+    unsafe {
+        let statement = &*first(statements).cast::<pg_sys::RawStmt>();
+        let all = sql.to_bytes();
+        let start = usize::try_from(statement.stmt_location).unwrap_or(0).min(all.len());
+        let end = match usize::try_from(statement.stmt_len) {
+            Ok(0) | Err(_) => all.len(),
+            Ok(length) => (start + length).min(all.len()),
+        };
+        Ok((CString::new(&all[start..end]).unwrap_or_default(), statement.stmt))
+    }
+}

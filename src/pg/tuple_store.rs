@@ -1,0 +1,69 @@
+//! Rows put aside: in memory as far as it goes, in a temporary file beyond. What was stored out of
+//! line stays there.
+
+use pgrx::pg_sys;
+
+use crate::error::Result;
+use crate::pg::context::Context;
+use crate::pg::slot::Row;
+
+/// Rows of one type, read in the order in which they came.
+pub struct TupleStore {
+    store: *mut pg_sys::Tuplestorestate,
+    /// A slot to read with, once the type of the rows is known.
+    slot: *mut pg_sys::TupleTableSlot,
+    context: Context,
+}
+
+impl TupleStore {
+    /// No rows yet; `memory` bytes for them.
+    pub fn new(memory: usize) -> Self {
+        let context = Context::new(c"minlsh rows");
+        let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
+        // SAFETY: a store in a context that lives as long as it.
+        let store =
+            context.within(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
+        Self { store, slot: std::ptr::null_mut(), context }
+    }
+
+    /// Adds a row. All rows are of one type.
+    pub fn push(&mut self, row: &Row) {
+        if self.slot.is_null() {
+            // SAFETY: a slot for rows of that type, with a copy of the descriptor.
+            self.slot = self.context.within(|| unsafe {
+                let descriptor = pg_sys::CreateTupleDescCopy((*row.slot()).tts_tupleDescriptor);
+                pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
+            });
+        }
+        // SAFETY: the slot holds a row; the store copies it.
+        unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.slot()) };
+    }
+
+    /// Calls `visit` with each row, once.
+    pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
+        if self.slot.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the store is read forward, into a slot for its rows.
+        while unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) } {
+            // SAFETY: the slot holds a row until the next one is read.
+            let row = unsafe { Row::of(self.slot) };
+            visit(&row)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for TupleStore {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: made in `new` and `push`, ended once; on an ERROR the abort cleans up.
+            unsafe {
+                if !self.slot.is_null() {
+                    pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+                }
+                pg_sys::tuplestore_end(self.store);
+            }
+        }
+    }
+}

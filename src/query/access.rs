@@ -1,0 +1,75 @@
+//! Who may see what.
+//!
+//! An index of the access method is asked by a query of its table, whose rights the executor
+//! checks. A side table is no table of the caller's: here the caller's rights to the user's table
+//! are checked before it is read, and where rows may be held back, or be gone without a trigger
+//! having been fired, what was found is looked up in the table as the caller.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::{Result, not_allowed};
+use crate::pg::names::relation_name;
+use crate::pg::relation::Relation;
+use crate::pg::text;
+
+/// Where the rows of a result come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visibility {
+    /// The caller sees every row of the table: the side table is enough.
+    All,
+    /// What was found must be looked up in the table as the caller: row-level security applies, or
+    /// the table may have lost rows without a trigger being fired: a partition, or all those of a
+    /// temporary table at COMMIT.
+    Joined,
+}
+
+/// Whether the caller may read those columns of a table; 0 stands for the whole row.
+pub fn may_read(table: Oid, columns: &[i16]) -> bool {
+    // SAFETY: lookups in the system caches.
+    unsafe {
+        let user = pg_sys::GetUserId();
+        let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+        let ok = pg_sys::AclResult::ACLCHECK_OK;
+        let all = pg_sys::AclMaskHow::ACLMASK_ALL;
+        let may_read = |column: &i16| match column {
+            0 => pg_sys::pg_attribute_aclcheck_all(table, user, select, all) == ok,
+            &column => pg_sys::pg_attribute_aclcheck(table, column, user, select) == ok,
+        };
+        may_use_schema(pg_sys::get_rel_namespace(table), user)
+            && (pg_sys::pg_class_aclcheck(table, user, select) == ok
+                || (!columns.is_empty() && columns.iter().all(may_read)))
+    }
+}
+
+/// Checks that the caller may read those columns of a table whose side table is to be read.
+pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
+    // SAFETY: lookups in the system caches.
+    unsafe {
+        let user = pg_sys::GetUserId();
+        if !may_use_schema(table.schema, user) {
+            let name = text::from_cstring(pg_sys::get_namespace_name(table.schema));
+            return Err(not_allowed(format!("permission denied for schema {name}")));
+        }
+        if !may_read(table.oid, columns) {
+            let name = relation_name(table.oid);
+            return Err(not_allowed(format!("permission denied for table {name}")));
+        }
+        // With row_security = off this raises the error that a plain SELECT would.
+        let security = pg_sys::check_enable_rls(table.oid, Oid::INVALID, false);
+        let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
+        let joined = security == enabled || table.is_partitioned() || table.is_temporary();
+        Ok(if joined { Visibility::Joined } else { Visibility::All })
+    }
+}
+
+fn may_use_schema(schema: Oid, user: Oid) -> bool {
+    let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
+    // SAFETY: a lookup in the system caches.
+    #[cfg(feature = "pg15")]
+    let result = unsafe { pg_sys::pg_namespace_aclcheck(schema, user, usage) };
+    // SAFETY: a lookup in the system caches.
+    #[cfg(not(feature = "pg15"))]
+    let result =
+        unsafe { pg_sys::object_aclcheck(pg_sys::NamespaceRelationId, schema, user, usage) };
+    result == pg_sys::AclResult::ACLCHECK_OK
+}

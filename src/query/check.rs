@@ -1,0 +1,124 @@
+//! `minlsh_check()`: proves that an index has what its table has, and lists every difference.
+
+use pgrx::PgSqlErrorCode;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::am;
+use crate::error::{Result, error};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::names::relation_name;
+use crate::pg::relation::{Lock, Relation, is_owned_by, leaves, owner_of};
+use crate::pg::restricted::{current_role, restricted_to};
+use crate::pg::rows::ResultRows;
+use crate::pg::spi::{Access, Session};
+use crate::pg::table::Open;
+use crate::pg::text;
+use crate::side_table;
+use crate::side_table::arguments::check_owner;
+
+sql_function!(minlsh_check, check);
+
+/// `minlsh_check(index) → (doc_id, problem)`; NULL: all indexes that the caller owns.
+fn check(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    match call.oid(0) {
+        Some(name) => check_named(name, &result)?,
+        None => {
+            for table in indexed_tables()? {
+                check_named(table, &result)?;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The tables with an index that the caller may check.
+fn indexed_tables() -> Result<Vec<Oid>> {
+    let session = Session::open();
+    let rows = session.query(
+        "SELECT DISTINCT coalesce(t.tgrelid, i.indrelid) AS relation FROM pg_catalog.pg_index AS i \
+         JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid \
+         JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam \
+         LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgconstrrelid OPERATOR(pg_catalog.=) i.indrelid \
+         AND t.tgparentid OPERATOR(pg_catalog.=) 0 \
+         JOIN pg_catalog.pg_class AS r ON r.oid OPERATOR(pg_catalog.=) i.indrelid \
+         WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
+         AND NOT pg_catalog.pg_is_other_temp_schema(r.relnamespace) ORDER BY relation",
+        &[],
+        Access::Read,
+    )?;
+    let mut tables = Vec::new();
+    for row in 0..rows.len() {
+        tables.extend(rows.oid(row, 1)?.filter(|table| is_owned_by(*table, current_role())));
+    }
+    Ok(tables)
+}
+
+/// Checks the index, or all those of a table, that are named.
+fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
+    let of_side_tables = side_table::check::check(name, result)?;
+    let mut indexes = native_indexes(name);
+    if of_side_tables.is_none() && indexes.is_empty() {
+        return Err(missing(name));
+    }
+    indexes.extend(of_side_tables.into_iter().flatten());
+    indexes.sort_unstable_by_key(|index| index.to_u32());
+    indexes.dedup();
+    let several = indexes.len() > 1 || indexes.first() != Some(&name);
+    indexes.into_iter().try_for_each(|index| check_native(index, several, result))
+}
+
+/// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
+/// table.
+fn native_indexes(name: Oid) -> Vec<Oid> {
+    let Some(relation) = Relation::open(name, Lock::Read) else { return Vec::new() };
+    match relation.kind {
+        b'i' => am::check::table_of(name).map(|_| name).into_iter().collect(),
+        b'I' => leaves_of_index(name),
+        b'r' | b'p' | b'm' => leaves(&relation, Lock::Read)
+            .iter()
+            .filter_map(|table| Open::relation(table.oid, Lock::Held))
+            .flat_map(|table| table.indexes(Lock::Read))
+            .map(|index| index.oid())
+            .filter(|index| am::check::table_of(*index).is_some())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The indexes with pages below a partitioned one.
+fn leaves_of_index(index: Oid) -> Vec<Oid> {
+    // SAFETY: catalog lookups within a transaction.
+    let all = unsafe { crate::pg::ffi::inheritors(index, Lock::Read.mode()) };
+    all.into_iter().filter(|index| am::check::table_of(*index).is_some()).collect()
+}
+
+/// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
+fn check_native(index: Oid, several: bool, result: &ResultRows) -> Result<()> {
+    let Some(table) = am::check::table_of(index) else { return Ok(()) };
+    check_owner(table)?;
+    // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
+    // has taken the index along, which is opened next.
+    unsafe { pg_sys::LockRelationOid(table, am::check::lock()) };
+    let name = relation_name(index);
+    let _owner = restricted_to(owner_of(table));
+    am::check::check(index, &mut |row, problem| {
+        let row = row.map(|row| text::write(&row));
+        let problem = if several {
+            text::write(&format!("index \"{name}\": {problem}"))
+        } else {
+            text::write(problem)
+        };
+        result.push(&[row, Some(problem)]);
+        Ok(())
+    })
+}
+
+fn missing(name: Oid) -> pg_sys::panic::ErrorReport {
+    let relation = relation_name(name);
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+        format!("\"{relation}\" is no minlsh index, and has none"),
+    )
+    .set_hint("CREATE INDEX ON table USING minlsh (column) makes one.")
+}

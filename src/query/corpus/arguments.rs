@@ -1,0 +1,188 @@
+//! The arguments that all whole-corpus functions share.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD};
+
+use crate::am::options::Settings;
+use crate::error::{Result, engine, invalid_parameter};
+use crate::functions::Options;
+use crate::pg::call::Call;
+use crate::pg::text;
+use crate::query::corpus::kind::Kind;
+
+/// The places of the arguments in a call. From `options` on all functions have the same ones:
+/// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
+/// are sources, body, key_column and scope stand before them; and each function has a twin with
+/// the argument `key` behind the threshold.
+#[derive(Clone, Copy)]
+pub struct Places {
+    pub threshold: usize,
+    pub verify: usize,
+    pub options: usize,
+}
+
+/// How many options there are.
+const OPTIONS: usize = 9;
+
+/// How candidates are told from near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By the similarity that the signatures estimate.
+    Signature,
+    /// By the exact Jaccard similarity.
+    Exact,
+}
+
+/// The arguments of a call, each of the type that its place says.
+pub struct Arguments {
+    values: Vec<Option<Datum>>,
+    places: Places,
+    /// The type of the keys in the result: text, or that of the argument `key`.
+    pub key_type: Oid,
+}
+
+impl Arguments {
+    /// Arguments, `None` for NULL.
+    pub fn new(values: Vec<Option<Datum>>, places: Places) -> Self {
+        Self { values, places, key_type: pg_sys::TEXTOID }
+    }
+
+    /// Those of `call`.
+    pub fn of(call: &Call, places: Places) -> Self {
+        let values = (0..call.count()).map(|place| call.datum(place)).collect();
+        let mut arguments = Self::new(values, places);
+        if call.count() > places.options + OPTIONS {
+            let key = places.threshold + 1;
+            arguments.values.remove(key);
+            arguments.key_type = call.argument_type(key);
+        }
+        arguments
+    }
+
+    /// An argument as it is.
+    pub fn raw(&self, place: usize) -> Option<Datum> {
+        self.values.get(place).copied().flatten()
+    }
+
+    /// `body`: the column of the documents.
+    pub fn body(&self) -> Option<Datum> {
+        self.raw(self.places.options - 3)
+    }
+
+    /// `key_column`: the column of the keys.
+    pub fn key_column(&self) -> Option<Datum> {
+        self.raw(self.places.options - 2)
+    }
+
+    /// `scope`: the column within whose equal values documents are compared.
+    pub fn scope(&self) -> Option<Datum> {
+        self.raw(self.places.options - 1)
+    }
+
+    /// An argument of type text as UTF-8.
+    pub fn text(&self, place: usize) -> Result<Option<Cow<'_, str>>> {
+        // SAFETY: an argument that is declared text.
+        self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
+    }
+
+    fn int4(&self, place: usize) -> Option<i32> {
+        self.raw(place).map(|datum| datum.value() as i32)
+    }
+
+    fn float8(&self, place: usize) -> Option<f64> {
+        self.raw(place).map(|datum| f64::from_bits(datum.value() as u64))
+    }
+
+    /// `verify`; NULL is the default.
+    fn verify(&self) -> Result<Verify> {
+        match self.text(self.places.verify)?.as_deref() {
+            None | Some("exact") => Ok(Verify::Exact),
+            Some("signature") => Ok(Verify::Signature),
+            Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+                .set_hint("It is \"exact\" or \"signature\".")),
+        }
+    }
+
+    /// How documents of that kind are signed, banded and compared: as the arguments say, where they
+    /// are NULL as the index does, and without one as by default.
+    pub fn plan(&self, kind: Kind, index: Option<&Rc<Settings>>) -> Result<Plan> {
+        let threshold = self.threshold(index.map_or(DEFAULT_THRESHOLD, |index| index.threshold))?;
+        let recall = self.float8(self.places.options + 8);
+        let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
+        let config = self.config(index.map(|index| &index.config))?;
+        let banding = Banding::for_recall(threshold, config.num_perm() as i64, recall)
+            .map_err(engine)?
+            .trimmed(threshold, recall);
+        // A signature alone has no set to be compared by.
+        let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
+        Ok(Plan { kind, verify, threshold, config, banding })
+    }
+
+    fn threshold(&self, default: f64) -> Result<f64> {
+        let threshold = self.float8(self.places.threshold).unwrap_or(default);
+        if threshold > 0.0 && threshold <= 1.0 {
+            Ok(threshold)
+        } else {
+            Err(no_threshold(threshold))
+        }
+    }
+
+    fn config(&self, index: Option<&Config>) -> Result<Config> {
+        let given = self.places.options..self.places.options + 8;
+        if let (Some(config), true) = (index, given.clone().all(|at| self.raw(at).is_none())) {
+            return Ok(config.clone());
+        }
+        let mut options = index.map_or_else(Options::default, Options::of);
+        let first = given.start;
+        if let Some(shingle_size) = self.int4(first) {
+            options.shingle_size = shingle_size;
+        }
+        if let Some(unit) = self.text(first + 1)? {
+            options.unit = unit;
+        }
+        if let Some(normalization) = self.text(first + 2)? {
+            options.normalization = normalization;
+        }
+        if let Some(stop_words) = self.text(first + 3)? {
+            options.stop_words = stop_words;
+        }
+        if let Some(bag) = self.raw(first + 4) {
+            options.bag = bag.value() as u8 != 0;
+        }
+        if let Some(num_perm) = self.int4(first + 5) {
+            options.num_perm = num_perm;
+        }
+        if let Some(scheme) = self.text(first + 6)? {
+            options.scheme = scheme;
+        }
+        if let Some(seed) = self.raw(first + 7) {
+            options.seed = seed.value() as i64;
+        }
+        options.config()
+    }
+}
+
+/// A threshold that is none.
+pub fn no_threshold(threshold: f64) -> ErrorReport {
+    invalid_parameter(format!("threshold must be greater than 0 and at most 1, not {threshold}"))
+        .set_hint("It is a Jaccard similarity, for example 0.9.")
+}
+
+/// How documents are signed, banded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What a document is.
+    pub kind: Kind,
+    /// How candidates are told from near-duplicates.
+    pub verify: Verify,
+    /// The least similarity wanted.
+    pub threshold: f64,
+    /// Everything a signature depends on.
+    pub config: Config,
+    /// The bands by which documents meet.
+    pub banding: Banding,
+}

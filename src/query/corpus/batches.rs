@@ -1,0 +1,298 @@
+//! Groups of documents that share buckets, as many at a time as memory holds.
+//!
+//! The rows are gone through once more, in order. A document of the first batch stays in memory,
+//! one of a later batch goes to the end of that batch's file, and the file is read when its turn
+//! comes. A group that is too large for memory is a batch of its own, and its documents stay in
+//! their file.
+
+use pgrx::pg_sys::Datum;
+use sketch::corpus::{Components, ExactGroup, Hashes, groups};
+use sketch::{Sketcher, memory};
+
+use crate::error::{Result, engine};
+use crate::functions::checkpoint;
+use crate::pg::context::Context;
+use crate::pg::temp_file::TempFile;
+use crate::query::corpus::arguments::{Plan, Verify};
+use crate::query::corpus::documents::Documents;
+use crate::query::corpus::group::{Group, Measure};
+use crate::query::corpus::scopes::Scope;
+use crate::query::corpus::sets::{Cache, Sets, Signatures};
+
+/// Fewer distinct documents have fewer pairs than it costs to number their shingles.
+const WORTH_NUMBERS: usize = 16;
+
+/// What is called with each group.
+pub type Visit<'a> = dyn FnMut(&mut Group) -> Result<()> + 'a;
+
+/// Rows that can be had once more.
+pub trait Rows {
+    /// Goes through the documents in order, and calls `visit` with each that is wanted: with the
+    /// name that it has from then on, and its value.
+    fn each(
+        &mut self,
+        wanted: &dyn Fn(u32) -> bool,
+        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// The batches of a job.
+pub struct Batches {
+    plan: Plan,
+    batches: Vec<Batch>,
+    /// Bytes for the documents of a batch, and as many again for what is made of them.
+    memory: usize,
+}
+
+/// Documents of some groups.
+pub struct Batch {
+    /// The names of its documents, in order.
+    pub names: Vec<u32>,
+    /// The scope of each, if there are any.
+    pub scopes: Vec<Scope>,
+    /// Which group each belongs to.
+    roots: Vec<u32>,
+    /// The hashes of each, once the batch is loaded.
+    pub hashes: Vec<u64>,
+    /// Hashes of a document.
+    pub width: usize,
+    /// What is compared of each, one after the other.
+    bytes: Vec<u8>,
+    ends: Vec<u64>,
+    file: Option<Files>,
+}
+
+struct Files {
+    hashes: TempFile,
+    bytes: TempFile,
+}
+
+impl Batches {
+    /// Finds the groups, and brings the documents of each together. Where there are two sources,
+    /// `second` is the first document of the second one: a group of one source alone is none.
+    pub fn gather(
+        mut documents: Documents,
+        rows: &mut dyn Rows,
+        second: u32,
+        plan: Plan,
+        memory: usize,
+    ) -> Result<Self> {
+        documents.columns.finish()?;
+        let mut components = groups(&mut documents.columns)?;
+        let batch_of = assign(&documents, &mut components, second, memory)?;
+        let width = documents.columns.probes() + 1;
+        let count =
+            batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
+        let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
+        let mut job = Self { plan, batches, memory };
+        job.fill(documents, rows, &mut components, &batch_of)?;
+        Ok(job)
+    }
+
+    fn fill(
+        &mut self,
+        mut documents: Documents,
+        rows: &mut dyn Rows,
+        components: &mut Components,
+        batch_of: &[u32],
+    ) -> Result<()> {
+        let roots = (0..documents.len()).map(|document| components.find(document));
+        let roots = memory::collect(roots).map_err(engine)?;
+        let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
+        let mut all = (0..documents.len()).filter(|document| wanted(*document));
+        let mut sketcher = Sketcher::new(self.plan.config.clone());
+        let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
+        let context = Context::new(c"minlsh document");
+        rows.each(&wanted, &mut |name, value| {
+            checkpoint();
+            let Some(document) = all.next() else { return Ok(()) };
+            hashes.clear();
+            bytes.clear();
+            documents.columns.row(document, &mut hashes)?;
+            context.within(|| self.compared(value, &mut sketcher, &mut bytes))?;
+            // SAFETY: nothing of the value is used any more.
+            unsafe { context.reset() };
+            let root = roots[document as usize];
+            let scope = documents.scopes.get(document as usize).copied();
+            let batch = &mut self.batches[batch_of[root as usize] as usize];
+            batch.push(name, root, scope, &hashes, &bytes)
+        })
+    }
+
+    /// Appends what is compared of a document.
+    fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
+        // SAFETY: a value of that kind, as the rows promise.
+        unsafe {
+            let kind = self.plan.kind;
+            if self.plan.verify == Verify::Exact {
+                return kind.append(value, out);
+            }
+            if let Some((signature, _)) = kind.sketch(value, sketcher)? {
+                // Of a few kB at most.
+                out.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+            }
+            Ok(())
+        }
+    }
+
+    /// Calls `visit` with each group.
+    pub fn each(&mut self, visit: &mut Visit) -> Result<()> {
+        for mut batch in std::mem::take(&mut self.batches) {
+            batch.load(self.memory)?;
+            let mut order =
+                memory::collect((0..).zip(&batch.roots).map(|(place, root)| (*root, place)))
+                    .map_err(engine)?;
+            order.sort_unstable();
+            for places in order.chunk_by(|a: &(u32, u32), b| a.0 == b.0) {
+                checkpoint();
+                let places = places.iter().map(|(_, place)| *place);
+                let places = memory::collect(places).map_err(engine)?;
+                self.group(&mut batch, &places, visit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Batches {
+    /// Calls `visit` with the group of the documents at `places`.
+    fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
+        let Plan { kind, verify, threshold, ref config, .. } = self.plan;
+        let mut visit =
+            |batch, measure| visit(&mut Group::new(batch, places, measure, threshold, self.memory));
+        if verify == Verify::Signature {
+            let signatures = Signatures::of(batch, places, config.num_perm())?;
+            return visit(batch, Measure::Estimated(&signatures));
+        }
+        let Some(sets) = Sets::of(batch, places, (kind, config), self.memory)? else {
+            let cache = Cache::new(kind, config.clone(), self.memory);
+            return visit(batch, Measure::OneByOne(cache));
+        };
+        if sets.sets.len() < WORTH_NUMBERS {
+            return visit(batch, Measure::Exact(&sets));
+        }
+        let numbered = ExactGroup::new(&sets.sets, self.memory, &mut checkpoint).map_err(engine)?;
+        visit(batch, Measure::Numbered(&sets, &numbered))
+    }
+}
+
+/// The group of a document that shares no bucket.
+const ALONE: u32 = u32::MAX;
+
+/// The batch of each group, at the place of its least document.
+fn assign(
+    documents: &Documents,
+    components: &mut Components,
+    second: u32,
+    memory: usize,
+) -> Result<Vec<u32>> {
+    let count = documents.len() as usize;
+    let mut sizes: Vec<u64> = memory::filled(0, count).map_err(engine)?;
+    // How many documents a group has: none, one, more; and for two sources, of each.
+    let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
+    let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
+    for (document, size) in (0..).zip(&documents.sizes) {
+        let root = components.find(document) as usize;
+        sizes[root] += u64::from(*size) + hashes as u64;
+        let members = &mut members[root][usize::from(document >= second)];
+        *members = members.saturating_add(1);
+    }
+    let mut batch_of = memory::filled(ALONE, count).map_err(engine)?;
+    let (mut batch, mut taken) = (0, 0);
+    for (root, members) in members.iter().enumerate() {
+        let worth = match (second, members) {
+            (u32::MAX, [all, _]) => *all > 1,
+            (_, [left, right]) => *left > 0 && *right > 0,
+        };
+        if !worth {
+            continue;
+        }
+        if taken > 0 && taken + sizes[root] > memory as u64 {
+            (batch, taken) = (batch + 1, 0);
+        }
+        taken += sizes[root];
+        batch_of[root] = batch;
+    }
+    Ok(batch_of)
+}
+
+impl Batch {
+    fn new(width: usize, in_file: bool) -> Self {
+        Self {
+            names: Vec::new(),
+            scopes: Vec::new(),
+            roots: Vec::new(),
+            hashes: Vec::new(),
+            width,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            file: in_file.then(|| Files { hashes: TempFile::create(), bytes: TempFile::create() }),
+        }
+    }
+
+    fn push(
+        &mut self,
+        name: u32,
+        root: u32,
+        scope: Option<Scope>,
+        hashes: &[u64],
+        bytes: &[u8],
+    ) -> Result<()> {
+        memory::push(&mut self.names, name).map_err(engine)?;
+        memory::push(&mut self.roots, root).map_err(engine)?;
+        if let Some(scope) = scope {
+            memory::push(&mut self.scopes, scope).map_err(engine)?;
+        }
+        let before = self.ends.last().copied().unwrap_or(0);
+        memory::push(&mut self.ends, before + bytes.len() as u64).map_err(engine)?;
+        match &mut self.file {
+            Some(files) => {
+                files.hashes.append(hashes);
+                files.bytes.append(bytes);
+                Ok(())
+            }
+            None => {
+                memory::extend(&mut self.hashes, hashes).map_err(engine)?;
+                memory::extend(&mut self.bytes, bytes).map_err(engine)
+            }
+        }
+    }
+
+    /// Reads what lies in files, as far as `memory` bytes hold it.
+    fn load(&mut self, memory: usize) -> Result<()> {
+        let Some(files) = &mut self.file else { return Ok(()) };
+        self.hashes = memory::filled(0, self.names.len() * self.width).map_err(engine)?;
+        files.hashes.read(0, &mut self.hashes)?;
+        if files.bytes.len() <= memory as u64 {
+            self.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
+            files.bytes.read(0, &mut self.bytes)?;
+            self.file = None;
+        }
+        Ok(())
+    }
+
+    /// How many bytes of a document are compared.
+    pub fn size(&self, place: u32) -> usize {
+        let place = place as usize;
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        (self.ends[place] - start) as usize
+    }
+
+    /// Calls `look` with what is compared of a document.
+    pub fn with_bytes<T>(
+        &mut self,
+        place: u32,
+        look: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let size = self.size(place);
+        let start = self.ends[place as usize] - size as u64;
+        match &mut self.file {
+            None => look(&self.bytes[start as usize..][..size]),
+            Some(files) => {
+                let mut bytes = memory::filled(0, size).map_err(engine)?;
+                files.bytes.read(start, &mut bytes)?;
+                look(&bytes)
+            }
+        }
+    }
+}

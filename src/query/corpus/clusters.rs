@@ -1,0 +1,80 @@
+//! `near_duplicate_clusters()`: verified pairs, put together.
+
+use pgrx::pg_sys::Datum;
+use sketch::corpus::LeftOut;
+use sketch::memory;
+
+use crate::error::{Result, engine, invalid_parameter};
+use crate::functions::checkpoint;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::rows::ResultRows;
+use crate::pg::spi::Session;
+use crate::query::corpus::arguments::{Arguments, Places};
+use crate::query::corpus::batches::Batches;
+use crate::query::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
+use crate::query::corpus::members::Members;
+use crate::query::corpus::work::{Work, report};
+
+sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
+
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
+
+/// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
+/// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
+fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let arguments = Arguments::of(call, PLACES);
+    let linkage = linkage(&arguments)?;
+    let session = Session::open();
+    let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
+    let ranks = Ranks::of(&members.sorted())?;
+    for cluster in &collect(batches, linkage, &ranks)? {
+        write(cluster, &members, &result);
+    }
+    Ok(None)
+}
+
+/// The clusters of all groups, in order.
+pub fn collect(mut batches: Batches, linkage: Linkage, ranks: &Ranks) -> Result<Vec<Cluster>> {
+    let mut clusters = Vec::new();
+    let mut left_out = LeftOut::default();
+    batches.each(&mut |group| {
+        left_out += linkage(group, ranks, &mut |cluster| {
+            memory::push(&mut clusters, cluster).map_err(engine)
+        })?;
+        Ok(())
+    })?;
+    report(left_out);
+    ranks.sort(&mut clusters);
+    Ok(clusters)
+}
+
+/// How clusters are made: the argument behind `verify`.
+fn linkage(arguments: &Arguments) -> Result<Linkage> {
+    match arguments.text(PLACES.verify + 1)?.as_deref() {
+        None | Some("single") => Ok(single_linkage),
+        Some("leader") => Ok(leader_clusters),
+        Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))
+            .set_hint(
+                "It is \"single\" (connected components) or \"leader\" (every member is similar to \
+                 the one that names the cluster).",
+            )),
+    }
+}
+
+fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
+    let representative = cluster.representative;
+    let size = cluster.members.len() as i64 + 1;
+    for &(document, similarity) in [(representative, 1.0)].iter().chain(&cluster.members) {
+        checkpoint();
+        result.push(&[
+            Some(members.key(document)),
+            Some(members.key(representative)),
+            Some(float8_datum(similarity)),
+            Some(Datum::from(size)),
+            Some(float8_datum(cluster.weakest_link)),
+            Some(float8_datum(cluster.least_similar.similarity)),
+            Some(Datum::from(cluster.least_similar.is_exact)),
+        ]);
+    }
+}

@@ -1,0 +1,141 @@
+//! The band hashes of all documents: column by column for sorting, row by row for groups.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use sketch::corpus::Hashes;
+use sketch::memory;
+
+use crate::error::{Result, engine};
+use crate::functions::checkpoint;
+use crate::pg::temp_file::TempFile;
+
+/// Documents of a block. Its part of a column is a page of the temporary file.
+const BLOCK: usize = 1024;
+
+/// Hashes by document and column, in blocks that have column after column.
+pub struct Columns {
+    /// Hashes of a document.
+    width: usize,
+    documents: u32,
+    /// The first blocks, as many as memory holds.
+    blocks: Vec<u64>,
+    /// Numbers that `blocks` may have.
+    limit: usize,
+    /// The block that is being filled, and at last the one that is read row by row.
+    current: Vec<u64>,
+    /// Which block `current` is.
+    at: usize,
+    /// The blocks that memory does not hold.
+    file: Option<TempFile>,
+    sort_memory: usize,
+}
+
+impl Columns {
+    /// `width` hashes of each document; `memory` bytes for them, and `sort_memory` for sorting.
+    pub fn new(width: usize, memory: usize, sort_memory: usize) -> Result<Self> {
+        Ok(Self {
+            width,
+            documents: 0,
+            blocks: Vec::new(),
+            limit: memory / size_of::<u64>(),
+            current: memory::filled(0, width * BLOCK).map_err(engine)?,
+            at: 0,
+            file: None,
+            sort_memory,
+        })
+    }
+
+    /// Adds the hashes of the next document.
+    pub fn push(&mut self, hashes: impl Iterator<Item = u64>) -> Result<()> {
+        let place = self.documents as usize % BLOCK;
+        if place == 0 && self.documents > 0 {
+            self.put_away()?;
+        }
+        for (column, hash) in hashes.take(self.width).enumerate() {
+            self.current[column * BLOCK + place] = hash;
+        }
+        self.documents += 1;
+        Ok(())
+    }
+
+    fn put_away(&mut self) -> Result<()> {
+        if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
+            memory::extend(&mut self.blocks, &self.current).map_err(engine)?;
+        } else {
+            self.file.get_or_insert_with(TempFile::create).append(&self.current);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// No more documents come.
+    pub fn finish(&mut self) -> Result<()> {
+        self.put_away()
+    }
+
+    /// Appends the hashes of a document to `out`. Documents are asked for in ascending order.
+    pub fn row(&mut self, document: u32, out: &mut Vec<u64>) -> Result<()> {
+        let (block, place) = (document as usize / BLOCK, document as usize % BLOCK);
+        if block != self.at {
+            let mut current = std::mem::take(&mut self.current);
+            let size = current.len();
+            self.read(block, 0, size, &mut current)?;
+            self.current = current;
+            self.at = block;
+        }
+        memory::reserve(out, self.width).map_err(engine)?;
+        out.extend((0..self.width).map(|column| self.current[column * BLOCK + place]));
+        Ok(())
+    }
+
+    /// Reads `count` numbers at `start` of a block.
+    fn read(&mut self, block: usize, start: usize, count: usize, out: &mut [u64]) -> Result<()> {
+        let size = self.width * BLOCK;
+        let in_memory = self.blocks.len() / size;
+        match &mut self.file {
+            Some(file) if block >= in_memory => {
+                let offset = ((block - in_memory) * size + start) * size_of::<u64>();
+                file.read(offset as u64, &mut out[..count])
+            }
+            _ => {
+                out[..count].copy_from_slice(&self.blocks[block * size + start..][..count]);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Hashes for Columns {
+    type Error = ErrorReport;
+
+    fn refused(cause: sketch::Error) -> ErrorReport {
+        engine(cause)
+    }
+
+    fn documents(&self) -> u32 {
+        self.documents
+    }
+
+    fn probes(&self) -> usize {
+        self.width - 1
+    }
+
+    fn sort_memory(&self) -> usize {
+        self.sort_memory
+    }
+
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
+        let mut hashes = [0; BLOCK];
+        for first in (0..self.documents).step_by(BLOCK) {
+            self.read(first as usize / BLOCK, column * BLOCK, BLOCK, &mut hashes)?;
+            (first..self.documents)
+                .zip(&hashes)
+                .for_each(|(document, &hash)| visit(document, hash));
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        checkpoint();
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! All documents of one source, or of two, read once: their hashes, and their rows put aside.
+
+use pgrx::prelude::*;
+use sketch::{Banding, Sketcher, memory, signature_hash};
+
+use crate::error::{Result, engine, error};
+use crate::functions::checkpoint;
+use crate::pg::context::Context;
+use crate::pg::select::Select;
+use crate::pg::tuple_store::TupleStore;
+use crate::query::corpus::arguments::Plan;
+use crate::query::corpus::columns::Columns;
+use crate::query::corpus::kind::Kind;
+use crate::query::corpus::scopes::{Scope, Scopes};
+use crate::query::corpus::unique::Unique;
+
+/// Documents, numbered in the order in which they are read.
+pub struct Documents {
+    /// Their hashes.
+    pub columns: Columns,
+    /// For each the bytes that it takes to compare it exactly.
+    pub sizes: Vec<u32>,
+    /// For each its scope, if there are any.
+    pub scopes: Vec<Scope>,
+    known: Scopes,
+    kind: Kind,
+    sketcher: Sketcher,
+    banding: Banding,
+    bands: Vec<i64>,
+    /// What a document takes is gone when the next one comes.
+    context: Context,
+}
+
+/// A source about to be read.
+pub struct Reading<'a> {
+    /// Gives key, document and scope.
+    pub select: Select<'a>,
+    /// Keys that must be checked.
+    pub unique: Unique,
+    /// The name of the argument.
+    pub argument: &'static str,
+}
+
+impl Documents {
+    /// None yet; `memory` bytes for their hashes, and as many for sorting them.
+    pub fn new(plan: &Plan, known: Scopes, memory: usize) -> Result<Self> {
+        Ok(Self {
+            columns: Columns::new(plan.banding.bands() + 1, memory, memory)?,
+            sizes: Vec::new(),
+            scopes: Vec::new(),
+            known,
+            kind: plan.kind,
+            sketcher: Sketcher::new(plan.config.clone()),
+            banding: plan.banding,
+            bands: Vec::new(),
+            context: Context::new(c"minlsh document"),
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.sizes.len() as u32
+    }
+
+    /// Takes in a document and says whether it is one: without shingles it is none.
+    ///
+    /// # Safety
+    /// `document` and `scope` are values of the plan's kind, and of the type of the scopes.
+    pub unsafe fn push(
+        &mut self,
+        document: pg_sys::Datum,
+        scope: Option<pg_sys::Datum>,
+    ) -> Result<bool> {
+        let Self { kind, sketcher, banding, bands, context, .. } = self;
+        let size = context.within(|| {
+            // SAFETY: the caller's promise.
+            let Some((signature, size)) = (unsafe { kind.sketch(document, sketcher)? }) else {
+                return Ok(None);
+            };
+            banding.hashes(signature, bands).map_err(engine)?;
+            bands.push(signature_hash(signature) as i64);
+            Ok(Some(size))
+        })?;
+        // SAFETY: nothing of the document is used any more.
+        unsafe { context.reset() };
+        let Some(size) = size else { return Ok(false) };
+        let scope = self.known.of(scope)?;
+        let salt = scope.salt();
+        self.columns.push(self.bands.iter().map(|&band| band as u64 ^ salt))?;
+        memory::push(&mut self.sizes, u32::try_from(size).unwrap_or(u32::MAX)).map_err(engine)?;
+        if scope != Scope::ALL {
+            memory::push(&mut self.scopes, scope).map_err(engine)?;
+        }
+        Ok(true)
+    }
+
+    /// Reads a source, and puts the rows of its documents into `rows`.
+    pub fn read(&mut self, reading: &mut Reading, rows: &mut TupleStore) -> Result<()> {
+        let Reading { select, unique, argument } = reading;
+        select.each(&mut |row| {
+            checkpoint();
+            let Some(document) = row.datum(1) else { return Ok(()) };
+            // SAFETY: the columns that the kind and the scopes were found for.
+            if !unsafe { self.push(document, row.datum(2))? } {
+                return Ok(());
+            }
+            let key = row.datum(0).ok_or_else(|| {
+                error(
+                    PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                    format!("{argument} has a document whose key is NULL"),
+                )
+                .set_hint("Leave such rows out, or give them a key.")
+            })?;
+            unique.push(key)?;
+            rows.push(row);
+            Ok(())
+        })?;
+        let Some(repeated) = unique.repeated() else { return Ok(()) };
+        rows.each(&mut |row| unique.complain(row, repeated, argument).map_or(Ok(()), Err))
+    }
+}

@@ -1,0 +1,36 @@
+//! Whole-corpus questions: pairs, clusters, what to keep, and what two collections share; of any
+//! table, view or query that the caller can read, and with nothing left behind.
+//!
+//! 1. [`source`] finds out what was asked about and makes one SELECT of it, which runs as the
+//!    caller and reads only.
+//! 2. [`documents`] reads its rows once. Each is signed; its band hashes go into [`columns`], the
+//!    row itself is put aside as it is (what PostgreSQL stores out of line stays there).
+//! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
+//!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
+//!    brings the documents of a group together, as many groups at a time as memory holds.
+//! 4. A [`group`] has the texts, or signatures, of its documents at hand: it is the engine's
+//!    corpus. Pairs are verified there, clusters made, and given out.
+//!
+//! So files are read and written from one end to the other, and memory beyond
+//! maintenance_work_mem is a few bytes for each document.
+
+mod arguments;
+mod batches;
+mod between;
+mod clusters;
+mod columns;
+mod documents;
+mod group;
+mod grouping;
+mod indexed;
+mod kind;
+mod members;
+mod pairs;
+mod plan;
+mod scopes;
+mod sets;
+mod source;
+mod table;
+mod unique;
+mod window;
+mod work;

@@ -1,0 +1,208 @@
+//! The stored texts behind an index, read as the caller.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
+
+use crate::document::values::Values;
+use crate::error::{Result, engine, not_supported};
+use crate::pg::expression::{Expression, Expressions};
+use crate::pg::lossless;
+use crate::pg::spi::{Parameter, Rows, Session};
+use crate::pg::table_query::{Direction, Parts, TableQuery};
+use crate::query::find::Target;
+use crate::query::key::Key;
+use crate::query::native::Native;
+use crate::query::plans::{self, Purpose};
+use crate::side_table::SideTable;
+
+/// The texts of an index.
+pub struct Documents<'a> {
+    /// The user's table.
+    table: Oid,
+    key: Key,
+    texts: Texts<'a>,
+}
+
+/// What the texts are made of.
+enum Texts<'a> {
+    /// What an index has as its document.
+    Native(&'a Native),
+    /// What a side table is of.
+    Side(&'a SideTable),
+}
+
+/// A document, as it is read.
+pub struct Stored<'a> {
+    /// The key, of its base type.
+    pub key: Datum,
+    /// The key as text.
+    pub name: &'a str,
+    /// The values of the scope columns, as text.
+    pub scope: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+impl<'a> Documents<'a> {
+    /// The texts of what is asked; `what` needs them.
+    ///
+    /// # Errors
+    /// SQLSTATE 0A000 if there are none, or nothing names them.
+    pub fn of(target: &'a Target, key: Key, what: &str) -> Result<Self> {
+        match target {
+            Target::Side(side) => Ok(Self::of_side_table(side, key)),
+            Target::Native(native) if native.values == Values::Text => {
+                let table = native.index.table;
+                Ok(Self { table, key, texts: Texts::Native(native) })
+            }
+            Target::Native(native) => {
+                let name = native.name();
+                Err(not_supported(format!(
+                    "{what} needs texts, and index \"{name}\" is not of texts"
+                ))
+                .set_hint("Compare two documents with jaccard()."))
+            }
+        }
+    }
+
+    /// The texts behind a side table.
+    pub fn of_side_table(side: &'a SideTable, key: Key) -> Self {
+        Self { table: side.table.oid, key, texts: Texts::Side(side) }
+    }
+
+    /// The text of a document, `None` if the caller cannot see it; a NULL is an empty text.
+    pub fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
+        let query = self.value_query(session)?;
+        let rows = query.rows(session, &[self.key.parameter(Some(key))])?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        memory::owned(&text(&rows, 0, 1)?.unwrap_or_default()).map(Some).map_err(engine)
+    }
+
+    fn value_query(&self, session: &Session) -> Result<Rc<TableQuery>> {
+        let place = (self.asked(), Purpose::Value, Oid::INVALID);
+        plans::query(self.table, place, || {
+            let expressions = Expressions::new();
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    table: Some(self.table),
+                    columns: vec![self.body(&expressions)],
+                    conditions: vec![self.key.equals(&expressions, 1)],
+                    parameters: vec![self.key.base_type],
+                    ..Parts::default()
+                },
+            )
+        })
+    }
+
+    /// Calls `visit` with each document that has a text.
+    pub fn each(
+        &self,
+        session: &Session,
+        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+    ) -> Result<()> {
+        self.read(session, None, visit)
+    }
+
+    /// Calls `visit` with `count` documents, the first in the order of a hash of their keys: the
+    /// same seed takes the same ones.
+    pub fn sample(
+        &self,
+        session: &Session,
+        seed: i64,
+        count: i32,
+        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+    ) -> Result<()> {
+        self.read(session, Some((seed, count)), visit)
+    }
+
+    fn read(
+        &self,
+        session: &Session,
+        sample: Option<(i64, i32)>,
+        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+    ) -> Result<()> {
+        let expressions = Expressions::new();
+        let key = expressions.column(self.table, self.key.column);
+        let name = expressions.as_text(expressions.relabelled(key, self.key.base_type));
+        let body = self.body(&expressions);
+        let columns = vec![
+            expressions.relabelled(key, self.key.base_type),
+            name,
+            self.scope(&expressions),
+            body,
+        ];
+        let conditions =
+            std::iter::once(expressions.is_not_null(body)).chain(self.predicate(&expressions));
+        let mut parts = Parts {
+            table: Some(self.table),
+            columns,
+            conditions: conditions.collect(),
+            ..Parts::default()
+        };
+        let mut values = Vec::new();
+        if let Some((seed, count)) = sample {
+            let hash = Oid::from(pg_sys::F_HASHTEXTEXTENDED);
+            let seeded = expressions.parameter(1, pg_sys::INT8OID);
+            let hash = expressions.call(hash, pg_sys::INT8OID, &[name, seeded]);
+            parts.order = vec![(hash, Direction::Ascending), (key, Direction::Ascending)];
+            parts.limit = Some(expressions.parameter(2, pg_sys::INT8OID));
+            parts.parameters = vec![pg_sys::INT8OID, pg_sys::INT8OID];
+            values = vec![Parameter::int8(seed), Parameter::int8(count.into())];
+        }
+        let query = TableQuery::prepare(session, &parts)?;
+        let cursor = query.cursor(session, &values)?;
+        cursor.each(|rows, row| {
+            let key = rows.value(row, 1, self.key.base_type)?;
+            let (name, text) = (rows.text(row, 2)?, text(rows, row, 4)?);
+            let (Some(key), Some(name), Some(text)) = (key, name, text) else { return Ok(()) };
+            let scope = rows.text(row, 3)?.unwrap_or_default();
+            visit(&Stored { key, name: &name, scope: &scope, text: &text })
+        })
+    }
+
+    /// The relation that was asked.
+    fn asked(&self) -> Oid {
+        match self.texts {
+            Texts::Native(native) => native.index.oid,
+            Texts::Side(side) => side.storage,
+        }
+    }
+
+    fn body<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
+        let body = match self.texts {
+            Texts::Native(native) => native.columns(expressions).document,
+            Texts::Side(side) => expressions.column(self.table, side.body.number),
+        };
+        expressions.relabelled(body, pg_sys::TEXTOID)
+    }
+
+    fn predicate<'e>(&self, expressions: &'e Expressions) -> Option<Expression<'e>> {
+        match self.texts {
+            Texts::Native(native) => native.columns(expressions).predicate,
+            Texts::Side(_) => None,
+        }
+    }
+
+    /// The scope columns as one text.
+    fn scope<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
+        let scope = match self.texts {
+            Texts::Native(native) => native.columns(expressions).scope,
+            Texts::Side(_) => Vec::new(),
+        };
+        let values: Vec<_> = scope.into_iter().map(|(column, _)| column).collect();
+        if values.is_empty() { expressions.text("") } else { expressions.row_as_text(&values) }
+    }
+}
+
+/// A text, read as those that are indexed are: what has no counterpart in Unicode is kept as bytes.
+fn text<'a>(rows: &'a Rows, row: usize, column: i32) -> Result<Option<Cow<'a, str>>> {
+    let value = rows.value(row, column, pg_sys::TEXTOID)?;
+    // SAFETY: checked to be a text, which lives as long as the rows.
+    value.map(|value| unsafe { lossless::read(value) }).transpose()
+}

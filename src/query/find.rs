@@ -1,0 +1,285 @@
+//! Which index a call asks.
+//!
+//! The argument `index` names an index, a table that has one, or a side table. Without it, the only
+//! index counts of a table on the caller's search path, or else of the caller's own tables. Tables
+//! of others that are not on it do not: whoever asks runs the code that is in a table's policies and
+//! in the expressions of its indexes, and chooses tables by name or by search path.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::am::options::Settings;
+use crate::document::values::Values;
+use crate::error::{Result, error, invalid_parameter};
+use crate::pg::call::Call;
+use crate::pg::dependents;
+use crate::pg::index::Index;
+use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
+use crate::pg::relation::owner_of;
+use crate::query::access;
+use crate::query::key::Key;
+use crate::query::native::{Native, document_column};
+use crate::query::side;
+use crate::side_table::SideTable;
+
+/// What is asked.
+pub enum Target {
+    /// An index of the access method.
+    Native(Rc<Native>),
+    /// A side table.
+    Side(Box<SideTable>),
+}
+
+/// The extension, as the catalogs know it.
+#[derive(Clone, Copy)]
+pub struct Extension {
+    /// Its schema.
+    pub schema: Oid,
+    /// Its access method; invalid if there is none.
+    pub method: Oid,
+}
+
+impl Extension {
+    /// The one that a function belongs to.
+    pub fn of(call: &Call) -> Self {
+        // SAFETY: lookups in the system caches. Only a superuser can make an access method.
+        unsafe {
+            Self {
+                schema: pg_sys::get_func_namespace(call.function()),
+                method: pg_sys::get_am_oid(c"minlsh".as_ptr(), true),
+            }
+        }
+    }
+}
+
+impl Target {
+    /// What the argument `index` at that place names.
+    pub fn read(call: &Call, argument: usize) -> Result<Self> {
+        let extension = Extension::of(call);
+        match call.oid(argument) {
+            Some(named) => extension.named(named),
+            None => extension.only(),
+        }
+    }
+
+    /// How documents are cut, signed and banded.
+    pub fn settings(&self) -> &Settings {
+        match self {
+            Self::Native(native) => &native.settings,
+            Self::Side(side) => &side.settings,
+        }
+    }
+
+    /// The name that messages show.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Native(native) => native.name().to_owned(),
+            Self::Side(side) => relation_name(side.storage),
+        }
+    }
+
+    /// What names a document.
+    pub fn key(&self) -> Result<Key> {
+        match self {
+            Self::Native(native) => native.key(),
+            Self::Side(side) => side::key(side),
+        }
+    }
+}
+
+impl Extension {
+    /// The index that `named` is, or that it has.
+    pub fn named(self, named: Oid) -> Result<Target> {
+        // SAFETY: a lookup in the system caches.
+        match unsafe { pg_sys::get_rel_relkind(named) } as u8 {
+            b'i' | b'I' => self.index(named),
+            b'r' | b'p' | b'm' => self.of_table(named),
+            0 => Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+                format!("index: relation with OID {} does not exist", named.to_u32()),
+            )),
+            _ => Err(error(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!("index: \"{}\" is neither an index nor a table", relation_name(named)),
+            )
+            .set_hint("Name an index of type minlsh, a table that has one, or a side table.")),
+        }
+    }
+
+    /// An index, whichever it is.
+    fn index(self, oid: Oid) -> Result<Target> {
+        let index = Index::open(oid).filter(|index| index.method == self.method);
+        let Some(column) = index.as_ref().and_then(document_column) else {
+            return Err(self.other_index(oid));
+        };
+        if Values::of(column.input_type) != Values::Bands {
+            return Native::get(oid, self.method, self.schema).map(Target::Native);
+        }
+        let side = SideTable::find(oid)?.into_iter().next();
+        side.map(Box::new).map(Target::Side).ok_or_else(|| self.other_index(oid))
+    }
+
+    /// The only index of a table, or the side table that it is.
+    fn of_table(self, table: Oid) -> Result<Target> {
+        let natives = Index::of_table(table).into_iter();
+        let natives = natives.filter(|index| self.is_of_documents(index)).map(|index| index.oid);
+        let mut natives: Vec<Oid> = natives.collect();
+        let mut sides = SideTable::find(table)?;
+        match (natives.len(), sides.len()) {
+            (1, 0) => {
+                let native = natives.remove(0);
+                Native::get(native, self.method, self.schema).map(Target::Native)
+            }
+            (0, 1) => Ok(Target::Side(Box::new(sides.remove(0)))),
+            (0, 0) => Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                format!("index: table \"{}\" has no minlsh index", relation_name(table)),
+            )
+            .set_hint(create(&visible_name(table)))),
+            _ => {
+                natives.extend(sides.iter().map(|side| side.storage));
+                let message = format!(
+                    "index: table \"{}\" has {} minlsh indexes",
+                    relation_name(table),
+                    natives.len()
+                );
+                Err(ambiguous(message, &natives))
+            }
+        }
+    }
+
+    /// The only index that the caller can mean without naming one.
+    fn only(self) -> Result<Target> {
+        let readable = self.readable();
+        // SAFETY: lookups in the system caches.
+        let visible = |table: Oid| unsafe { pg_sys::RelationIsVisible(table) };
+        // SAFETY: reads a backend-local value.
+        let own = |table: Oid| owner_of(table) == unsafe { pg_sys::GetUserId() };
+        let chosen = [&visible as &dyn Fn(Oid) -> bool, &own].into_iter().find_map(|wanted| {
+            let chosen: Vec<Oid> = readable
+                .iter()
+                .filter(|(_, table)| wanted(*table))
+                .map(|(index, _)| *index)
+                .collect();
+            (!chosen.is_empty()).then_some(chosen)
+        });
+        let others: Vec<Oid> = readable.into_iter().map(|(index, _)| index).collect();
+        match chosen.as_deref() {
+            Some([index]) => self.named(*index),
+            Some([mine, theirs @ ..]) => {
+                let message =
+                    format!("there are {} minlsh indexes to choose from", theirs.len() + 1);
+                Err(ambiguous(message, &[&[*mine], theirs].concat()))
+            }
+            _ if others.is_empty() => Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                "there is no minlsh index in this database that you may read",
+            )
+            .set_hint(create("docs"))),
+            _ => Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                "no table on your search path has a minlsh index",
+            )
+            .set_hint(name_one(&others))),
+        }
+    }
+
+    /// The indexes and side tables that the caller may read, each with the user's table.
+    fn readable(self) -> Vec<(Oid, Oid)> {
+        if self.method == Oid::INVALID {
+            return Vec::new();
+        }
+        let mut readable = Vec::new();
+        for oid in dependents::indexes_of_method(self.method, |_| true) {
+            let Some(index) = Index::open(oid).filter(|index| index.valid) else { continue };
+            // SAFETY: lookups in the system caches. A partition's index is part of another.
+            let skipped = unsafe {
+                pg_sys::get_rel_relispartition(oid)
+                    || pg_sys::isOtherTempNamespace(pg_sys::get_rel_namespace(index.table))
+            };
+            if skipped {
+                continue;
+            }
+            if self.is_of_documents(&index) {
+                if access::may_read(index.table, &columns_read(&index)) {
+                    readable.push((oid, index.table));
+                }
+            } else if let Some(side) = sound_side_table(oid)
+                && access::may_read(side.table.oid, &[side.key.number, side.body.number])
+            {
+                readable.push((side.storage, side.table.oid));
+            }
+        }
+        readable.dedup();
+        readable
+    }
+
+    /// Whether an index is of documents, and not of the bands of a side table.
+    fn is_of_documents(self, index: &Index) -> bool {
+        index.method == self.method
+            && document_column(index)
+                .is_some_and(|column| Values::of(column.input_type) != Values::Bands)
+    }
+
+    fn other_index(self, oid: Oid) -> ErrorReport {
+        let table = Index::open(oid).map(|index| index.table).unwrap_or(Oid::INVALID);
+        let of_table: Vec<Oid> = Index::of_table(table)
+            .iter()
+            .filter(|index| self.is_of_documents(index))
+            .map(|index| index.oid)
+            .collect();
+        let report = error(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("index: \"{}\" is not a minlsh index", relation_name(oid)),
+        );
+        if of_table.is_empty() {
+            report.set_hint(create(&visible_name(table)))
+        } else {
+            report.set_hint(name_one(&of_table))
+        }
+    }
+}
+
+/// The side table whose bands an index is of; none if it is not sound: that is told to whoever
+/// names it.
+fn sound_side_table(index: Oid) -> Option<SideTable> {
+    SideTable::find(index).ok()?.into_iter().next()
+}
+
+/// The columns of the table that an index is made of, and those of its predicate.
+pub fn columns_read(index: &Index) -> Vec<i16> {
+    use crate::pg::expression::{Expression, Expressions};
+    let simple = !index.partial && index.columns.iter().all(|column| column.attribute != 0);
+    if simple {
+        return index.columns.iter().map(|column| column.attribute).collect();
+    }
+    let expressions = Expressions::new();
+    let predicate = expressions.predicate_of_index(index);
+    let of_index = expressions.of_index(index);
+    of_index.into_iter().chain(predicate).flat_map(Expression::columns).collect()
+}
+
+fn ambiguous(message: String, indexes: &[Oid]) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_ALIAS, message).set_hint(name_one(indexes))
+}
+
+fn name_one(indexes: &[Oid]) -> String {
+    let names: Vec<String> = indexes.iter().map(|index| regclass_literal(*index)).collect();
+    format!("Name one with index => {}.", names.join(" or index => "))
+}
+
+fn create(table: &str) -> String {
+    format!("Create one with CREATE INDEX ON {table} USING minlsh (body);")
+}
+
+/// Refuses NULL for an index that must be named.
+pub fn required(call: &Call, argument: usize) -> Result<Target> {
+    if call.oid(argument).is_none() {
+        return Err(invalid_parameter("index must not be NULL")
+            .set_hint(format!("Name an index or its table, for example {}.", literal("docs"))));
+    }
+    Target::read(call, argument)
+}

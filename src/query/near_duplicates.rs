@@ -1,0 +1,240 @@
+//! `near_duplicates()`, `near_duplicates_of()` and `nearest_documents()`: the documents most
+//! similar to one.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::document::values::Values;
+use crate::error::{Result, error, invalid_parameter};
+use crate::pg::array;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::names::type_label;
+use crate::pg::rows::ResultRows;
+use crate::pg::spi::{Parameter, Session};
+use crate::pg::text;
+use crate::query::find::Target;
+use crate::query::key;
+use crate::query::native::{Native, check_verify};
+use crate::query::options::{self, Verify};
+use crate::query::side::{Question, Side};
+use crate::side_table::SideTable;
+
+sql_function!(minlsh_near_duplicates, near_duplicates);
+sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
+sql_function!(minlsh_nearest_documents, nearest_documents);
+
+/// How many documents nearest_documents() gives unless told otherwise.
+const DEFAULT_K: i32 = 10;
+
+/// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
+fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = Target::read(call, 2)?;
+    let threshold = options::threshold(call, 1, target.settings(), &target.name())?;
+    of_document(call, &target, threshold, None, &result)
+}
+
+/// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
+fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = Target::read(call, 2)?;
+    let k = call.int4(1).unwrap_or(DEFAULT_K);
+    if k < 1 {
+        return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
+            .set_hint("It is the number of documents wanted."));
+    }
+    of_document(call, &target, target.settings().threshold, Some(k), &result)
+}
+
+/// The near-duplicates of the document whose key is argument 0; the most similar `limit` of them.
+fn of_document(
+    call: &Call,
+    target: &Target,
+    threshold: f64,
+    limit: Option<i32>,
+    result: &ResultRows,
+) -> Result<Option<Datum>> {
+    let asked = Asked::new(target, threshold, options::verify(call, 3)?)?;
+    if let Some(key) = key::argument(call, 0, asked.key_type()?, &target.name())? {
+        asked.answer(&Session::open(), key, limit, result)?;
+    }
+    Ok(None)
+}
+
+/// An index that is asked for the near-duplicates of its rows, by somebody who may.
+pub struct Asked<'a> {
+    what: What<'a>,
+    threshold: f64,
+    verify: Verify,
+}
+
+enum What<'a> {
+    Native(&'a Native),
+    Side(Box<Side<'a>>),
+}
+
+impl<'a> Asked<'a> {
+    /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
+    pub fn new(target: &'a Target, threshold: f64, verify: Option<Verify>) -> Result<Self> {
+        let what = match target {
+            Target::Native(native) => {
+                check_verify(native, verify)?;
+                What::Native(native)
+            }
+            Target::Side(side) => What::Side(Box::new(Side::open(side)?)),
+        };
+        Ok(Self { what, threshold, verify: verify.unwrap_or(Verify::Exact) })
+    }
+
+    fn key_type(&self) -> Result<Oid> {
+        match &self.what {
+            What::Native(native) => native.key().map(|key| key.base_type),
+            What::Side(side) => Ok(side.key_type()),
+        }
+    }
+
+    /// Puts the near-duplicates of a row into the result.
+    fn answer(
+        &self,
+        session: &Session,
+        key: Datum,
+        limit: Option<i32>,
+        result: &ResultRows,
+    ) -> Result<()> {
+        match &self.what {
+            What::Native(native) => {
+                let wanted = native.of_row(session, key, self.threshold, limit.map(i64::from))?;
+                wanted.map_or(Ok(()), |wanted| native.answer(session, &wanted, result))
+            }
+            What::Side(side) => {
+                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
+                side.answer(session, &self.question(limit), &probe, result)
+            }
+        }
+    }
+
+    /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
+    pub fn each(
+        &self,
+        session: &Session,
+        key: Datum,
+        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
+    ) -> Result<()> {
+        match &self.what {
+            What::Native(native) => {
+                let wanted = native.of_row(session, key, self.threshold, None)?;
+                wanted.map_or(Ok(()), |wanted| native.each(session, &wanted, visit))
+            }
+            What::Side(side) => {
+                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
+                side.each(session, &self.question(None), &probe, &mut |key, similarity| {
+                    // SAFETY: made a text by `to_text`.
+                    let name = unsafe { text::read(key::to_text(key, side.key_type())) }?;
+                    visit(&name, similarity)
+                })
+            }
+        }
+    }
+
+    fn question(&self, limit: Option<i32>) -> Question {
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        Question { threshold: self.threshold, verify: self.verify, limit }
+    }
+}
+
+/// `near_duplicates_of(document, threshold, index, verify) → (doc_id, similarity)`: of a text, a
+/// set or a signature.
+fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = Target::read(call, 2)?;
+    let threshold = options::threshold(call, 1, target.settings(), &target.name())?;
+    let verify = options::verify(call, 3)?;
+    // SAFETY: a lookup in the system caches.
+    let given = unsafe { pg_sys::getBaseType(call.argument_type(0)) };
+    match &target {
+        Target::Native(native) => {
+            check_verify(native, verify)?;
+            check_kind(native, given)?;
+            let Some(document) = call.datum(0) else { return Ok(None) };
+            let session = Session::open();
+            let argument = Parameter::new(given, Some(document));
+            if let Some(wanted) = native.of_argument(&session, argument, threshold)? {
+                native.answer(&session, &wanted, &result)?;
+            }
+        }
+        Target::Side(side) => of_side(call, given, side, threshold, verify, &result)?,
+    }
+    Ok(None)
+}
+
+/// The same of a side table, which can be searched by a text or by a signature.
+fn of_side(
+    call: &Call,
+    given: Oid,
+    side_table: &SideTable,
+    threshold: f64,
+    verify: Option<Verify>,
+    result: &ResultRows,
+) -> Result<()> {
+    let side = Side::open(side_table)?;
+    let Some(document) = call.datum(0) else { return Ok(()) };
+    let (probe, verify) = match given {
+        pg_sys::TEXTOID => {
+            let verify = verify.unwrap_or(Verify::Exact);
+            let text = call.text(0)?.unwrap_or_default();
+            (side.given(&text, verify)?, verify)
+        }
+        pg_sys::INT4ARRAYOID if verify == Some(Verify::Exact) => {
+            return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")
+                .set_hint("Leave verify out, or give the text."));
+        }
+        pg_sys::INT4ARRAYOID => {
+            // SAFETY: an argument of that type.
+            let signature = unsafe { array::read_int4(document) }?;
+            let slots = side_table.settings.config.num_perm();
+            if signature.len() != slots {
+                return Err(invalid_parameter(format!(
+                    "the signature must have {slots} slots, as those of side table \"{}\", not {}",
+                    crate::pg::names::relation_name(side_table.storage),
+                    signature.len()
+                )));
+            }
+            (Some(side.of_signature(signature)?), Verify::Signature)
+        }
+        other => {
+            let name = crate::pg::names::relation_name(side_table.storage);
+            return Err(wrong_kind(&name, "texts", other, "a text, or the signature of one"));
+        }
+    };
+    if let Some(probe) = probe {
+        let question = Question { threshold, verify, limit: None };
+        side.answer(&Session::open(), &question, &probe, result)?;
+    }
+    Ok(())
+}
+
+/// Refuses a document of another kind than those of the index.
+fn check_kind(native: &Native, given: Oid) -> Result<()> {
+    // SAFETY: a lookup in the system caches.
+    let is_array = unsafe { pg_sys::get_element_type(given) } != Oid::INVALID;
+    let (holds, wanted, fits) = match native.values {
+        Values::Text => ("texts", "a text", given == pg_sys::TEXTOID),
+        Values::Set => ("sets", "an array of the elements", is_array),
+        Values::Signature => ("signatures", "an integer[]", given == pg_sys::INT4ARRAYOID),
+        _ => ("documents", "the table instead, with ~= and a minlsh_document", false),
+    };
+    if fits { Ok(()) } else { Err(wrong_kind(native.name(), holds, given, wanted)) }
+}
+
+fn wrong_kind(
+    index: &str,
+    holds: &str,
+    given: Oid,
+    wanted: &str,
+) -> pgrx::pg_sys::panic::ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        format!("index \"{index}\" is of {holds}: it cannot be asked for {}", type_label(given)),
+    )
+    .set_hint(format!("Give {wanted}."))
+}

@@ -1,0 +1,47 @@
+//! The options that all queries share.
+
+use crate::am::options::Settings;
+use crate::error::{Result, invalid_parameter};
+use crate::pg::call::Call;
+
+/// How candidates are told from near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By the similarity that the signatures estimate.
+    Signature,
+    /// By the exact Jaccard similarity of the stored texts.
+    Exact,
+}
+
+/// Reads the argument `verify`; `None` is what the index does best.
+pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
+    match call.text(argument)?.as_deref() {
+        None => Ok(None),
+        Some("signature") => Ok(Some(Verify::Signature)),
+        Some("exact") => Ok(Some(Verify::Exact)),
+        Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+            .set_hint("It is \"signature\" or \"exact\".")),
+    }
+}
+
+/// Reads the argument `threshold`; NULL is that of the index of that name.
+pub fn threshold(call: &Call, argument: usize, settings: &Settings, index: &str) -> Result<f64> {
+    let least = settings.threshold;
+    let threshold = call.float8(argument).unwrap_or(least);
+    if !(threshold > 0.0 && threshold <= 1.0) {
+        return Err(invalid_parameter(format!(
+            "threshold must be greater than 0 and at most 1, not {threshold}"
+        ))
+        .set_hint("It is a Jaccard similarity, for example 0.9."));
+    }
+    if threshold < least {
+        return Err(invalid_parameter(format!(
+            "threshold {threshold} is below that of index \"{index}\", which is {least}"
+        ))
+        .set_detail("Its bands would miss pairs that are less similar than it was built for.")
+        .set_hint(format!(
+            "Ask for {least} or more, or create an index WITH (threshold = {threshold})."
+        )));
+    }
+    Ok(threshold)
+}

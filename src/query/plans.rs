@@ -1,0 +1,128 @@
+//! What a session keeps from one question to the next: indexes as it found them, and its plans.
+//!
+//! A lookup takes a tenth of what it costs to find out what an index is of and to plan a query of
+//! its table. All of it is kept until PostgreSQL announces a change of a relation that it is about,
+//! or of a schema, whose name may be in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::Result;
+use crate::pg::relation::{self, Lock};
+use crate::pg::table_query::TableQuery;
+use crate::query::native::Native;
+
+/// What a query of a table is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// The document to look for, made of what the row with a key has.
+    Document,
+    /// The document to look for, made of an argument.
+    Given,
+    /// The near-duplicates of a row.
+    OfRow,
+    /// The near-duplicates of something that is not stored.
+    OfGiven,
+    /// What the row with a key has.
+    Value,
+}
+
+/// The relation asked, what for, and the type in which it gives keys back where it does.
+type Place = (Oid, Purpose, Oid);
+
+thread_local! {
+    static INDEXES: RefCell<HashMap<Oid, Rc<Native>>> = RefCell::default();
+    static QUERIES: RefCell<HashMap<Place, Rc<TableQuery>>> = RefCell::default();
+    /// The relations that these are about.
+    static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
+    static STALE: Cell<bool> = const { Cell::new(false) };
+    static LISTENING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The index, as it is under the lock on its table that this takes.
+pub fn index(index: Oid, load: impl Fn() -> Result<Native>) -> Result<Rc<Native>> {
+    loop {
+        refresh();
+        let kept = INDEXES.with_borrow(|indexes| indexes.get(&index).cloned());
+        let found = match kept {
+            Some(found) => found,
+            None => {
+                watch(index);
+                let found = Rc::new(load()?);
+                watch(found.index.table);
+                INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
+                found
+            }
+        };
+        // Once the table is locked nobody can alter it; had they done so before, the lock has
+        // brought us their message.
+        if relation::lock(found.index.table, Lock::Read) && !STALE.get() {
+            return Ok(found);
+        }
+        STALE.set(true);
+    }
+}
+
+/// A query, planned at its first use from what `prepare` says.
+pub fn query(
+    table: Oid,
+    place: Place,
+    prepare: impl FnOnce() -> Result<TableQuery>,
+) -> Result<Rc<TableQuery>> {
+    refresh();
+    if let Some(query) = QUERIES.with_borrow(|queries| queries.get(&place).cloned()) {
+        return Ok(query);
+    }
+    watch(table);
+    let query = Rc::new(prepare()?);
+    QUERIES.with_borrow_mut(|queries| queries.insert(place, query.clone()));
+    Ok(query)
+}
+
+/// Forgets everything if some of it may be out of date.
+fn refresh() {
+    if STALE.take() {
+        // Dropped outside of the borrow: freeing plans may run PostgreSQL code.
+        let old = (INDEXES.take(), QUERIES.take());
+        WATCHED.take();
+        drop(old);
+    }
+}
+
+fn watch(relation: Oid) {
+    WATCHED.with_borrow_mut(|watched| {
+        if !watched.contains(&relation) {
+            watched.push(relation);
+        }
+    });
+    if !LISTENING.replace(true) {
+        let schemas = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
+        // SAFETY: plain functions of this library, which is never unloaded.
+        unsafe {
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::from(0));
+            pg_sys::CacheRegisterSyscacheCallback(schemas, Some(schema_changed), Datum::from(0));
+        }
+    }
+}
+
+/// PostgreSQL calls this in the midst of anything: it only takes a note.
+#[pg_guard]
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    let concerned = relation == Oid::INVALID
+        || WATCHED.with(|watched| {
+            watched.try_borrow().map_or(true, |watched| watched.contains(&relation))
+        });
+    if concerned {
+        STALE.set(true);
+    }
+}
+
+/// The same.
+#[pg_guard]
+unsafe extern "C-unwind" fn schema_changed(_argument: Datum, _cache: i32, _hash: u32) {
+    STALE.set(true);
+}

@@ -1,0 +1,187 @@
+//! What `minlsh_create_index()` is asked for, checked.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::am::options::Settings;
+use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
+use crate::functions::Options;
+use crate::pg::call::Call;
+use crate::pg::names::relation_name;
+use crate::pg::relation::{self, Column, Lock, Relation};
+use crate::pg::restricted::current_role;
+use crate::pg::table::Open;
+use crate::side_table::sync::{check_body, check_stored};
+use crate::side_table::watch;
+
+/// What to build.
+pub struct Blueprint {
+    /// The name of the side table; `None` lets PostgreSQL's rules choose.
+    pub name: Option<CString>,
+    /// Its schema.
+    pub schema: Oid,
+    pub key: Column,
+    pub body: Column,
+    pub settings: Settings,
+}
+
+/// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
+pub fn open_table(table: Oid) -> Result<Relation> {
+    let relation =
+        Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
+    let wrong = || {
+        let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
+        error(code, format!("\"{}\" is not a table", relation.name))
+    };
+    match relation.kind {
+        b'r' | b'p' => {}
+        b'm' | b'v' | b'f' => {
+            return Err(wrong()
+                .set_detail("A side table is kept up to date by triggers, which views, materialized views and foreign tables do not fire.")
+                .set_hint("Index the table below it, or copy the rows into a table."));
+        }
+        _ => return Err(wrong()),
+    }
+    check_owner(relation.oid)?;
+    // SAFETY: a lookup in the system caches.
+    if relation.is_temporary() && unsafe { pg_sys::isOtherTempNamespace(relation.schema) } {
+        return Err(not_supported("cannot index temporary tables of other sessions"));
+    }
+    if let Some(open) = Open::relation(relation.oid, Lock::Held) {
+        // SAFETY: an open table.
+        unsafe { pg_sys::CheckTableNotInUse(open.raw(), c"CREATE INDEX".as_ptr()) };
+    }
+    refuse_children(&relation)?;
+    Ok(relation)
+}
+
+pub fn no_such_relation(oid: Oid) -> ErrorReport {
+    let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
+    error(code, format!("relation with OID {} does not exist", oid.to_u32()))
+}
+
+/// Only the owner of a table (or a member of that role, or a superuser) may change its indexes.
+pub fn check_owner(table: Oid) -> Result<()> {
+    if relation::owner_of(table) == Oid::INVALID {
+        return Err(no_such_relation(table));
+    }
+    if relation::is_owned_by(table, current_role()) {
+        return Ok(());
+    }
+    Err(not_allowed(format!("must be owner of table {}", relation_name(table))))
+}
+
+/// Refuses a table whose rows are spread over inheritance children.
+fn refuse_children(relation: &Relation) -> Result<()> {
+    // SAFETY: a catalog lookup within a transaction.
+    let children = || unsafe { crate::pg::ffi::inheritors(relation.oid, Lock::Held.mode()) };
+    if !relation.is_partitioned() && children().len() > 1 {
+        let message = format!("table \"{}\" has inheritance children", relation.name);
+        return Err(
+            not_supported(message).set_hint("Index the children, or use declarative partitioning.")
+        );
+    }
+    Ok(())
+}
+
+/// What the arguments ask for.
+pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
+    let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?)?;
+    check_body(&body)?;
+    let key = match call.raw_name(2) {
+        Some(name) => named_key(relation, &name)?,
+        None => primary_key(relation)?,
+    };
+    let schema = match call.raw_name(16) {
+        // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
+        // caller may not use it.
+        Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
+        None => relation.schema,
+    };
+    Ok(Blueprint { name: call.raw_name(10), schema, key, body, settings: settings(call)? })
+}
+
+/// No argument but name, key and schema may be NULL.
+pub fn null_table() -> ErrorReport {
+    null("table and column")
+}
+
+fn null(name: &str) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
+}
+
+/// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
+/// slot_bits, normalization, stop_words and bag (11 to 14).
+fn settings(call: &Call) -> Result<Settings> {
+    let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
+    let recall = call.float8(4).ok_or_else(|| null("recall"))?;
+    let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
+    let config = Options {
+        num_perm,
+        shingle_size: call.int4(6).ok_or_else(|| null("shingle_size"))?,
+        unit: call.text(7)?.ok_or_else(|| null("unit"))?,
+        scheme: call.text(8)?.ok_or_else(|| null("scheme"))?,
+        seed: call.int8(9).ok_or_else(|| null("seed"))?,
+        normalization: call.text(12)?.ok_or_else(|| null("normalization"))?,
+        stop_words: call.text(13)?.ok_or_else(|| null("stop_words"))?,
+        bag: call.bool(14).ok_or_else(|| null("bag"))?,
+    }
+    .config()?;
+    let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
+    Settings::new(config, threshold, recall, slot_bits.into())
+}
+
+fn column(relation: &Relation, name: &CStr) -> Result<Column> {
+    relation.column_called(name).cloned().ok_or_else(|| {
+        let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
+        let name = name.to_string_lossy();
+        error(code, format!("column \"{name}\" of relation \"{table}\" does not exist"))
+    })
+}
+
+/// The primary key, which must be one column.
+fn primary_key(relation: &Relation) -> Result<Column> {
+    let table = &relation.name;
+    let open =
+        Open::relation(relation.oid, Lock::Held).ok_or_else(|| no_such_relation(relation.oid))?;
+    let mut indexes = open.indexes(Lock::Read).into_iter();
+    let Some(primary) = indexes.find(|index| index.form().indisprimary) else {
+        let message = format!("table \"{table}\" has no primary key");
+        return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(
+            "Name a unique, NOT NULL column with key => 'column', or add a primary key.",
+        ));
+    };
+    let columns = primary.form().indnkeyatts;
+    if columns != 1 {
+        let message = format!("the primary key of table \"{table}\" has {columns} columns");
+        return Err(not_supported(message).set_hint("Name one unique, NOT NULL column with key => 'column'; a generated column that combines them will do."));
+    }
+    let column = primary.only_column().and_then(|number| relation.column(number));
+    let column = column.ok_or_else(|| not_a_key(relation, "of the primary key"))?;
+    named_key(relation, &column.raw_name.clone())
+}
+
+/// A column that tells documents apart: NOT NULL, and the only column of a unique index that
+/// is neither partial nor deferrable (the rule of foreign keys).
+fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
+    let column = column(relation, name)?;
+    check_stored(&column)?;
+    let open = Open::relation(relation.oid, Lock::Held);
+    let index = open.and_then(|open| watch::key_index(&open, column.number, Lock::Read));
+    if index.is_none() || !column.not_null {
+        return Err(not_a_key(relation, &format!("\"{}\"", column.name)));
+    }
+    Ok(column)
+}
+
+fn not_a_key(relation: &Relation, column: &str) -> ErrorReport {
+    invalid_parameter(format!(
+        "column {column} of table \"{}\" cannot be the key of an index",
+        relation.name
+    ))
+    .set_detail("A key needs a NOT NULL constraint and a unique index of its own, neither partial nor deferrable.")
+    .set_hint("Use the primary key, or add the constraints to this column.")
+}

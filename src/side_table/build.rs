@@ -1,0 +1,256 @@
+//! Building what `minlsh_create_index()` has found to be right: as the table's owner, and
+//! security-restricted, like CREATE INDEX. All of it is one transaction's work: cancelled, nothing
+//! remains.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::am::options::Settings;
+use crate::error::{Result, wrong_state};
+use crate::pg::command::{Command, relation_name};
+use crate::pg::ffi;
+use crate::pg::relation::{Lock, Relation, base_type, grantees};
+use crate::pg::restricted::{local_to, restricted_to};
+use crate::pg::table::Open;
+use crate::side_table::arguments::Blueprint;
+use crate::side_table::fill::fill;
+use crate::side_table::watch;
+
+/// A row of a side table is never compressed: signatures are random, so trying is wasted time, and
+/// a row is toasted only if it does not fit a page.
+const TOAST_TUPLE_TARGET: i32 = 8160;
+
+/// Builds a side table with its indexes and triggers; returns it and its number of documents.
+/// `home` is the extension's schema.
+pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
+    let name = side_table_name(documents, blueprint);
+    create_table(documents, blueprint, &name)?;
+    let _rights = restricted_to(documents.owner);
+    // SAFETY: a lookup in the system caches with a NUL-terminated name.
+    let storage = unsafe { pg_sys::get_relname_relid(name.as_ptr(), blueprint.schema) };
+    prepare_table(storage)?;
+    let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
+    let count = {
+        let side = Open::relation(storage, Lock::Exclusive)
+            .ok_or_else(|| wrong_state("the side table is gone while it is built"))?;
+        fill(&side, documents, columns, &blueprint.settings)?
+    };
+    Command::new("ALTER TABLE ").relation(storage).words(" ADD PRIMARY KEY (doc_id)").run()?;
+    create_bands_index(home, storage, &blueprint.settings)?;
+    Command::new("ANALYZE ").relation(storage).run()?;
+    create_triggers(home, documents, storage, columns)?;
+    if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
+        watch::link(&documents, &watch);
+    }
+    Ok((storage, count))
+}
+
+fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
+    if let Some(name) = &blueprint.name {
+        return name.clone();
+    }
+    let table = relation_name(documents.oid);
+    let choose = |second: Option<&CStr>| {
+        let second = second.map_or(std::ptr::null(), CStr::as_ptr);
+        // SAFETY: NUL-terminated names, or null for no second one; the result is palloc'd.
+        unsafe {
+            let (first, label) = (table.as_ptr(), c"minlsh".as_ptr());
+            CStr::from_ptr(pg_sys::ChooseRelationName(
+                first,
+                second,
+                label,
+                blueprint.schema,
+                false,
+            ))
+            .to_owned()
+        }
+    };
+    let plain = choose(None);
+    if plain == object_name(&table, c"minlsh") {
+        plain
+    } else {
+        choose(Some(&blueprint.body.raw_name))
+    }
+}
+
+/// `<first>_<label>`, shortened where it would be too long.
+fn object_name(first: &CStr, label: &CStr) -> CString {
+    // SAFETY: NUL-terminated names; the result is palloc'd.
+    unsafe {
+        let name = pg_sys::makeObjectName(first.as_ptr(), std::ptr::null(), label.as_ptr());
+        CStr::from_ptr(name).to_owned()
+    }
+}
+
+fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Result<()> {
+    // PostgreSQL does not let a security-restricted operation create a temporary table.
+    let (_rights, create) = match documents.persistence {
+        b't' => (local_to(documents.owner), "CREATE TEMP TABLE "),
+        b'u' => (restricted_to(documents.owner), "CREATE UNLOGGED TABLE "),
+        _ => (restricted_to(documents.owner), "CREATE TABLE "),
+    };
+    let key = &blueprint.key;
+    let mut command = Command::new(create)
+        .qualified(blueprint.schema, name)
+        .words(" (doc_id ")
+        .type_name(base_type(key.type_oid));
+    if key.collation != Oid::INVALID {
+        command = collate(command, key.collation);
+    }
+    command
+        .words(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
+        .words(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .run()
+}
+
+fn collate(command: Command, collation: Oid) -> Command {
+    // SAFETY: lookups in the system caches; the tuple is released after the read.
+    let found = unsafe {
+        let cache = pg_sys::SysCacheIdentifier::COLLOID as i32;
+        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(collation));
+        if tuple.is_null() {
+            return command;
+        }
+        let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_collation>();
+        let name = CStr::from_ptr(form.collname.data.as_ptr()).to_owned();
+        let schema = form.collnamespace;
+        pg_sys::ReleaseSysCache(tuple);
+        (schema, name)
+    };
+    command.words(" COLLATE ").qualified(found.0, &found.1)
+}
+
+/// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER
+/// DEFAULT PRIVILEGES may have granted rights on every new table.
+fn prepare_table(storage: Oid) -> Result<()> {
+    Command::new("ALTER TABLE ")
+        .relation(storage)
+        .words(" ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0")
+        .words(", ALTER bands SET STORAGE EXTERNAL, ALTER bands SET STATISTICS 0")
+        .run()?;
+    // Without names: they may change.
+    Command::new("COMMENT ON TABLE ")
+        .relation(storage)
+        .words(
+            " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
+        )
+        .run()?;
+    for grantee in grantees(storage) {
+        let revoke = Command::new("REVOKE ALL ON TABLE ").relation(storage).words(" FROM ");
+        match grantee {
+            None => revoke.words("PUBLIC").run()?,
+            Some(role) => revoke.name(&role).run()?,
+        }
+    }
+    Ok(())
+}
+
+fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()> {
+    let (config, table) = (&settings.config, storage);
+    let options = [
+        ("threshold", settings.threshold.to_string()),
+        ("recall", settings.recall.to_string()),
+        ("num_perm", config.num_perm().to_string()),
+        ("scheme", config.scheme().as_str().to_owned()),
+        ("seed", config.seed().to_string()),
+        ("shingle_size", config.shingle_size().to_string()),
+        ("unit", config.unit().as_str().to_owned()),
+        ("normalization", config.normalization().to_string()),
+        ("stop_words", config.stop_words().to_string()),
+        ("bag", config.bag().to_string()),
+        ("slot_bits", settings.slot_bits.bits().to_string()),
+    ];
+    let mut command = Command::new("CREATE INDEX ON ")
+        .relation(table)
+        .words(" USING minlsh (bands ")
+        .qualified(home, c"minlsh_band_ops")
+        .words(") WITH (");
+    for (number, (name, value)) in options.iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        command = command.words(comma).words(name).words(" = ").literal(value);
+    }
+    command.words(")").run()
+}
+
+/// Creates the triggers that [`watch`] tells of.
+pub fn create_triggers(
+    home: Oid,
+    documents: &Relation,
+    storage: Oid,
+    (key, body): (&CStr, &CStr),
+) -> Result<()> {
+    let always = " ENABLE ALWAYS TRIGGER ";
+    let on = |events: &'static str, table: Oid| Command::new(events).words(" ON ").relation(table);
+    let of_side = |command: Command| {
+        command.words(" FROM ").relation(storage).words(" NOT DEFERRABLE FOR EACH ROW")
+    };
+    let of_statement = |command: Command| command.words(" FOR EACH STATEMENT");
+    let (table, mut columns) = (documents.oid, Command::new("").name(key));
+    if key != body {
+        columns = columns.words(", ").name(body);
+    }
+    let written = Command::new("AFTER INSERT OR UPDATE OF ").append(columns);
+    let written = written.words(" OR DELETE ON ").relation(table);
+    let mut triggers = vec![
+        (table, c"sync", "CONSTRAINT ", of_side(written), always),
+        (table, c"update", "CONSTRAINT ", of_side(on("AFTER UPDATE", table)), always),
+        (table, c"truncate", "", of_statement(on("AFTER TRUNCATE", table)), always),
+        (storage, c"truncate", "", of_statement(on("AFTER TRUNCATE", storage)), " ENABLE TRIGGER "),
+        (
+            storage,
+            c"replica",
+            "",
+            on("BEFORE INSERT OR UPDATE OR DELETE", storage).words(" FOR EACH ROW"),
+            " ENABLE REPLICA TRIGGER ",
+        ),
+    ];
+    if documents.is_temporary() && !documents.is_partitioned() {
+        let commit = of_statement(on("BEFORE INSERT", table));
+        triggers.push((table, c"commit", "", commit, always));
+    }
+    for (table, label, kind, definition, enable) in triggers {
+        let name = free_trigger_name(table, &relation_name(storage), label);
+        Command::new("CREATE ")
+            .words(kind)
+            .words("TRIGGER ")
+            .name(&name)
+            .words(" ")
+            .append(definition)
+            .words(" EXECUTE FUNCTION ")
+            .qualified(home, c"minlsh_sync")
+            .words("()")
+            .run()?;
+        Command::new("ALTER TABLE ").relation(table).words(enable).name(&name).run()?;
+    }
+    Ok(())
+}
+
+/// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
+/// partitions.
+fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
+    // SAFETY: a catalog lookup within a transaction.
+    let tables = unsafe { ffi::inheritors(table, Lock::Held.mode()) };
+    // SAFETY: a catalog lookup with a NUL-terminated name.
+    let is_trigger = |table: Oid, name: &CStr| unsafe {
+        pg_sys::get_trigger_oid(table, name.as_ptr(), true) != Oid::INVALID
+    };
+    let taken = |name: &CStr| {
+        let mut tables = tables.iter();
+        tables.any(|table| is_trigger(*table, name) || ffi::constraint_name_is_used(*table, name))
+    };
+    let mut name = object_name(first, label);
+    let mut number = 0;
+    while taken(&name) {
+        number += 1;
+        let numbered = [label.to_bytes(), number.to_string().as_bytes()].concat();
+        name = object_name(first, &CString::new(numbered).unwrap_or_default());
+    }
+    name
+}
+
+/// The extension's schema: where its functions are.
+pub fn home_of(function: Oid) -> Oid {
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::get_func_namespace(function) }
+}

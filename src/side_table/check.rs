@@ -1,0 +1,223 @@
+//! What `minlsh_check()` finds in a side table: every difference between it and its table.
+
+use pgrx::memcxt::PgMemoryContexts;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::error::Result;
+use crate::pg::relation::Lock;
+use crate::pg::rows::ResultRows;
+use crate::pg::table::{Continue, Index, Open, Snapshot};
+use crate::pg::text;
+use crate::pg::trigger::{Trigger, triggers};
+use crate::side_table::arguments::check_owner;
+use crate::side_table::fill::{each_document, signed};
+use crate::side_table::storage::{DOC_ID, Storage, stored};
+use crate::side_table::watch::{self, Watch};
+use crate::side_table::{SideTable, find, in_memory};
+
+/// Takes a problem, and the key of the document that has it.
+type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
+
+/// Checks the side tables that a name stands for, each by its rows; returns the indexes over their
+/// bands, `None` if there is no side table.
+pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
+    let mut indexes = Vec::new();
+    let all = find::all(name, Lock::Read);
+    if all.is_empty() {
+        return Ok(None);
+    }
+    for found in all {
+        check_owner(found.documents)?;
+        match found.side {
+            Err(report) => result.push(&[None, Some(text::write(report.message()))]),
+            Ok(side) => {
+                indexes.push(side.index);
+                let output = Output::of(side.key.type_oid);
+                let mut report = |key: Option<Datum>, problem: &str| {
+                    let key = key.map(|key| output.text(key));
+                    result.push(&[key, Some(text::write(problem))]);
+                };
+                structure(&side, &found.watch, &mut report)?;
+                documents(&side, &mut report)?;
+            }
+        }
+    }
+    Ok(Some(indexes))
+}
+
+/// How values of a type are written.
+struct Output(std::cell::RefCell<pg_sys::FmgrInfo>);
+
+impl Output {
+    fn of(type_oid: Oid) -> Self {
+        let mut output = pg_sys::FmgrInfo::default();
+        let (mut function, mut is_varlena) = (Oid::INVALID, false);
+        // SAFETY: the output function of an existing type.
+        unsafe {
+            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
+            pg_sys::fmgr_info(function, &mut output);
+        }
+        Self(output.into())
+    }
+
+    fn text(&self, value: Datum) -> Datum {
+        // SAFETY: a value of the type; the string is in the database's encoding.
+        unsafe {
+            let string = pg_sys::OutputFunctionCall(&mut *self.0.borrow_mut(), value);
+            Datum::from(pg_sys::cstring_to_text(string))
+        }
+    }
+}
+
+/// What must hold of the index as a whole; its problems have no key.
+fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()> {
+    let (Some(documents), Some(storage)) =
+        (Open::relation(side.table.oid, Lock::Held), Open::relation(side.storage, Lock::Held))
+    else {
+        return Ok(());
+    };
+    if documents.class().relpersistence != storage.class().relpersistence {
+        let unlogged = if side.table.persistence == b'u' { "table" } else { "side table" };
+        report(None, &format!("only the {unlogged} is unlogged"));
+    }
+    let ours = |trigger: &Trigger| trigger.function == watch.trigger.function;
+    let of_table: Vec<Trigger> = triggers(&documents).into_iter().filter(ours).collect();
+    let of_side: Vec<Trigger> = triggers(&storage).into_iter().filter(ours).collect();
+    let second = |t: &&Trigger| {
+        t.other_table == Some(side.storage) && t.is_after_row() && t.columns.is_empty()
+    };
+    let truncate = |t: &&Trigger| t.is_truncate();
+    let replica = |t: &&Trigger| !t.is_truncate() && t.is_for_all_rows();
+    let watch_itself = |t: &&Trigger| t.oid == watch.trigger.oid;
+    let expected: [(&str, Option<&Trigger>, u8); 5] = [
+        ("for written rows", of_table.iter().find(watch_itself), b'A'),
+        ("for rows that other triggers change", of_table.iter().find(second), b'A'),
+        ("for TRUNCATE", of_table.iter().find(truncate), b'A'),
+        ("for TRUNCATE of the side table", of_side.iter().find(truncate), b'O'),
+        ("for replicated rows of the side table", of_side.iter().find(replica), b'R'),
+    ];
+    for (purpose, trigger, enabled) in expected {
+        match trigger {
+            None => report(None, &format!("the trigger {purpose} is missing")),
+            Some(trigger) if trigger.enabled != enabled => {
+                let name = trigger.name.to_string_lossy();
+                report(
+                    None,
+                    &format!(
+                        "trigger \"{name}\" {purpose} is disabled, or fires when it should not"
+                    ),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {
+        report(None, &format!("column \"{}\" is no key of the table any more", side.key.name));
+    }
+    Ok(())
+}
+
+/// What is wrong with when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
+fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
+    match (enabled, expected) {
+        (b'D', _) => Some("is disabled"),
+        (b'O', b'A') => Some("does not fire for replicated rows"),
+        (b'R', b'A' | b'O') => Some("fires for replicated rows only"),
+        (b'O' | b'A', b'R') => Some("fires for rows that are not replicated"),
+        _ => None,
+    }
+}
+
+/// Signs every document again and compares.
+fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
+    let storage = side.open()?;
+    if let Err(outdated) = storage.check_current() {
+        report(None, outdated.message());
+    }
+    if side.is_emptied(&storage) {
+        return Ok(());
+    }
+    let snapshot = Snapshot::statement();
+    let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
+    let mut memory = PgMemoryContexts::new("minlsh check");
+    let mut matched = 0u64;
+    each_document(&side.table, columns, &snapshot, &mut |key, body| {
+        in_memory(&mut memory, || {
+            let expected = signed(&side.settings, body)?;
+            let (mut found, mut problem) = (false, None);
+            storage.of_document(key, &snapshot, |row| {
+                found = true;
+                problem = match (&expected, stored(row)) {
+                    (None, _) => Some("indexed, but without shingles"),
+                    (Some(expected), Ok(Some((_, signature, _))))
+                        if expected.signature != signature =>
+                    {
+                        Some("signature differs from the text")
+                    }
+                    (Some(expected), Ok(Some((_, _, bands)))) if expected.bands != bands => {
+                        Some("bands differ from the signature")
+                    }
+                    (Some(_), Ok(Some(_))) => None,
+                    (Some(_), _) => Some("neither signature nor bands"),
+                };
+                Ok(Continue::No)
+            })?;
+            matched += u64::from(found);
+            if !found && expected.is_some() {
+                problem = Some("missing from the index");
+            }
+            if let Some(problem) = problem {
+                report(Some(key), problem);
+            }
+            Ok(())
+        })
+    })?;
+    superfluous(side, &storage, &snapshot, matched, report)
+}
+
+/// Reports the rows of documents that are not in the table. `matched` rows are known to have theirs.
+fn superfluous(
+    side: &SideTable,
+    storage: &Storage,
+    snapshot: &Snapshot,
+    matched: u64,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = 0;
+    storage.table.each(snapshot, |_| {
+        rows += 1;
+        Ok(Continue::Yes)
+    })?;
+    if rows == matched {
+        return Ok(());
+    }
+    let leaves: Vec<(Open, Index)> = crate::pg::relation::leaves(&side.table, Lock::Read)
+        .into_iter()
+        .filter_map(|leaf| {
+            let key = leaf.column_called(&side.key.raw_name)?.number;
+            let open = Open::relation(leaf.oid, Lock::Held)?;
+            let index = watch::key_index(&open, key, Lock::Read)?;
+            Some((open, index))
+        })
+        .collect();
+    let mut memory = PgMemoryContexts::new("minlsh check");
+    storage.table.each(snapshot, |row| {
+        in_memory(&mut memory, || {
+            let Some(key) = row.value(DOC_ID) else {
+                report(None, "a row of the side table has no key");
+                return Ok(Continue::Yes);
+            };
+            let mut found = false;
+            for (leaf, index) in &leaves {
+                index.each_equal(leaf, key, snapshot, |_| {
+                    found = true;
+                    Ok(Continue::No)
+                })?;
+            }
+            if !found {
+                report(Some(key), "indexed, but not in the table");
+            }
+            Ok(Continue::Yes)
+        })
+    })
+}

@@ -1,0 +1,67 @@
+//! Filling a side table from the documents that there are.
+
+use pgrx::memcxt::PgMemoryContexts;
+
+use crate::am::options::Settings;
+use crate::error::Result;
+use crate::pg::bulk::Bulk;
+use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::table::{Continue, Open, Row, Snapshot};
+use crate::side_table::arguments::no_such_relation;
+use crate::side_table::sign::sign;
+use crate::side_table::{Stored, in_memory, row_of};
+use pgrx::pg_sys::Datum;
+
+/// Signs all documents of a table and writes them to an empty side table that has no index, or
+/// whose indexes are built afterwards. Returns how many have a shingle.
+pub fn fill(
+    side: &Open,
+    documents: &Relation,
+    columns: (&std::ffi::CStr, &std::ffi::CStr),
+    settings: &Settings,
+) -> Result<usize> {
+    let mut bulk = Bulk::new(side);
+    let mut memory = PgMemoryContexts::new("minlsh document");
+    let mut count = 0;
+    let snapshot = Snapshot::latest();
+    each_document(documents, columns, &snapshot, &mut |key, body| {
+        in_memory(&mut memory, || {
+            if let Some(signed) = signed(settings, body)? {
+                bulk.push(&row_of(key, &signed));
+                count += 1;
+            }
+            Ok(())
+        })
+    })?;
+    bulk.finish();
+    Ok(count)
+}
+
+/// What is stored of a text column's value.
+pub fn signed(settings: &Settings, body: Option<Datum>) -> Result<Option<Stored>> {
+    // SAFETY: callers have found that the column is stored as text is.
+    body.map_or(Ok(None), |body| unsafe { sign(settings, body) })
+}
+
+/// Visits key and text of each document, in all partitions.
+pub fn each_document(
+    documents: &Relation,
+    (key, body): (&std::ffi::CStr, &std::ffi::CStr),
+    snapshot: &Snapshot,
+    visit: &mut dyn FnMut(Datum, Option<Datum>) -> Result<()>,
+) -> Result<()> {
+    for leaf in leaves(documents, Lock::Read) {
+        let open =
+            Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
+        // A partition may number its columns otherwise, but names them alike.
+        let number = |name| leaf.column_called(name).map(|column| column.number);
+        let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
+        open.each(snapshot, |row: &Row| {
+            if let Some(key) = row.value(key) {
+                visit(key, row.value(body))?;
+            }
+            Ok(Continue::Yes)
+        })?;
+    }
+    Ok(())
+}

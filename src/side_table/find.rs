@@ -1,0 +1,82 @@
+//! Finding side tables: through the triggers of the documents, or backwards through `pg_depend`.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::Result;
+use crate::pg::names::regclass_literal;
+use crate::pg::relation::{Lock, Relation};
+use crate::pg::table::Open;
+use crate::side_table::SideTable;
+use crate::side_table::storage::Storage;
+use crate::side_table::watch::{self, Watch};
+
+/// A side table that may be unsound.
+pub struct Found {
+    /// The table of the documents.
+    pub documents: Oid,
+    pub watch: Watch,
+    pub side: Result<SideTable>,
+}
+
+/// See [`SideTable::find`].
+pub fn find(relation: Oid) -> Result<Vec<SideTable>> {
+    let mut broken = None;
+    let mut sound = Vec::new();
+    for found in all(relation, Lock::Read) {
+        match found.side {
+            Ok(side) => sound.push(side),
+            Err(report) => broken = Some(report),
+        }
+    }
+    match broken {
+        Some(report) if sound.is_empty() => Err(report),
+        _ => Ok(sound),
+    }
+}
+
+/// The side tables of a table, or the one that `relation` is, sound or not.
+pub fn all(relation: Oid, lock: Lock) -> Vec<Found> {
+    let Some(opened) = Open::relation(relation, lock) else { return Vec::new() };
+    let storage = match opened.class().relkind as u8 {
+        b'i' => {
+            drop(opened);
+            // SAFETY: a lookup in the system caches; invalid if there is no such index.
+            unsafe { pg_sys::IndexGetRelation(relation, true) }
+        }
+        _ => {
+            let found: Vec<Found> =
+                watch::watches(&opened).into_iter().map(|watch| describe(&opened, watch)).collect();
+            if !found.is_empty() {
+                return found;
+            }
+            relation
+        }
+    };
+    let Some((documents, watch)) = watch::documents_of(storage, lock) else { return Vec::new() };
+    let found = describe(&documents, watch);
+    match &found.side {
+        // Another index of the side table is nothing of ours.
+        Ok(side) if relation != storage && relation != side.index => Vec::new(),
+        _ => vec![found],
+    }
+}
+
+fn describe(documents: &Open, watch: Watch) -> Found {
+    Found { documents: documents.oid(), side: side_table(documents, &watch), watch }
+}
+
+fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
+    let gone = || {
+        let name = regclass_literal(watch.storage);
+        crate::error::wrong_state(format!(
+            "the columns of side table {name} are not in table \"{}\"",
+            documents.name()
+        ))
+    };
+    let table = Relation::open(documents.oid(), Lock::Held).ok_or_else(gone)?;
+    let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
+    let (key, body) = (column(watch.key)?, column(watch.body)?);
+    let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
+    let (index, settings) = (storage.bands_index().oid(), storage.settings.clone());
+    Ok(SideTable { table, storage: watch.storage, index, key, body, settings })
+}

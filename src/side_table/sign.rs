@@ -1,0 +1,34 @@
+//! From a text to what a side table stores of it.
+
+use pgrx::pg_sys::Datum;
+
+use crate::am::options::Settings;
+use crate::error::{Result, engine};
+use crate::functions::{checkpoint, with_sketcher};
+use crate::pg::text;
+use crate::side_table::Stored;
+
+/// What is stored of a text; `None` if it has no shingle.
+///
+/// # Safety
+/// `body` must be a non-null `text`, or of a type that is stored as text is.
+pub unsafe fn sign(settings: &Settings, body: Datum) -> Result<Option<Stored>> {
+    // SAFETY: the caller's promise.
+    sign_text(settings, &unsafe { text::read(body)? })
+}
+
+/// The same of a text in UTF-8.
+pub fn sign_text(settings: &Settings, text: &str) -> Result<Option<Stored>> {
+    with_sketcher(&settings.config, |sketcher| {
+        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
+        signature.map(|signature| of_signature(settings, signature)).transpose()
+    })
+}
+
+/// What is stored of a document of which the signature is known.
+pub fn of_signature(settings: &Settings, full: &[i32]) -> Result<Stored> {
+    let (mut signature, mut bands) = (Vec::new(), Vec::new());
+    settings.banding.hashes(full, &mut bands).map_err(engine)?;
+    settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
+    Ok(Stored { signature, bands })
+}

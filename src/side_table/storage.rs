@@ -1,0 +1,160 @@
+//! A side table under lock, found to be what it must be. Whoever owns it can alter it: it is
+//! trusted for its columns' types, its owner and its two indexes, and for nothing else.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::am::options::{self, Settings};
+use crate::error::{Result, wrong_state};
+use crate::pg::array;
+use crate::pg::names::regclass_literal;
+use crate::pg::relation::{Lock, base_type};
+use crate::pg::table::{Continue, Index, Open, Row, Snapshot};
+
+/// The columns of a side table, by number.
+pub const DOC_ID: i16 = 1;
+pub const SIGNATURE: i16 = 2;
+pub const BANDS: i16 = 3;
+
+/// An open side table.
+pub struct Storage {
+    pub table: Open,
+    /// All of its indexes.
+    pub indexes: Vec<Index>,
+    /// Which of them tells documents apart.
+    key: usize,
+    /// Which of them is over the bands, and has the options.
+    bands: usize,
+    pub settings: Rc<Settings>,
+}
+
+impl Storage {
+    /// Opens the side table of `documents`, whose key column is of type `key`.
+    pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
+        let Some(table) = Open::relation(oid, lock) else {
+            return Err(wrong_state(format!(
+                "the side table of table \"{}\" does not exist",
+                documents.name()
+            )));
+        };
+        check_owner(&table, documents)?;
+        check_columns(&table, base_type(key))?;
+        let indexes = table.indexes(lock);
+        let key = indexes.iter().position(|i| i.is_key() && i.only_column() == Some(DOC_ID));
+        let Some(key) = key else {
+            return Err(altered(&table, "It has no primary key."));
+        };
+        let Some(bands) = indexes.iter().position(is_over_bands) else {
+            return Err(altered(&table, "It has no valid index of type minlsh over its bands."));
+        };
+        if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
+            let detail =
+                "It has an index with an expression, a condition or a deferred constraint.";
+            return Err(altered(&table, detail));
+        }
+        let settings = options::built(indexes[bands].oid())?;
+        Ok(Self { table, indexes, key, bands, settings })
+    }
+
+    /// Refuses signatures made by another version of the algorithm: one side table has one kind.
+    pub fn check_current(&self) -> Result<()> {
+        if self.settings.current {
+            return Ok(());
+        }
+        let name = regclass_literal(self.table.oid());
+        Err(wrong_state(format!(
+            "side table \"{}\" was built by another version of the algorithm or of Unicode",
+            self.table.name()
+        ))
+        .set_hint(format!("Build it anew with SELECT minlsh_reindex({name});")))
+    }
+
+    /// The index that tells documents apart.
+    pub fn key_index(&self) -> &Index {
+        &self.indexes[self.key]
+    }
+
+    /// The index over the bands.
+    pub fn bands_index(&self) -> &Index {
+        &self.indexes[self.bands]
+    }
+
+    /// Calls `visit` with the row of a document, if there is one.
+    pub fn of_document(
+        &self,
+        key: Datum,
+        snapshot: &Snapshot,
+        visit: impl FnMut(&Row) -> Result<Continue>,
+    ) -> Result<()> {
+        self.key_index().each_equal(&self.table, key, snapshot, visit)
+    }
+}
+
+fn is_over_bands(index: &Index) -> bool {
+    index.only_column() == Some(BANDS)
+        && index.form().indisvalid
+        && index.is_plain()
+        && index.access_method() == "minlsh"
+}
+
+/// What is stored in a row; `None` if its owner has put NULLs there.
+///
+/// # Errors
+/// SQLSTATE 2202E or 22004 if the arrays are not such as a sketch has.
+pub fn stored(row: &Row) -> Result<Option<(Datum, &[i32], &[i64])>> {
+    let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
+    let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
+    // SAFETY: `check_columns` has found arrays of these types; they are read while the row lasts.
+    unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
+}
+
+/// A partition may belong to somebody else than the partitioned table, to which the side table
+/// belongs.
+fn check_owner(table: &Open, documents: &Open) -> Result<()> {
+    let owner = table.class().relowner;
+    let owns = |relation: Oid| crate::pg::relation::owner_of(relation) == owner;
+    let is_ours = documents.class().relowner == owner
+        || documents.class().relispartition
+            // SAFETY: a partition.
+            && unsafe { crate::pg::ffi::partition_ancestors(documents.oid()) }.into_iter().any(owns);
+    if is_ours {
+        return Ok(());
+    }
+    let name = regclass_literal(table.oid());
+    Err(wrong_state(format!(
+        "side table \"{}\" is not owned by the owner of table \"{}\"",
+        table.name(),
+        documents.name()
+    ))
+    .set_hint(format!(
+        "ALTER TABLE ... OWNER TO gives it the same owner; SELECT minlsh_drop_index({name}); drops it."
+    )))
+}
+
+fn check_columns(table: &Open, key: Oid) -> Result<()> {
+    let expected = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
+    let mut columns = 0;
+    let mut sound = table.class().relkind as u8 == b'r';
+    for (attribute, expected) in table.attributes().zip(expected) {
+        columns += 1;
+        let plain = !attribute.attisdropped && attribute.attgenerated == 0;
+        sound &= plain && attribute.atttypid == expected;
+    }
+    sound &= columns == expected.len() && table.attributes().count() == expected.len();
+    if sound {
+        return Ok(());
+    }
+    Err(altered(
+        table,
+        "It must be a table with the columns doc_id, signature and bands, in that order.",
+    ))
+}
+
+fn altered(table: &Open, detail: &str) -> ErrorReport {
+    let name = regclass_literal(table.oid());
+    wrong_state(format!("side table \"{}\" has been altered", table.name()))
+        .set_detail(detail)
+        .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
+}

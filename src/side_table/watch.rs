@@ -1,0 +1,136 @@
+//! Which triggers tie a side table to its documents.
+//!
+//! A constraint trigger for each row of the documents is the record of an index: FROM names the side
+//! table, UPDATE OF the key and the text. PostgreSQL keeps both right through renames, dumps and
+//! restores. A second one sees to texts that another trigger changed in an UPDATE that did not name
+//! them. Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows
+//! that logical replication brings, since those of the documents bring them too.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::pg::dependency::{self, Object};
+use crate::pg::relation::Lock;
+use crate::pg::table::{Index, Open};
+use crate::pg::text;
+use crate::pg::trigger::{Trigger, triggers};
+
+/// The record of an index: a trigger, and what it ties.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    pub trigger: Trigger,
+    /// The side table.
+    pub storage: Oid,
+    /// The key column of the documents.
+    pub key: i16,
+    /// Their text column.
+    pub body: i16,
+}
+
+impl Watch {
+    /// What `trigger` records, if it is one that does. Its function is ours.
+    pub fn of(trigger: Trigger) -> Option<Self> {
+        let storage = trigger.other_table?;
+        let (key, body) = match trigger.columns[..] {
+            [key, body] => (key, body),
+            // A text may be its own key.
+            [both] => (both, both),
+            _ => return None,
+        };
+        (trigger.is_after_row() && trigger.is_for_all_rows()).then_some(Self {
+            trigger,
+            storage,
+            key,
+            body,
+        })
+    }
+}
+
+/// The indexes of a table: not those of a partitioned table that it is a partition of.
+pub fn watches(documents: &Open) -> Vec<Watch> {
+    let ours = triggers(documents).into_iter();
+    let ours = ours.filter(|trigger| !trigger.is_copy && is_sync(trigger.function));
+    ours.filter_map(Watch::of).collect()
+}
+
+/// The table whose documents are in `storage`, locked and open; `None` if it is no side table.
+pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
+    dependency::triggers_of(storage).into_iter().find_map(|trigger| {
+        let documents = Open::relation(dependency::table_of_trigger(trigger)?, lock)?;
+        let watch = watches(&documents).into_iter().find(|watch| watch.storage == storage)?;
+        Some((documents, watch))
+    })
+}
+
+/// Whether a function is `minlsh_sync()`: only a superuser can make one that runs our code.
+pub fn is_sync(function: Oid) -> bool {
+    /// `pg_language.oid` of C
+    const LANGUAGE_C: u32 = 13;
+    // SAFETY: a lookup in the system cache; the attribute is text, read before the release.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
+        let tuple = pg_sys::SearchSysCache1(cache, Datum::from(function));
+        if tuple.is_null() {
+            return false;
+        }
+        let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_proc>();
+        let mut null = false;
+        let number = pg_sys::Anum_pg_proc_prosrc as i16;
+        let symbol = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
+        let ours =
+            form.prolang == Oid::from(LANGUAGE_C) && !null && text::bytes(symbol) == b"minlsh_sync";
+        pg_sys::ReleaseSysCache(tuple);
+        ours
+    }
+}
+
+/// The index that tells the rows of an open table apart by `key`.
+pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<Index> {
+    let mut indexes = documents.indexes(lock).into_iter();
+    indexes.find(|index| index.is_key() && index.only_column() == Some(key))
+}
+
+/// Whether the catalog knows that side table and documents belong together: a dump does not carry
+/// that.
+pub fn is_linked(documents: Oid, watch: &Watch) -> bool {
+    let column = Object::Column(documents, watch.key);
+    dependency::depends(Object::Relation(watch.storage), column)
+}
+
+/// Records what belongs together, as far as PostgreSQL does not know it from the triggers. The side
+/// table is dropped with the columns, as an index would be; and with the extension, but by CASCADE
+/// only. The record of the index is dropped with the constraint of the key, also by CASCADE only, and
+/// the other triggers go with it.
+pub fn link(documents: &Open, watch: &Watch) {
+    let (storage, record) = (Object::Relation(watch.storage), Object::Trigger(watch.trigger.oid));
+    for column in [watch.key, watch.body] {
+        dependency::drop_together(storage, Object::Column(documents.oid(), column));
+    }
+    dependency::drop_on_cascade(storage, Object::Function(watch.trigger.function));
+    if let Some(index) = key_index(documents, watch.key, Lock::Read) {
+        // SAFETY: a catalog lookup.
+        let constraint = unsafe { pg_sys::get_index_constraint(index.oid()) };
+        let key = match constraint {
+            Oid::INVALID => Object::Relation(index.oid()),
+            constraint => Object::Constraint(constraint),
+        };
+        dependency::drop_on_cascade(record, key);
+    }
+    for companion in companions(documents, watch) {
+        dependency::drop_together(Object::Trigger(companion), record);
+    }
+}
+
+/// The other triggers of an index. Those for TRUNCATE of the documents are all alike: any one that
+/// belongs to no other index will do.
+fn companions(documents: &Open, watch: &Watch) -> Vec<Oid> {
+    let ours = |trigger: &Trigger| trigger.function == watch.trigger.function && !trigger.is_copy;
+    let all = triggers(documents).into_iter().filter(ours);
+    let (truncate, rows): (Vec<_>, Vec<_>) = all.partition(Trigger::is_truncate);
+    let own = rows.into_iter().filter(|trigger| {
+        trigger.other_table == Some(watch.storage) && trigger.oid != watch.trigger.oid
+    });
+    let free = truncate.into_iter().find(|trigger| !dependency::follows_a_trigger(trigger.oid));
+    let storage = Open::relation(watch.storage, Lock::Read);
+    let of_storage = storage.iter().flat_map(triggers).filter(ours);
+    own.chain(free).chain(of_storage).map(|trigger| trigger.oid).collect()
+}
