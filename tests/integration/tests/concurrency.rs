@@ -209,9 +209,11 @@ fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
     let mut reader = database.connect();
     reader
         .batch_execute(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text'); \
-             BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs",
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
         )
+        .expect("a table");
+    reader
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs")
         .expect("a snapshot");
     let mut builder = database.connect();
     builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
