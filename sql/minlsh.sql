@@ -778,7 +778,7 @@ CREATE VIEW minlsh_indexes AS
 		o.threshold, o.recall, o.bands, o.rows,
 		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
 		d.options, d.valid,
-		CASE d.kind WHEN 'index' THEN
+		CASE c.relkind WHEN 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
 				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
 			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size
@@ -805,52 +805,106 @@ GRANT SELECT ON minlsh_indexes TO PUBLIC;
 -- whole corpus
 --
 -- A source is the name of a table, view or index, or the text of a query: key first, then a text, an array or a
--- signature. Options that are NULL are those of the index, or the defaults of minhash().
+-- signature. Options that are NULL are those of the index, or the defaults of minhash(). Each function has a twin with
+-- an argument key: a default cannot make a result polymorphic.
 
-CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
-		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys as text';
+
+CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, anyelement, text, text, text,
-		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys of the type of key';
 
-CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact', linkage text DEFAULT 'single',
-		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys as text';
+
+CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision) RETURNS SETOF record
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, anyelement, text, text, text,
-		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'clusters of near-duplicates: verified pairs put together, named by their least key, with each member''s similarity to it';
+COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys of the type of key';
 
-CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL, keep text DEFAULT NULL, verify text DEFAULT 'exact',
-		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
+		keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys as text';
+
+CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
+		keep text DEFAULT NULL, verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, anyelement, text, text, text,
-		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'documents to remove so that no near-duplicates remain, and which is kept instead: the first in the order of keep, an ORDER BY list; removes nothing';
+COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys of the type of key';
 
-CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
-		key anyelement DEFAULT NULL::text, body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
+		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
+		recall double precision DEFAULT NULL,
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys as text';
+
+CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
 		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
 		recall double precision DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, anyelement, text, text, text,
-		integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'all pairs of a document of one source and a document of another that are at least as similar as the threshold';
+COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,

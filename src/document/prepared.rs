@@ -1,6 +1,6 @@
 //! One side of a comparison, made ready once and kept for the next row.
 
-use sketch::{Config, ShingleSet};
+use sketch::{Config, PreparedSet, ShingleSet};
 
 use super::value::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
@@ -10,34 +10,33 @@ use crate::pg::lossless;
 /// Something to compare with.
 pub enum Prepared {
     /// The shingles of a text, and how others are to be cut.
-    Text(Config, ShingleSet),
-    Set(ShingleSet),
+    Text(Config, PreparedSet),
+    Set(PreparedSet),
     Signature(Vec<i32>),
 }
 
 impl Prepared {
     /// A text in the database's encoding.
     pub fn text(config: Config, text: &[u8]) -> Result<Self> {
-        let shingles = shingles(&config, text)?;
-        Ok(Self::Text(config, shingles))
+        let text = lossless::decode(text)?;
+        let set = PreparedSet::from_text(&config, &text, &mut checkpoint).map_err(engine)?;
+        Ok(Self::Text(config, set))
+    }
+
+    /// A set given by the hashes of its elements.
+    pub fn set(hashes: Vec<u64>) -> Result<Self> {
+        let set = ShingleSet::from_hashes(hashes, &mut checkpoint);
+        PreparedSet::new(&set).map(Self::Set).map_err(engine)
     }
 
     /// What a document is compared by.
     pub fn document(document: &Document) -> Result<Self> {
         match document.content {
             Content::Text(options, text) => Self::text(options.config()?, text),
-            Content::Set(hashes) => value::set(hashes).map(Self::Set),
-            Content::Signature(slots) => {
-                Ok(Self::Signature(slots.iter().map(|slot| i32::from_le_bytes(*slot)).collect()))
-            }
+            Content::Set(stored) => Self::set(value::hashes(stored)?),
+            Content::Signature(stored) => Ok(Self::Signature(value::slots(stored))),
         }
     }
-}
-
-/// The shingles of a text in the database's encoding.
-pub fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
-    let text = lossless::decode(text)?;
-    ShingleSet::from_text(config, &text, &mut checkpoint).map_err(engine)
 }
 
 /// What one place of a query keeps: the value that it saw last, and what was made of it.
@@ -54,7 +53,7 @@ impl Kept {
         &mut self,
         image: &[u8],
         prepare: impl FnOnce() -> Result<(f64, Prepared)>,
-    ) -> Result<(f64, &Prepared)> {
+    ) -> Result<(f64, &mut Prepared)> {
         if self.prepared.is_none() || self.image != image {
             self.prepared = None;
             self.image.clear();

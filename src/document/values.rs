@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash};
 
 use super::shingling::{Canonical, same};
-use super::value::{Content, Document, hash};
+use super::value::{Content, Document, hashes, slots};
 use crate::am::options::Settings;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::{Options, checkpoint, element_hashes, with_sketcher};
@@ -262,15 +262,8 @@ impl<'a> Sketched<'a> {
     fn given(content: Content<'a>) -> Result<Self> {
         Ok(match content {
             Content::Text(_, text) => Self::Text(lossless::decode(text)?),
-            Content::Set(stored) => {
-                let mut hashes = Vec::new();
-                hashes.try_reserve_exact(stored.len()).map_err(|_| out_of_memory())?;
-                hashes.extend(stored.iter().map(hash));
-                Self::Hashes(hashes)
-            }
-            Content::Signature(slots) => {
-                Self::Signature(slots.iter().map(|slot| i32::from_le_bytes(*slot)).collect())
-            }
+            Content::Set(stored) => Self::Hashes(hashes(stored)?),
+            Content::Signature(stored) => Self::Signature(slots(stored).into()),
         })
     }
 

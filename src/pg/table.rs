@@ -22,7 +22,8 @@ impl Open {
     pub fn relation(oid: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: null for a relation that does not exist, else a reference that `Drop` gives back.
         let relation = unsafe { pg_sys::try_relation_open(oid, lock.mode()) };
-        (!relation.is_null()).then_some(Self(relation))
+        // Lazily: one that is null must not come to be, since dropping it closes it.
+        (!relation.is_null()).then(|| Self(relation))
     }
 
     /// PostgreSQL's own entry, valid as long as `self`.

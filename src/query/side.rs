@@ -8,9 +8,8 @@
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::ShingleSet;
 
-use crate::am::options::Settings;
 use crate::error::{Result, engine, wrong_state};
-use crate::functions::{checkpoint, with_sketcher};
+use crate::functions::checkpoint;
 use crate::pg::call::float8_datum;
 use crate::pg::ffi;
 use crate::pg::memory::Memory;
@@ -22,7 +21,8 @@ use crate::query::access::{self, Visibility};
 use crate::query::documents::Documents;
 use crate::query::key::{self as keys, Key};
 use crate::query::options::Verify;
-use crate::side_table::SideTable;
+use crate::side_table::sign::{self, sign_text};
+use crate::side_table::{SideTable, Stored};
 
 /// A side table that the caller may read.
 pub struct Side<'a> {
@@ -81,19 +81,21 @@ impl<'a> Side<'a> {
         };
         let Some(stored) = self.side.get(key)? else { return Ok(None) };
         let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
-        let (signature, bands) = (stored.signature, stored.bands);
+        let Stored { signature, bands } = stored;
         Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
     }
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some((signature, bands)) = signed(&self.side.settings, text)? else { return Ok(None) };
+        let Some(Stored { signature, bands }) = sign_text(&self.side.settings, text)? else {
+            return Ok(None);
+        };
         Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
     }
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let (signature, bands) = stored_as(&self.side.settings, signature)?;
+        let Stored { signature, bands } = sign::of_signature(&self.side.settings, signature)?;
         Ok(Probe { key: None, signature, bands, shingles: None })
     }
 
@@ -219,22 +221,6 @@ impl<'a> Side<'a> {
             ),
         )
     }
-}
-
-/// What an index with those settings has of a text: the signature, packed, and its bands; `None` if
-/// it has no shingles.
-pub fn signed(settings: &Settings, text: &str) -> Result<Option<(Vec<i32>, Vec<i64>)>> {
-    with_sketcher(&settings.config, |sketcher| {
-        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
-        signature.map(|signature| stored_as(settings, signature)).transpose()
-    })
-}
-
-fn stored_as(settings: &Settings, signature: &[i32]) -> Result<(Vec<i32>, Vec<i64>)> {
-    let (mut packed, mut bands) = (Vec::new(), Vec::new());
-    settings.banding.hashes(signature, &mut bands).map_err(engine)?;
-    settings.slot_bits.pack(signature, &mut packed).map_err(engine)?;
-    Ok((packed, bands))
 }
 
 /// What names the documents of a side table.

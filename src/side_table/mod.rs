@@ -13,7 +13,7 @@ mod drop;
 mod fill;
 mod find;
 mod reindex;
-mod sign;
+pub mod sign;
 mod storage;
 mod sync;
 mod watch;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD};
 
 use crate::am::options::Settings;
@@ -16,13 +16,17 @@ use crate::query::corpus::kind::Kind;
 
 /// The places of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
-/// are sources, key, body, key_column and scope stand before them.
+/// are sources, body, key_column and scope stand before them; and each function has a twin with
+/// the argument `key` behind the threshold.
 #[derive(Clone, Copy)]
 pub struct Places {
     pub threshold: usize,
     pub verify: usize,
     pub options: usize,
 }
+
+/// How many options there are.
+const OPTIONS: usize = 9;
 
 /// How candidates are told from near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +41,26 @@ pub enum Verify {
 pub struct Arguments {
     values: Vec<Option<Datum>>,
     places: Places,
+    /// The type of the keys in the result: text, or that of the argument `key`.
+    pub key_type: Oid,
 }
 
 impl Arguments {
     /// Arguments, `None` for NULL.
     pub fn new(values: Vec<Option<Datum>>, places: Places) -> Self {
-        Self { values, places }
+        Self { values, places, key_type: pg_sys::TEXTOID }
     }
 
     /// Those of `call`.
     pub fn of(call: &Call, places: Places) -> Self {
-        Self::new((0..call.count()).map(|place| call.datum(place)).collect(), places)
+        let values = (0..call.count()).map(|place| call.datum(place)).collect();
+        let mut arguments = Self::new(values, places);
+        if call.count() > places.options + OPTIONS {
+            let key = places.threshold + 1;
+            arguments.values.remove(key);
+            arguments.key_type = call.argument_type(key);
+        }
+        arguments
     }
 
     /// An argument as it is.
@@ -70,7 +83,8 @@ impl Arguments {
         self.raw(self.places.options - 1)
     }
 
-    fn text(&self, place: usize) -> Result<Option<Cow<'_, str>>> {
+    /// An argument of type text as UTF-8.
+    pub fn text(&self, place: usize) -> Result<Option<Cow<'_, str>>> {
         // SAFETY: an argument that is declared text.
         self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
     }

@@ -9,7 +9,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::Places;
+use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::group::Group;
 use crate::query::corpus::members::Members;
 use crate::query::corpus::work::{Work, report};
@@ -17,13 +17,13 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
-const PLACES: Places = Places { threshold: 2, verify: 3, options: 8 };
+const PLACES: Places = Places { threshold: 2, verify: 3, options: 7 };
 
-/// `near_duplicates_between(a, b, threshold, verify, key, ...) → (doc_a, doc_b, similarity)`
+/// `near_duplicates_between(a, b, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicates_between(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } = Work::of_two(call, &session, PLACES)?;
+    let Work { members, mut batches } = Work::of_two(&session, &Arguments::of(call, PLACES))?;
     let writer = Writer { members: &members, second: members.second(), result: &result };
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {

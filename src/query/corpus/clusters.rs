@@ -9,7 +9,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::Places;
+use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::batches::Batches;
 use crate::query::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::query::corpus::members::Members;
@@ -17,15 +17,16 @@ use crate::query::corpus::work::{Work, report};
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 8 };
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
 
-/// `near_duplicate_clusters(source, threshold, verify, linkage, key, ...) →
-/// (doc_id, cluster_id, similarity, size, weakest_link)`
+/// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
+/// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let linkage = linkage(call, 3)?;
+    let arguments = Arguments::of(call, PLACES);
+    let linkage = linkage(&arguments)?;
     let session = Session::open();
-    let Work { members, batches } = Work::of_one(call, &session, PLACES, None)?;
+    let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
     let ranks = Ranks::of(&members.sorted())?;
     for cluster in &collect(batches, linkage, &ranks)? {
         write(cluster, &members, &result);
@@ -48,8 +49,9 @@ pub fn collect(mut batches: Batches, linkage: Linkage, ranks: &Ranks) -> Result<
     Ok(clusters)
 }
 
-fn linkage(call: &Call, argument: usize) -> Result<Linkage> {
-    match call.text(argument)?.as_deref() {
+/// How clusters are made: the argument behind `verify`.
+fn linkage(arguments: &Arguments) -> Result<Linkage> {
+    match arguments.text(PLACES.verify + 1)?.as_deref() {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))
@@ -71,6 +73,8 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
             Some(float8_datum(similarity)),
             Some(Datum::from(size)),
             Some(float8_datum(cluster.weakest_link)),
+            Some(float8_datum(cluster.least_similar.similarity)),
+            Some(Datum::from(cluster.least_similar.is_exact)),
         ]);
     }
 }

@@ -1,6 +1,8 @@
 //! From groups to clusters: who belongs together, and which document stands for them.
 
-use sketch::corpus::{Components, Connected, Identical, LeftOut, connect, leaders, weakest_link};
+use sketch::corpus::{
+    Components, Connected, Identical, LeftOut, connect, leaders, least_similar, weakest_link,
+};
 use sketch::memory;
 
 use crate::error::{Result, engine};
@@ -12,6 +14,10 @@ use crate::settings::bucket_limit;
 /// link: a thousand make half a million comparisons.
 const COMPARE_ALL: usize = 1000;
 
+/// Pairs that are looked at, at most, for the least similar one of a cluster: all pairs of 200
+/// documents.
+const COMPARE_PAIRS: u64 = 20_000;
+
 /// Documents that belong together, by name.
 pub struct Cluster {
     /// The document that stands for them: the first of them.
@@ -20,6 +26,29 @@ pub struct Cluster {
     pub members: Vec<(u32, f64)>,
     /// The weakest link that holds the cluster together.
     pub weakest_link: f64,
+    /// The two documents that have the least in common.
+    pub least_similar: Least,
+}
+
+/// The least similarity of two documents of a cluster.
+#[derive(Clone, Copy)]
+pub struct Least {
+    /// The similarity.
+    pub similarity: f64,
+    /// Whether all pairs were looked at; else there may be a lower one.
+    pub is_exact: bool,
+}
+
+/// The least similar pair of distinct documents, which may be one: then all are copies.
+fn least(group: &mut Group, distinct: &[u32]) -> Result<Least> {
+    let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
+        checkpoint();
+        group.measure(a, b)
+    })?;
+    Ok(found.map_or(Least { similarity: 1.0, is_exact: true }, |least| Least {
+        similarity: least.pair.similarity,
+        is_exact: least.is_exact,
+    }))
 }
 
 /// A place for each document in an order: in that of keys, or in that in which documents shall be
@@ -82,7 +111,9 @@ pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -
             checkpoint();
             members.push((group.name(document), group.measure(first, document)?));
         }
-        collect(Cluster { representative: group.name(first), members, weakest_link })?;
+        let least_similar = least(group, &distinct)?;
+        let representative = group.name(first);
+        collect(Cluster { representative, members, weakest_link, least_similar })?;
     }
     Ok(left_out)
 }
@@ -122,7 +153,10 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) 
         let weakest_link = members.iter().map(|(_, similarity)| *similarity).fold(1.0, f64::min);
         let representative = members.remove(0).0;
         if !members.is_empty() {
-            collect(Cluster { representative, members, weakest_link })?;
+            let distinct = cluster.iter().map(|(_, member, _)| *member);
+            let distinct = memory::collect(distinct).map_err(engine)?;
+            let least_similar = least(group, &distinct)?;
+            collect(Cluster { representative, members, weakest_link, least_similar })?;
         }
     }
     Ok(left_out)

@@ -22,6 +22,7 @@ mod columns;
 mod documents;
 mod group;
 mod grouping;
+mod indexed;
 mod kind;
 mod members;
 mod pairs;

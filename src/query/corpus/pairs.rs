@@ -8,7 +8,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::Places;
+use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::group::Group;
 use crate::query::corpus::members::Members;
 use crate::query::corpus::work::{Work, report};
@@ -16,13 +16,13 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
 
-/// `near_duplicate_pairs(source, threshold, verify, key, ...) → (doc_a, doc_b, similarity)`
+/// `near_duplicate_pairs(source, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } = Work::of_one(call, &session, PLACES, None)?;
+    let Work { members, mut batches } = Work::of_one(&session, &Arguments::of(call, PLACES), None)?;
     let writer = Writer { members: &members, result: &result };
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {

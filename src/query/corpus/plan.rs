@@ -9,7 +9,7 @@ use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::query::corpus::arguments::Places;
+use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::clusters::collect;
 use crate::query::corpus::grouping::{Ranks, leader_clusters};
 use crate::query::corpus::source::raw_text;
@@ -17,15 +17,16 @@ use crate::query::corpus::work::Work;
 
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 
-const PLACES: Places = Places { threshold: 1, verify: 3, options: 8 };
+const PLACES: Places = Places { threshold: 1, verify: 3, options: 7 };
 
-/// `near_duplicate_plan(source, threshold, keep, verify, key, ...) → (doc_id, kept_id, similarity)`
+/// `near_duplicate_plan(source, threshold, [key], keep, verify, body, ...) → (doc_id, kept_id, similarity)`
 ///
 /// The source is read in the order of `keep`, so that it is evaluated once, by the caller, over
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let keep = call.datum(2).map(raw_text);
+    let arguments = Arguments::of(call, PLACES);
+    let keep = arguments.raw(PLACES.threshold + 1).map(raw_text);
     if keep.as_ref().is_some_and(is_blank) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
             "It is an ORDER BY list, such as 'published_at DESC, length(body) DESC'; NULL keeps the \
@@ -33,7 +34,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         ));
     }
     let session = Session::open();
-    let Work { members, batches } = Work::of_one(call, &session, PLACES, keep.as_deref())?;
+    let Work { members, batches } = Work::of_one(&session, &arguments, keep.as_deref())?;
     let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&members.sorted())? };
     for cluster in &collect(batches, leader_clusters, &ranks)? {
         for &(document, similarity) in &cluster.members {

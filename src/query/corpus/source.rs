@@ -15,6 +15,7 @@ use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::text;
 use crate::query::corpus::arguments::Arguments;
+use crate::query::corpus::indexed::Body;
 use crate::query::corpus::kind::Kind;
 use crate::query::corpus::table::{self, Found};
 
@@ -115,13 +116,13 @@ impl Source {
         found: Found,
         argument: &'static str,
     ) -> Result<Self> {
-        let from = Sql::default().relation(found.relation.oid);
+        let from = table::from(&found);
         let sql =
             Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
         let select =
             Select::prepare(session, &sql).map_err(|cause| cause.about(argument, QUERY))?;
         let columns = select.columns();
-        let body = table::body(&found.relation, &columns, arguments.body())?;
+        let body = table::body(&found, &columns, arguments.body())?;
         let (key, key_is_unique) =
             table::key(session, &found.relation, &columns, body, arguments.key_column())?;
         let mut source = Self {
@@ -133,11 +134,27 @@ impl Source {
             scope: None,
             relation: Some(found.relation.oid),
             key_is_unique,
-            settings: found.settings,
+            settings: None,
         };
         source.scope = source.scope_column(arguments)?;
+        source.take_index(&found);
         source.kind()?;
         Ok(source)
+    }
+
+    /// Takes over the options of the index, if it is of these documents.
+    fn take_index(&mut self, found: &Found) {
+        let Some(indexed) = &found.indexed else { return };
+        let is_of_body = match indexed.body {
+            Body::Column(number) => table::place(&found.relation, number) == self.body,
+            Body::Expression(_) => found.is_index && self.body + 1 == self.columns.len(),
+        };
+        if is_of_body {
+            self.settings = Some(indexed.settings.clone());
+        }
+        if found.is_index && self.scope.is_none() {
+            self.scope = indexed.scope.map(|number| table::place(&found.relation, number));
+        }
     }
 
     /// Names that a query has given twice become those of their places.

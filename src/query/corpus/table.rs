@@ -1,18 +1,18 @@
 //! A relation that was named: which of its columns are key and document.
 
 use std::ffi::{CStr, CString};
-use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
-use crate::am::options::Settings;
 use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::pg::catching::catching;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::select::SelectColumn;
 use crate::pg::spi::{Access, Parameter, Session};
+use crate::pg::sql::Sql;
+use crate::query::corpus::indexed::{Body, Indexed};
 use crate::query::corpus::kind::Kind;
 use crate::query::corpus::source::{label, raw_text};
 
@@ -20,13 +20,15 @@ use crate::query::corpus::source::{label, raw_text};
 pub struct Found {
     /// The table, view or foreign table.
     pub relation: Relation,
-    /// The options of its index.
-    pub settings: Option<Rc<Settings>>,
+    /// The index that was named, or the only one of the table.
+    pub indexed: Option<Indexed>,
+    /// Whether it was the index that was named.
+    pub is_index: bool,
 }
 
 /// Finds the relation of that name as PostgreSQL does for the caller, and locks it as a SELECT
 /// would.
-pub fn find(_session: &Session, name: Datum, argument: &str) -> Result<Found> {
+pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
     const NAME: &str = "It is the name of a table, a view or an index; a query begins with SELECT, WITH, VALUES, \
                         TABLE or a parenthesis.";
     let oid = catching(|| {
@@ -52,15 +54,19 @@ pub fn find(_session: &Session, name: Datum, argument: &str) -> Result<Found> {
         )
     })?;
     match relation.kind {
-        b'r' | b'p' | b'v' | b'm' | b'f' => Ok(Found { relation, settings: None }),
-        b'i' | b'I' => Err(error(
-            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!(
-                "{argument}: \"{}\" is not an index of the access method minlsh",
-                relation.name
-            ),
-        )
-        .set_hint("Name its table.")),
+        b'r' | b'p' | b'v' | b'm' | b'f' => {
+            let indexed = Indexed::of_table(session, &relation, argument)?;
+            let is_side_table =
+                indexed.as_ref().filter(|indexed| indexed.table != relation.oid).map(|i| i.table);
+            let table = is_side_table.and_then(|table| Relation::open(table, Lock::Read));
+            Ok(Found { relation: table.unwrap_or(relation), indexed, is_index: false })
+        }
+        b'i' | b'I' => {
+            let indexed = Indexed::named(session, &relation, argument)?;
+            let table = Relation::open(indexed.table, Lock::Read);
+            let relation = table.unwrap_or(relation);
+            Ok(Found { relation, indexed: Some(indexed), is_index: true })
+        }
         _ => Err(error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("{argument}: \"{}\" has no rows of documents", relation.name),
@@ -69,10 +75,34 @@ pub fn find(_session: &Session, name: Datum, argument: &str) -> Result<Found> {
     }
 }
 
-/// The column of the documents: the one named, or the only one of text.
-pub fn body(relation: &Relation, columns: &[SelectColumn], named: Option<Datum>) -> Result<usize> {
+/// What stands behind FROM for it: the table, or of an index the rows that it is of, with the
+/// document as the last column where that is an expression.
+pub fn from(found: &Found) -> Sql {
+    let table = Sql::default().relation(found.relation.oid);
+    let Some(indexed) = found.indexed.as_ref().filter(|_| found.is_index) else { return table };
+    let mut from = Sql::default().text("(SELECT d.*");
+    match (&indexed.body, &indexed.predicate) {
+        (Body::Column(_), None) => return table,
+        (Body::Column(_), _) => {}
+        (Body::Expression(sql), _) => from = from.text(", (").text(sql).text(") AS minlsh_body"),
+    }
+    from = from.text(" FROM ").text(table.as_bytes()).text(" AS d");
+    if let Some(predicate) = &indexed.predicate {
+        from = from.text(" WHERE ").text(predicate);
+    }
+    from.text(")")
+}
+
+/// The column of the documents: the one named, that of the index, or the only one of text.
+pub fn body(found: &Found, columns: &[SelectColumn], named: Option<Datum>) -> Result<usize> {
+    let relation = &found.relation;
     if let Some(name) = named {
         return named_column(relation, columns, &raw_text(name), "body");
+    }
+    match found.indexed.as_ref().map(|indexed| &indexed.body) {
+        Some(Body::Column(number)) => return Ok(place(relation, *number)),
+        Some(Body::Expression(_)) if found.is_index => return Ok(columns.len() - 1),
+        _ => {}
     }
     let texts: Vec<usize> =
         (0..columns.len()).filter(|&i| Kind::of(columns[i].type_oid) == Some(Kind::Text)).collect();
@@ -147,6 +177,11 @@ fn unique_columns(session: &Session, relation: &Relation) -> Result<Vec<(usize, 
         );
     }
     Ok(keys)
+}
+
+/// The place of the column of that number.
+pub fn place(relation: &Relation, number: i16) -> usize {
+    relation.columns.iter().position(|column| column.number == number).unwrap_or(0)
 }
 
 /// The place of the column of that name.

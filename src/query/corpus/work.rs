@@ -8,12 +8,11 @@ use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
 use crate::error::{Result, error, invalid_parameter, warning};
-use crate::pg::call::Call;
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::names::type_label;
 use crate::pg::spi::Session;
 use crate::pg::tuple_store::TupleStore;
-use crate::query::corpus::arguments::{Arguments, Places, Plan};
+use crate::query::corpus::arguments::{Arguments, Plan};
 use crate::query::corpus::batches::{Batches, Rows};
 use crate::query::corpus::documents::{Documents, Reading};
 use crate::query::corpus::members::Members;
@@ -36,23 +35,16 @@ pub struct Work {
 
 impl Work {
     /// Reads one source, in the order of `keep` if that is given.
-    pub fn of_one(
-        call: &Call,
-        session: &Session,
-        places: Places,
-        keep: Option<&CStr>,
-    ) -> Result<Self> {
-        let arguments = Arguments::of(call, places);
-        let source = Source::read(session, &arguments, 0, "source")?;
+    pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
+        let source = Source::read(session, arguments, 0, "source")?;
         let plan = arguments.plan(source.kind()?, source.settings.as_ref())?;
-        Self::start(session, &[source], plan, key_type(call, places), keep)
+        Self::start(session, &[source], plan, arguments.key_type, keep)
     }
 
     /// Reads two sources, to be compared with each other.
-    pub fn of_two(call: &Call, session: &Session, places: Places) -> Result<Self> {
-        let arguments = Arguments::of(call, places);
-        let a = Source::read(session, &arguments, 0, "a")?;
-        let b = Source::read(session, &arguments, 1, "b")?;
+    pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
+        let a = Source::read(session, arguments, 0, "a")?;
+        let b = Source::read(session, arguments, 1, "b")?;
         let (kind, other) = (a.kind()?, b.kind()?);
         if kind != other {
             return Err(invalid_parameter(format!("a gives {kind}, b gives {other}"))
@@ -68,7 +60,7 @@ impl Work {
         }
         // Without a threshold asked for, that of the index that finds less.
         let plan = if index.threshold > plan.threshold { index } else { plan };
-        Self::start(session, &[a, b], plan, key_type(call, places), None)
+        Self::start(session, &[a, b], plan, arguments.key_type, None)
     }
 
     fn start(
@@ -103,11 +95,6 @@ impl Work {
         let batches = Batches::gather(documents, &mut rows, second, plan, share)?;
         Ok(Self { members: rows.members, batches })
     }
-}
-
-/// The type of the keys in the result: that of the argument `key`.
-fn key_type(call: &Call, places: Places) -> Oid {
-    call.argument_type(places.options - 4)
 }
 
 fn not_comparable(a: &Plan, b: &Plan) -> ErrorReport {
