@@ -22,6 +22,7 @@ use crate::pg::relation::owner_of;
 use crate::query::access;
 use crate::query::key::Key;
 use crate::query::native::{Native, document_column, is_scope_class};
+use crate::query::plans;
 use crate::query::side;
 use crate::side_table::SideTable;
 
@@ -61,7 +62,7 @@ impl Target {
         let extension = Extension::of(call);
         match call.oid(argument) {
             Some(named) => extension.named(named),
-            None => extension.only(),
+            None => extension.named(plans::only(|| extension.only())?),
         }
     }
 
@@ -152,7 +153,7 @@ impl Extension {
     }
 
     /// The only index that the caller can mean without naming one.
-    fn only(self) -> Result<Target> {
+    fn only(self) -> Result<Oid> {
         // SAFETY: lookups in the system caches.
         let visible = |table: Oid| unsafe { pg_sys::RelationIsVisible(table) };
         // SAFETY: reads a backend-local value.
@@ -162,7 +163,7 @@ impl Extension {
             readable = self.readable(&own);
         }
         match readable[..] {
-            [index] => self.named(index),
+            [index] => Ok(index),
             [] => Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 "no table on your search path has a minlsh index that you may read",
