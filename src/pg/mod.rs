@@ -9,7 +9,6 @@ pub mod catching;
 pub mod command;
 pub mod context;
 pub mod dependency;
-pub mod dependents;
 pub mod element;
 pub mod expression;
 pub mod ffi;
