@@ -772,8 +772,8 @@ COMMENT ON FUNCTION minlsh_describe(regclass) IS 'what the view minlsh_indexes s
 
 CREATE VIEW minlsh_indexes AS
 	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
-		CASE WHEN d.kind OPERATOR(pg_catalog.=) 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true) ELSE b.attname::pg_catalog.text
-			END AS body,
+		CASE WHEN d.kind OPERATOR(pg_catalog.=) 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true)
+			ELSE b.attname::pg_catalog.text END AS body,
 		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
 		o.threshold, o.recall, o.bands, o.rows,
 		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
