@@ -618,8 +618,8 @@ CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAU
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
 		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, integer,
-	text, text, boolean, boolean, name) IS
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer,
+	text, text, bigint, name, integer, text, text, boolean, boolean, name) IS
 	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
 
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
