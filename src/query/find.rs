@@ -18,7 +18,8 @@ use crate::pg::call::Call;
 use crate::pg::dependency;
 use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
-use crate::pg::relation::owner_of;
+use crate::pg::relation::{Lock, owner_of};
+use crate::pg::table::Open;
 use crate::query::access;
 use crate::query::key::Key;
 use crate::query::native::{Native, document_column, is_scope_class};
@@ -91,6 +92,13 @@ impl Target {
     }
 }
 
+fn no_such_relation(oid: Oid) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        format!("index: relation with OID {} does not exist", oid.to_u32()),
+    )
+}
+
 impl Extension {
     /// The index that `named` is, or that it has.
     pub fn named(self, named: Oid) -> Result<Target> {
@@ -98,10 +106,7 @@ impl Extension {
         match unsafe { pg_sys::get_rel_relkind(named) } as u8 {
             b'i' | b'I' => self.index(named),
             b'r' | b'p' | b'm' => self.of_table(named),
-            0 => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-                format!("index: relation with OID {} does not exist", named.to_u32()),
-            )),
+            0 => Err(no_such_relation(named)),
             _ => Err(error(
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
                 format!("index: \"{}\" is neither an index nor a table", relation_name(named)),
@@ -125,6 +130,10 @@ impl Extension {
 
     /// The only index of a table, or the side table that it is.
     fn of_table(self, table: Oid) -> Result<Target> {
+        // It may be gone by the time that we have the lock.
+        let Some(_locked) = Open::relation(table, Lock::Read) else {
+            return Err(no_such_relation(table));
+        };
         let natives = Index::of_table(table).into_iter();
         let natives = natives.filter(|index| self.is_of_documents(index)).map(|index| index.oid);
         let mut natives: Vec<Oid> = natives.collect();
