@@ -687,8 +687,9 @@ CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
 
-CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, verify text DEFAULT NULL,
+		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
 	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
@@ -739,7 +740,8 @@ CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double 
 COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
 	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
 
-CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
+CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
+		threshold double precision DEFAULT NULL,
 		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
 		OUT containment_a double precision, OUT containment_b double precision,
 		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
