@@ -23,6 +23,13 @@ pub fn docs(client: &mut Client, rows: u32) {
         .expect("a table");
 }
 
+/// Runs statements that "; " separates one by one, as VACUUM and its like must be.
+pub fn each(client: &mut Client, statements: &str) {
+    for statement in statements.split("; ") {
+        client.batch_execute(statement).unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
+    }
+}
+
 /// The plans of one query that must agree.
 pub const PLANS: [&str; 3] = ["seqscan", "bitmapscan", "indexscan"];
 

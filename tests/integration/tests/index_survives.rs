@@ -1,6 +1,6 @@
 //! What an index goes through without a change of its answers: standbys, subscribers, dumps, rewrites, crashes.
 
-use minlsh_integration::near::{NEAR, assert_sound, docs, pairs};
+use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
     Client, Server, assert_consistent, database, superuser, texts, wait_until,
 };
@@ -51,7 +51,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
                 "INSERT INTO docs (id, body) SELECT 10000 + {round} * 100 + i, near(i % 50, i % 3) FROM generate_series(0, 99) i; \
                  DELETE FROM docs WHERE id % 13 = {round} AND id <> 1; VACUUM docs"
             );
-            client.batch_execute(&changes).expect("changes");
+            each(&mut client, &changes);
         }
         client.batch_execute("REINDEX INDEX CONCURRENTLY near").expect("REINDEX");
         done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -69,7 +69,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     }
     replica.batch_execute("SELECT pg_promote()").expect("a promotion");
     assert_eq!(pairs(&mut replica), expected);
-    replica.batch_execute(CHANGES).expect("changes");
+    each(&mut replica, CHANGES);
     assert_sound(&mut replica, "near");
     assert_consistent(&mut replica, "per_tenant");
 }
@@ -96,7 +96,7 @@ fn a_subscriber_has_an_index_of_its_own() {
     .expect("a subscription");
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
-    from.batch_execute(CHANGES).expect("changes");
+    each(&mut from, CHANGES);
     from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')").expect("the last");
     let last = "SELECT count(*) FROM docs WHERE id = -1";
     wait_until("the changes are applied", || texts(&mut to, last) == ["1"]);
@@ -141,7 +141,7 @@ fn rewrites_leave_the_answers_as_they_are() {
     let database = database();
     let mut client = database.connect();
     indexed(&mut client);
-    client.batch_execute(CHANGES).expect("changes");
+    each(&mut client, CHANGES);
     let before = pairs(&mut client);
     for rewrite in [
         "VACUUM FULL docs",
@@ -156,20 +156,12 @@ fn rewrites_leave_the_answers_as_they_are() {
         "VACUUM (PARALLEL 2) docs",
         "REINDEX TABLE docs",
         "REINDEX TABLE CONCURRENTLY docs",
-        "CREATE TABLESPACE elsewhere LOCATION ''; ALTER INDEX near SET TABLESPACE elsewhere; \
+        "SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''; ALTER INDEX near SET TABLESPACE elsewhere; \
          ALTER INDEX near SET TABLESPACE pg_default; DROP TABLESPACE elsewhere",
         "BEGIN; TRUNCATE docs; REINDEX TABLE docs; ROLLBACK",
         "BEGIN; ALTER TABLE docs ALTER COLUMN tenant TYPE int; ROLLBACK",
     ] {
-        // A tablespace without a place needs to be asked for, and each statement of its own.
-        if rewrite.contains("TABLESPACE") {
-            client.batch_execute("SET allow_in_place_tablespaces = on").expect("a setting");
-            for statement in rewrite.split("; ") {
-                client.batch_execute(statement).unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
-            }
-        } else {
-            client.batch_execute(rewrite).unwrap_or_else(|cause| panic!("{rewrite}: {cause:?}"));
-        }
+        each(&mut client, rewrite);
         assert_eq!(pairs(&mut client), before, "{rewrite}");
         for index in ["near", "per_tenant"] {
             assert_consistent(&mut client, index);
