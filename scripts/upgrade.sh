@@ -5,7 +5,8 @@ old_config=$1 new_config=$2
 . "$(dirname "$0")/lib.sh"
 forget_connection_settings
 new_share=$("$new_config" --sharedir)
-[[ $new_share == "$(pg_cache)"/* ]] || die "pg_upgrade looks for libraries in \$libdir, and $new_config is not ours to install into"
+[[ $new_share == "$(pg_cache)"/* ]] ||
+	die "pg_upgrade looks for libraries in \$libdir, and $new_config is not ours to install into"
 clean_up() {
 	make -s uninstall PG_CONFIG="$new_config" || true
 	remove_run_dir
