@@ -772,13 +772,13 @@ COMMENT ON FUNCTION minlsh_describe(regclass) IS 'what the view minlsh_indexes s
 
 CREATE VIEW minlsh_indexes AS
 	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
-		CASE d.kind WHEN 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true) ELSE b.attname::pg_catalog.text
-			END AS body,
+		CASE WHEN d.kind OPERATOR(pg_catalog.=) 'index' THEN pg_catalog.pg_get_indexdef(x.indexrelid, d.body, true)
+			ELSE b.attname::pg_catalog.text END AS body,
 		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
 		o.threshold, o.recall, o.bands, o.rows,
 		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
 		d.options, d.valid,
-		CASE c.relkind WHEN 'I' THEN
+		CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
 				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
 			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size

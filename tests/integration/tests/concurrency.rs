@@ -132,7 +132,9 @@ fn a_session_follows_what_another_does_to_the_index() {
     let mut writer = docs(&database);
     let mut other = database.connect();
     let mut write = |table: &str, id: i32| {
-        writer.batch_execute(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')")).expect("a write");
+        writer
+            .batch_execute(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')"))
+            .expect("a write");
     };
     write("docs", 10);
     other.batch_execute("ALTER TABLE docs RENAME TO papers").expect("rename");
@@ -144,12 +146,19 @@ fn a_session_follows_what_another_does_to_the_index() {
     other.batch_execute("SELECT minlsh_reindex('side')").expect("reindex");
     write("s.papers", 14);
     other
-        .batch_execute("SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)")
+        .batch_execute(
+            "SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)",
+        )
         .expect("a second index");
     write("s.papers", 15);
     assert_consistent(&mut other, "s.papers");
-    assert_eq!(texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"), ["11", "11"]);
-    other.batch_execute("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')").expect("drop");
+    assert_eq!(
+        texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"),
+        ["11", "11"]
+    );
+    other
+        .batch_execute("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')")
+        .expect("drop");
     write("s.papers", 16);
 }
 
@@ -192,6 +201,25 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
         assert_consistent(&mut builder, "docs");
         assert_eq!(texts(&mut builder, "SELECT count(*) FROM docs_minlsh"), ["1"]);
     }
+}
+
+#[test]
+fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
+    let database = database();
+    let mut reader = database.connect();
+    reader
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
+        )
+        .expect("a table");
+    reader
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs")
+        .expect("a snapshot");
+    let mut builder = database.connect();
+    builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    assert_eq!(sqlstate(&mut reader, "SELECT * FROM minlsh_check('docs')"), "40001");
+    reader.batch_execute("ROLLBACK").expect("rollback");
+    assert_consistent(&mut reader, "docs");
 }
 
 #[test]
