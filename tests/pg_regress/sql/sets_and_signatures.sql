@@ -18,19 +18,20 @@ SELECT id FROM baskets WHERE items ~= minlsh_document('milk');
 SELECT id FROM baskets WHERE items ~= minlsh_document('{}'::text[]);
 SELECT * FROM minlsh_check('baskets');
 DROP TABLE baskets;
-CREATE TABLE sets (id integer, numbers integer[], bigs bigint[], uuids uuid[], names varchar[], days date[]);
+CREATE TABLE sets (id integer, numbers integer[], bigs bigint[], uuids uuid[], names varchar[]);
 CREATE INDEX ON sets USING minlsh (numbers);
 CREATE INDEX ON sets USING minlsh (bigs);
 CREATE INDEX ON sets USING minlsh (uuids);
 CREATE INDEX ON sets USING minlsh (names);
-CREATE INDEX ON sets USING minlsh (days);
-INSERT INTO sets SELECT i, ARRAY[i, 2, 3], ARRAY[i, 2, 3], ARRAY[lpad(i::text, 32, '0')::uuid], ARRAY['a', i::varchar],
-	ARRAY[date '2026-01-01' + i] FROM generate_series(1, 9) AS i;
+INSERT INTO sets SELECT i, ARRAY[i, 2, 3], ARRAY[i, 2, 3], ARRAY[lpad(i::text, 32, '0')::uuid], ARRAY['a', i::varchar]
+FROM generate_series(1, 9) AS i;
 SELECT id FROM sets WHERE numbers ~= minlsh_document(ARRAY[3, 7, 2], 1);
 SELECT id FROM sets WHERE bigs ~= minlsh_document(ARRAY[3, 7, 2]::bigint[], 1);
 SELECT id FROM sets WHERE uuids ~= minlsh_document(ARRAY[lpad('7', 32, '0')::uuid], 1);
 SELECT id FROM sets WHERE names ~= minlsh_document(ARRAY['7', 'a'], 1);
-SELECT id FROM sets WHERE days ~= minlsh_document(ARRAY[date '2026-01-08'], 1);
+-- Elements of other types are cast by who knows how.
+SELECT id FROM sets WHERE ARRAY[date '2026-01-08'] ~= minlsh_document(ARRAY[date '2026-01-08'], 1);
+SELECT ARRAY[date '2026-01-08']::text[] ~= minlsh_document(ARRAY[date '2026-01-08']::text[], 1) AS cast_to_text;
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE uuids ~= minlsh_document(ARRAY[lpad('7', 32, '0')::uuid], 1);
 SELECT * FROM minlsh_check('sets');
 DROP TABLE sets;
@@ -45,7 +46,7 @@ INSERT INTO signed VALUES (6, minhash('Another text altogether', 128));
 INSERT INTO signed VALUES (6, '{}');
 INSERT INTO signed VALUES (6, array_fill(NULL::integer, '{64}'));
 INSERT INTO signed VALUES (6, ARRAY[[1, 2], [3, 4]]);
-EXPLAIN (COSTS OFF) SELECT id FROM signed WHERE signature ~= minlsh_signature(minhash('some text', 64), 0.7);
+EXPLAIN (COSTS OFF) SELECT id FROM signed WHERE signature ~= minlsh_signature((SELECT minhash('some text', 64)), 0.7);
 SELECT id FROM signed
 WHERE signature ~= minlsh_signature(minhash('The quick brown fox jumps over the lazy dog near the river bank.', 64), 0.7)
 ORDER BY id;
