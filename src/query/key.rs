@@ -169,7 +169,7 @@ pub fn argument(
             type_label(given)
         ),
     )
-    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_label(base_type)));
+    .set_hint(format!("Cast it to {}.", type_label(base_type)));
     Err(match integer(datum, given) {
         Some(_) => mismatch.set_detail(format!(
             "Asked by an integer it gives keys as bigint, which not every {} is.",

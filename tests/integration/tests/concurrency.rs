@@ -132,7 +132,9 @@ fn a_session_follows_what_another_does_to_the_index() {
     let mut writer = docs(&database);
     let mut other = database.connect();
     let mut write = |table: &str, id: i32| {
-        writer.batch_execute(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')")).expect("a write");
+        writer
+            .batch_execute(&format!("INSERT INTO {table} VALUES ({id}, '{TEXT}')"))
+            .expect("a write");
     };
     write("docs", 10);
     other.batch_execute("ALTER TABLE docs RENAME TO papers").expect("rename");
@@ -144,12 +146,19 @@ fn a_session_follows_what_another_does_to_the_index() {
     other.batch_execute("SELECT minlsh_reindex('side')").expect("reindex");
     write("s.papers", 14);
     other
-        .batch_execute("SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)")
+        .batch_execute(
+            "SELECT minlsh_create_index('s.papers', 'body', name => 'second', num_perm => 64)",
+        )
         .expect("a second index");
     write("s.papers", 15);
     assert_consistent(&mut other, "s.papers");
-    assert_eq!(texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"), ["11", "11"]);
-    other.batch_execute("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')").expect("drop");
+    assert_eq!(
+        texts(&mut other, "SELECT count(*) FROM side UNION ALL SELECT count(*) FROM s.second"),
+        ["11", "11"]
+    );
+    other
+        .batch_execute("SELECT minlsh_drop_index('s.second'), minlsh_drop_index('s.papers')")
+        .expect("drop");
     write("s.papers", 16);
 }
 

@@ -107,7 +107,7 @@ fn every_byte_of_a_small_encoding_is_a_character() {
         )
         .expect("128 characters");
     let wrong = "SELECT a.i, b.i FROM bytes a, bytes b \
-                 WHERE ('a' || a.body ~= minlsh_document('a' || b.body, 1)) <> (a.i = b.i)";
+                 WHERE ('a' || a.body ~= minlsh_document('a' || b.body, 1, normalization => 'none')) <> (a.i = b.i)";
     assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
 }
 

@@ -138,12 +138,17 @@ fn a_schema_alone_is_restored_with_its_index() {
     assert_eq!(texts(&mut client, &format!("SELECT count(*) FROM {docs}")), ["60"]);
     assert_consistent(&mut client, docs);
     client
-        .batch_execute(&format!("DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"))
+        .batch_execute(&format!(
+            "DELETE FROM {docs} WHERE id < 9; UPDATE {docs} SET body = 'new' WHERE id = 9"
+        ))
         .expect("writes");
     assert_consistent(&mut client, docs);
-    let again = format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
+    let again =
+        format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
     assert_eq!(sqlstate(&mut client, &again), "42710");
-    client.batch_execute(&format!("DROP TABLE {docs}; DROP SCHEMA \"My Schema\"")).expect("no rest");
+    client
+        .batch_execute(&format!("DROP TABLE {docs}; DROP SCHEMA \"My Schema\""))
+        .expect("no rest");
 }
 
 #[test]
@@ -172,7 +177,9 @@ fn a_table_without_its_side_table_is_a_table_without_index() {
     source.connect().batch_execute(&format!("ALTER TABLE {docs} SET SCHEMA public")).expect("move");
     let mut client = restored_part(&source, "table", &["-t", "docs"]);
     client
-        .batch_execute("UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs")
+        .batch_execute(
+            "UPDATE docs SET body = body || '!'; DELETE FROM docs WHERE id < 9; TRUNCATE docs",
+        )
         .expect("writes");
     assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('docs')"), "42704");
     client
@@ -182,6 +189,8 @@ fn a_table_without_its_side_table_is_a_table_without_index() {
     // Nor is a side table without its table anything else than a table.
     let mut client = restored_part(&source, "side", &["-t", "parts_minlsh"]);
     client
-        .batch_execute("DELETE FROM parts_minlsh WHERE doc_id = md5('1')::uuid; TRUNCATE parts_minlsh")
+        .batch_execute(
+            "DELETE FROM parts_minlsh WHERE doc_id = md5('1')::uuid; TRUNCATE parts_minlsh",
+        )
         .expect("a table");
 }

@@ -105,7 +105,8 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM docs_minlsh";
     wait_until("the changes are applied", || texts(&mut to, ask) == ["2 4 10"]);
     assert_consistent(&mut to, "docs");
-    from.batch_execute("TRUNCATE docs; INSERT INTO docs VALUES (7, 'a new beginning')").expect("truncate");
+    from.batch_execute("TRUNCATE docs; INSERT INTO docs VALUES (7, 'a new beginning')")
+        .expect("truncate");
     wait_until("the new row has come", || texts(&mut to, ask) == ["7"]);
     assert_consistent(&mut to, "docs");
     to.batch_execute("DROP SUBSCRIPTION s").expect("drop");

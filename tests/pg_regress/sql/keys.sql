@@ -30,8 +30,9 @@ INSERT INTO kinds VALUES
 	('numeric', '1.5', '2', '3.25'), ('double precision', '1.5', '2', '3.25'),
 	('date', '2026-01-01', '2026-01-02', '2026-01-03'),
 	('timestamptz', '2026-01-01 00:00+00', '2026-01-01 00:00+01', '2026-01-01 00:00+02'),
-	('interval', '1 day', '1 hour', '2 days'), ('oid', '1', '2', '4294967295'), ('int4range', '[1,2)', '[2,3)', '[3,4)'),
-	('bytea', '\x01', '\x02', '\x03'), ('inet', '10.0.0.1', '10.0.0.2', '10.0.0.3'), ('integer[]', '{1}', '{2}', '{3,4}'),
+	('interval', '1 day', '1 hour', '2 days'), ('oid', '1', '2', '4294967295'),
+	('int4range', '[1,2)', '[2,3)', '[3,4)'), ('bytea', '\x01', '\x02', '\x03'), ('inet', '10.0.0.1', '10.0.0.2', '10.0.0.3'),
+	('integer[]', '{1}', '{2}', '{3,4}'),
 	('shade', 'light', 'dark', 'none'), ('isbn', '1', '2', '3'), ('"char"', 'a', 'b', 'c');
 
 -- An index, and a side table.
@@ -96,7 +97,8 @@ WHERE (a.site, a.path) = ('a', '/') AND (b.site, b.path) <> (a.site, a.path) ORD
 DROP TABLE page;
 
 -- The CHECK of a domain is run when a value is stored, and not when it is looked for.
-CREATE FUNCTION loud(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'checked %', $1; RETURN true; END $$;
+CREATE FUNCTION loud(text) RETURNS boolean LANGUAGE plpgsql
+	AS $$ BEGIN RAISE WARNING 'checked %', $1; RETURN true; END $$;
 CREATE DOMAIN loud_key AS text CHECK (loud(VALUE));
 CREATE DOMAIN other_key AS text CHECK (VALUE <> 'b');
 CREATE TABLE guarded (k loud_key PRIMARY KEY, body text);
@@ -117,7 +119,8 @@ CREATE TABLE named (k text PRIMARY KEY, body text);
 CREATE INDEX ON named USING minlsh (body);
 SELECT near_duplicates(1);
 SELECT near_duplicates(ARRAY['a']);
-INSERT INTO named VALUES ('', 'one text'), ('it''s', 'one text'), ('"quoted"', 'one text'), ('back\slash', 'one text'),
+INSERT INTO named VALUES ('', 'one text'), ('it''s', 'one text'), ('"quoted"', 'one text'),
+	('back\slash', 'one text'),
 	(repeat('long ', 100), 'one text'), ('NULL', 'one text');
 SELECT left(doc_id, 10) AS doc_id FROM near_duplicates('it''s') ORDER BY doc_id;
 SELECT count(*) AS "each finds the others" FROM named AS n, near_duplicates(n.k) AS d;

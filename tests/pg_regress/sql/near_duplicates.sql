@@ -2,7 +2,8 @@
 
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-INSERT INTO docs SELECT i, 'chapter ' || i || ': ' || string_agg(md5((i / 4 * 1000 + j)::text), ' ' ORDER BY j) || repeat('.', i % 4)
+INSERT INTO docs
+SELECT i, 'chapter ' || i || ': ' || string_agg(md5((i / 4 * 1000 + j)::text), ' ' ORDER BY j) || repeat('.', i % 4)
 FROM generate_series(1, 40) AS i, generate_series(1, 20) AS j GROUP BY i;
 CREATE INDEX ON docs USING minlsh (body);
 
@@ -22,7 +23,8 @@ FROM docs AS d
 WHERE d.id IN (1, 40) ORDER BY d.id;
 SELECT count(*) FROM near_duplicates(key => 6, verify => 'exact', threshold => 0.9, index => 'docs_body_idx');
 SELECT count(*) FROM near_duplicates(6, 0.9, 'docs', 'exact');
-SELECT d.id, (SELECT count(*) FROM near_duplicates(d.id)) AS copies FROM docs AS d WHERE d.id IN (1, 2, 40) ORDER BY d.id;
+SELECT d.id, (SELECT count(*) FROM near_duplicates(d.id)) AS copies FROM docs AS d WHERE d.id IN (1, 2, 40)
+ORDER BY d.id;
 SELECT doc_id FROM nearest_documents(6, 2);
 SELECT count(*) FROM nearest_documents('6');
 SELECT nearest_documents(6, 0);
@@ -60,11 +62,13 @@ SELECT near_duplicates_of(ARRAY['one', 'two']);
 DROP INDEX docs_body_idx;
 SELECT minlsh_create_index('docs', 'body');
 TABLE compared;
-SELECT count(*) AS found, count(*) FILTER (WHERE n.similarity <> minhash_jaccard(minhash(a.body), minhash(b.body))) AS different
+SELECT count(*) AS found,
+	count(*) FILTER (WHERE n.similarity <> minhash_jaccard(minhash(a.body), minhash(b.body))) AS different
 FROM docs AS a, near_duplicates(a.id, verify => 'signature') AS n JOIN docs AS b ON b.id = n.doc_id;
 SELECT doc_id FROM near_duplicates_of((SELECT body || ', and more' FROM docs WHERE id = 8), 0.9) ORDER BY doc_id;
 SELECT doc_id FROM nearest_documents(6, 2);
-SELECT doc_id, similarity FROM near_duplicates_of((SELECT minhash(body) FROM docs WHERE id = 8), 0.9) WHERE similarity = 1;
+SELECT doc_id, similarity FROM near_duplicates_of((SELECT minhash(body) FROM docs WHERE id = 8), 0.9)
+WHERE similarity = 1;
 SELECT near_duplicates_of((SELECT minhash(body, 64) FROM docs WHERE id = 8));
 SELECT near_duplicates_of((SELECT minhash(body) FROM docs WHERE id = 8), verify => 'exact');
 
@@ -72,7 +76,8 @@ SELECT near_duplicates_of((SELECT minhash(body) FROM docs WHERE id = 8), verify 
 CREATE INDEX ON docs USING minlsh (body);
 SELECT near_duplicates(6);
 SELECT near_duplicates(6, index => 'docs');
-SELECT count(*) FROM near_duplicates(6, index => 'docs_body_idx') UNION ALL SELECT count(*) FROM near_duplicates(6, index => 'docs_minlsh');
+SELECT count(*) FROM near_duplicates(6, index => 'docs_body_idx')
+UNION ALL SELECT count(*) FROM near_duplicates(6, index => 'docs_minlsh');
 SELECT minlsh_drop_index('docs_minlsh');
 
 -- Thresholds: from the index's own upwards.
@@ -102,9 +107,10 @@ SELECT near_duplicates('six');
 \set VERBOSITY default
 
 -- What an index is of: expressions, parts of a table, sets, signatures, documents, one scope at a time.
-CREATE TABLE article (id integer PRIMARY KEY, tenant integer, title text, body text, tags text[], signature integer[], document minlsh_document);
-INSERT INTO article SELECT i, i % 2, 'On texts', 'this is one text of many, and so on', ARRAY['a', 'b', 'c', 'd', 'e', i::text],
-	minhash('this is one text of many'), minlsh_document('this is one text of many', 0.9)
+CREATE TABLE article (id integer PRIMARY KEY, tenant integer, title text, body text, tags text[],
+	signature integer[], document minlsh_document);
+INSERT INTO article SELECT i, i % 2, 'On texts', 'this is one text of many, and so on',
+	ARRAY['a', 'b', 'c', 'd', 'e', i::text], minhash('this is one text of many'), minlsh_document('this is one text of many', 0.9)
 FROM generate_series(1, 4) AS i;
 INSERT INTO article VALUES (5);
 CREATE INDEX by_text ON article USING minlsh ((title || ' ' || body)) WHERE id <> 3;
@@ -125,7 +131,8 @@ SELECT near_duplicates(1, index => 'by_signature', verify => 'exact');
 CREATE INDEX by_document ON article USING minlsh (document);
 SELECT doc_id, similarity FROM near_duplicates(1, 0.95, 'by_document');
 SELECT near_duplicates_of('this is one text of many', index => 'by_document');
-SELECT near_duplicates(5, index => 'by_text'), near_duplicates(5, index => 'by_tags'), near_duplicates(5, index => 'by_document');
+SELECT near_duplicates(5, index => 'by_text'), near_duplicates(5, index => 'by_tags'),
+	near_duplicates(5, index => 'by_document');
 SELECT near_duplicates(1);
 DROP TABLE article;
 
@@ -160,7 +167,8 @@ FETCH FIRST FROM backwards;
 COMMIT;
 
 -- In functions and views.
-CREATE FUNCTION copies_sql(key integer) RETURNS bigint LANGUAGE SQL STABLE AS $$ SELECT count(*) FROM near_duplicates(key, 0.9) $$;
+CREATE FUNCTION copies_sql(key integer) RETURNS bigint LANGUAGE SQL STABLE
+	AS $$ SELECT count(*) FROM near_duplicates(key, 0.9) $$;
 CREATE FUNCTION copies_plpgsql(key integer) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN 1..2 LOOP
@@ -188,14 +196,17 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT count(*) > 0 AS some FROM docs AS d, near_duplicates(d.id, 0.9) AS n WHERE d.body LIKE 'chapter%';
 INSERT INTO answers SELECT d.id, n.* FROM docs AS d, near_duplicates(d.id) AS n;
-SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates_of(d.body) AS n WHERE n.doc_id <> d.id::text
+SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates_of(d.body) AS n
+	WHERE n.doc_id <> d.id::text
 	EXCEPT SELECT id, doc_id::text, similarity FROM answers) AS e;
 SET plan_cache_mode = force_generic_plan;
 SET enable_bitmapscan = off;
-SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates(d.id) AS n EXCEPT TABLE answers) AS e;
+SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates(d.id) AS n
+	EXCEPT TABLE answers) AS e;
 SET plan_cache_mode = force_custom_plan;
 SET enable_indexscan = off;
-SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates(d.id) AS n EXCEPT TABLE answers) AS e;
+SELECT count(*) AS different FROM (SELECT d.id, n.* FROM docs AS d, near_duplicates(d.id) AS n
+	EXCEPT TABLE answers) AS e;
 RESET ALL;
 SET client_min_messages = warning;
 

@@ -1,5 +1,5 @@
--- Who may ask, and what they see: whoever may SELECT key and body of a table may ask its index or side table, sees no row
--- that the table hides, and no code runs with rights other than the caller's.
+-- Who may ask, and what they see: whoever may SELECT key and body of a table may ask its index or side table, and sees
+-- no row that the table hides. No code runs with rights other than the caller's.
 
 SET client_min_messages = warning;
 CREATE ROLE regress_minlsh_reader;
@@ -7,7 +7,8 @@ CREATE ROLE regress_minlsh_columns;
 CREATE ROLE regress_minlsh_stranger;
 CREATE SCHEMA shop;
 CREATE TABLE shop.docs (id integer PRIMARY KEY, body text, owner name);
-INSERT INTO shop.docs SELECT i, 'one text for everybody', CASE WHEN i % 2 = 0 THEN 'regress_minlsh_reader' ELSE 'nobody' END
+INSERT INTO shop.docs SELECT i, 'one text for everybody',
+	CASE WHEN i % 2 = 0 THEN 'regress_minlsh_reader' ELSE 'nobody' END
 FROM generate_series(1, 10) AS i;
 CREATE INDEX ON shop.docs USING minlsh (body);
 SELECT minlsh_create_index('shop.docs', 'body');
@@ -19,7 +20,8 @@ CREATE FUNCTION ask(question text) RETURNS TABLE (index text, answer text) LANGU
 BEGIN
 	FOREACH index IN ARRAY ARRAY['shop.docs_body_idx', 'shop.docs_minlsh'] LOOP
 		BEGIN
-			EXECUTE format('SELECT string_agg(n::text, '' '' ORDER BY n::text) FROM ' || question || ' AS n', index) INTO answer;
+			EXECUTE format('SELECT string_agg(n::text, '' '' ORDER BY n::text) FROM ' || question || ' AS n',
+			index) INTO answer;
 		EXCEPTION WHEN OTHERS THEN answer := sqlstate || ': ' || sqlerrm;
 		END;
 		RETURN NEXT;
@@ -100,7 +102,8 @@ RESET row_security;
 
 -- Also in prepared statements and kept plans, whoever runs them.
 PREPARE ask AS SELECT i.name, count(*)
-FROM (VALUES ('shop.docs_body_idx'), ('shop.docs_minlsh')) AS i(name), near_duplicates(2, index => i.name::regclass) GROUP BY 1 ORDER BY 1;
+FROM (VALUES ('shop.docs_body_idx'), ('shop.docs_minlsh')) AS i(name), near_duplicates(2,
+	index => i.name::regclass) GROUP BY 1 ORDER BY 1;
 EXECUTE ask;
 RESET ROLE;
 EXECUTE ask;
@@ -110,10 +113,11 @@ RESET ROLE;
 DEALLOCATE ask;
 
 -- A policy that ends the session's portals, or swaps a table for a view amid a lookup, harms nobody but its author.
-CREATE FUNCTION shop.close_all() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'CLOSE ALL'; RETURN true; END $$;
+CREATE FUNCTION shop.close_all() RETURNS boolean LANGUAGE plpgsql
+	AS $$ BEGIN EXECUTE 'CLOSE ALL'; RETURN true; END $$;
 CREATE POLICY closing ON shop.docs USING (shop.close_all());
 SET ROLE regress_minlsh_reader;
-SELECT * FROM ask('(SELECT sampled FROM minlsh_recall(%L) LIMIT 1)');
+SELECT index, left(answer, 6) AS sqlstate FROM ask('(SELECT sampled FROM minlsh_recall(%L) LIMIT 1)');
 RESET ROLE;
 DROP POLICY closing ON shop.docs;
 ALTER TABLE shop.docs DISABLE ROW LEVEL SECURITY;
@@ -123,7 +127,8 @@ REVOKE ALL ON shop.docs FROM regress_minlsh_stranger;
 CREATE FUNCTION shop.copies(key integer) RETURNS SETOF bigint LANGUAGE SQL STABLE SECURITY DEFINER
 	SET search_path = shop, public, pg_temp
 	AS $$ SELECT doc_id FROM near_duplicates(key, 0.9, 'shop.docs_body_idx') $$;
-CREATE VIEW shop.copies AS SELECT d.id, n.doc_id FROM shop.docs AS d, near_duplicates(d.id, 0.9, 'shop.docs_body_idx') AS n;
+CREATE VIEW shop.copies AS SELECT d.id, n.doc_id
+FROM shop.docs AS d, near_duplicates(d.id, 0.9, 'shop.docs_body_idx') AS n;
 GRANT SELECT ON shop.copies TO regress_minlsh_stranger;
 SET ROLE regress_minlsh_stranger;
 SELECT count(*) FROM shop.copies(2);

@@ -51,17 +51,20 @@ fn create_tables(client: &mut Client) {
         tables.push_str(&format!("CREATE TABLE own_{number} {columns};"));
     }
     client.batch_execute(&tables).expect("tables");
-    for table in ["docs", "parts"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain((0..CLIENTS).map(|n| format!("own_{n}")))
-    {
+    let own = (0..CLIENTS).map(|number| format!("own_{number}"));
+    for table in ["docs", "parts"].map(str::to_owned).into_iter().chain(own) {
         client
             .batch_execute(&format!(
                 "CREATE INDEX {table}_body ON {table} USING minlsh (body);
-                 CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
-                     WITH (threshold = 0.7, num_perm = 64);
                  SELECT minlsh_create_index('{table}', 'body')"
+            ))
+            .expect("indexes");
+    }
+    for table in ["docs", "parts"] {
+        client
+            .batch_execute(&format!(
+                "CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
+                     WITH (threshold = 0.7, num_perm = 64)"
             ))
             .expect("indexes");
     }
