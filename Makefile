@@ -6,6 +6,8 @@
 #   make bench        whole-corpus jobs beside the peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
 #   make test         everything: format, lint, engine, regression and integration tests
+#   make torture      kills servers amid writers, CYCLES times, and verifies what is left
+#   make fuzz         calls every SQL function, and the engine, with random values for SECONDS each
 
 # Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
 ifdef PG_CONFIG
@@ -21,7 +23,7 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration accept clean
+.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration torture fuzz accept clean
 
 all:
 	scripts/build.sh
@@ -69,6 +71,17 @@ regress:
 # PG=16, TESTS='--test replication'
 integration:
 	scripts/with-postgres.sh '$(PG)' scripts/integration.sh $(TESTS)
+
+# CYCLES=100, PG=16; SEED=... repeats what the clients do, though not when a blow meets them
+CYCLES ?= 20
+torture:
+	MINLSH_TORTURE_CYCLES='$(CYCLES)' MINLSH_TORTURE_SEED='$(SEED)' \
+		scripts/with-postgres.sh '$(PG)' scripts/integration.sh --test torture -- --nocapture
+
+# SECONDS=600, PG=16; SEED=... repeats a run
+SECONDS ?= 60
+fuzz:
+	SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' scripts/with-postgres.sh '$(PG)' scripts/fuzz.sh
 
 # Takes what the regression tests print now as what they shall print.
 accept:

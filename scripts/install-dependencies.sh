@@ -29,8 +29,12 @@ fi
 	packages+=(libclang-dev)
 if [ "${1:-}" = --test ]; then
 	need pgrep procps
+	need prlimit util-linux
+	need g++ g++ # libFuzzer
 	# For fetching more versions of PostgreSQL; without it they are skipped.
 	[ "$(id -u)" != 0 ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
+	# For the lint's tools; without it they are skipped.
+	[ "$(id -u)" != 0 ] || python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 fi
 
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format and lints, with warnings denied.
+# Format and lints, with warnings denied. What needs tools from PyPI is SKIPPED where they cannot be had.
 . "$(dirname "$0")/lib.sh"
 for tool in fmt clippy; do
 	cargo "$tool" --version >/dev/null 2>&1 || die "cargo $tool is missing: rustup component add rustfmt clippy"
@@ -10,3 +10,30 @@ PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/lint \
 if command -v shellcheck >/dev/null; then
 	shellcheck -S warning -x -P SCRIPTDIR scripts/*.sh .ci/run
 fi
+
+# Makes build/lint-venv, with the tools of scripts/lint-requirements.txt.
+venv=build/lint-venv
+install_tools() {
+	cmp -s scripts/lint-requirements.txt "$venv/installed" && return
+	rm -rf "$venv"
+	python3 -m venv "$venv" &&
+		"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --retries 1 --timeout 15 \
+			-r scripts/lint-requirements.txt &&
+		cp scripts/lint-requirements.txt "$venv/installed"
+}
+if ! install_tools; then
+	say "pgspot, cargo deny: SKIPPED, the tools of scripts/lint-requirements.txt cannot be had here"
+	exit
+fi
+
+# The install script runs as a superuser: nothing in it may be taken from a schema that somebody else writes.
+say "pgspot"
+for script in sql/*.sql; do
+	findings=$("$venv/bin/pgspot" "$script" | sed 's/ at line [0-9]*$//' | sort -u |
+		grep -vxF -f sql/pgspot.allowed | grep -vE '^ ?(Errors: [0-9]+ Warnings: [0-9]+ Unknown: 0 ?)?$' || true)
+	[ -z "$findings" ] || die "$script: $findings (see sql/pgspot.allowed)"
+done
+
+# Whether a dependency has a known hole is asked in the GitHub workflow: it needs the advisory database.
+say "cargo deny"
+PATH=$PATH:$root/$venv/bin cargo deny check bans licenses sources

@@ -30,6 +30,7 @@ versions=$(scripts/postgres-versions.sh "$@")
 echo "$versions"
 check "lint" scripts/lint.sh
 check "engine" scripts/engine.sh
+check "fuzzing the engine" scripts/fuzz.sh --engine
 while IFS=$'\t' read -r version config; do
 	if [ "${config#SKIPPED}" != "$config" ]; then
 		summary+=("PostgreSQL $version: $config")

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::am::{build, cost, insert, layout, nbtree, options, scan};
+use crate::am::{build, cost, insert, layout, nbtree, options, scan, validate};
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 
@@ -36,17 +36,11 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
     routine.amvacuumcleanup = btree.amvacuumcleanup;
     routine.amcostestimate = Some(cost::amcostestimate);
     routine.amoptions = Some(options::amoptions);
-    routine.amvalidate = Some(amvalidate);
+    routine.amvalidate = Some(validate::amvalidate);
     routine.ambeginscan = Some(scan::ambeginscan);
     routine.amrescan = Some(scan::amrescan);
     routine.amgettuple = Some(scan::amgettuple);
     routine.amgetbitmap = Some(scan::amgetbitmap);
     routine.amendscan = Some(scan::amendscan);
     Ok(Some(Datum::from(routine.into_pg())))
-}
-
-/// `amvalidate`: the operator classes are the extension's, declared in one place.
-#[pg_guard]
-unsafe extern "C-unwind" fn amvalidate(_operator_class: Oid) -> bool {
-    true
 }

@@ -9,6 +9,7 @@
 use pgrx::pg_sys::{self, Datum, Relation};
 
 use crate::error::{Result, not_supported};
+use crate::pg::ffi;
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
 /// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
@@ -83,9 +84,22 @@ impl Layout {
                 documents.len()
             ))
             .set_hint(
-                "Join several texts in one expression, as in ((title || ' ' || body)); columns searched by = may stand beside it.",
+                "Join several texts in one expression, as in ((title || ' ' || body)); \
+                 columns searched by = may stand beside it.",
             ));
         };
+        // An operator class that stores something else would have the B-tree read what is not there.
+        for column in 0..count {
+            let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
+            // SAFETY: an attribute of an open index.
+            if unsafe { ffi::attribute((*index).rd_att, column).atttypid } != stored {
+                return Err(not_supported(format!(
+                    "the operator class of column {} cannot serve a minlsh index",
+                    column + 1
+                ))
+                .set_hint("amvalidate() says what it lacks."));
+            }
+        }
         Ok(Self::new(count, document))
     }
 

@@ -19,3 +19,4 @@ mod pages;
 mod scan;
 mod sort;
 mod tree;
+mod validate;

@@ -6,9 +6,8 @@ use sketch::{ElementHash, ShingleSet};
 use super::shingling::Canonical;
 use super::value::{Content, Document, stored_set, stored_signature, threshold};
 use crate::error::Result;
-use crate::functions::{Options, element_hashes};
+use crate::functions::{Options, checkpoint, element_hashes};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, text};
 
 sql_function!(minlsh_document_of_text, of_text);
@@ -36,10 +35,8 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
     };
     let threshold = threshold(least)?;
     // SAFETY: declared anyarray.
-    let set = ShingleSet::from_hashes(
-        unsafe { element_hashes(elements, ElementHash::default()) }?,
-        &mut checkpoint,
-    );
+    let hashes = unsafe { element_hashes(elements, ElementHash::default()) }?;
+    let set = ShingleSet::from_hashes(hashes, &mut checkpoint);
     let content = Content::Set(&stored_set(&set)?);
     Ok(Some(Document { threshold, content }.write()))
 }

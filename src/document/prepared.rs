@@ -1,6 +1,6 @@
 //! One side of a comparison, made ready once and kept for the next row.
 
-use sketch::{Config, ShingleSet};
+use sketch::{Config, PreparedSet, ShingleSet};
 
 use super::value::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
@@ -10,8 +10,8 @@ use crate::pg::lossless;
 /// Something to compare with.
 pub enum Prepared {
     /// The shingles of a text, and how others are to be cut.
-    Text(Config, ShingleSet),
-    Set(ShingleSet),
+    Text(Config, Elements),
+    Set(Elements),
     Signature(Vec<i32>),
 }
 
@@ -19,25 +19,109 @@ impl Prepared {
     /// A text in the database's encoding.
     pub fn text(config: Config, text: &[u8]) -> Result<Self> {
         let shingles = shingles(&config, text)?;
-        Ok(Self::Text(config, shingles))
+        Ok(Self::Text(config, Elements::of(shingles)?))
+    }
+
+    /// A set given by the hashes of its elements.
+    pub fn set(hashes: Vec<u64>) -> Result<Self> {
+        Elements::of(ShingleSet::from_hashes(hashes, &mut checkpoint)).map(Self::Set)
     }
 
     /// What a document is compared by.
     pub fn document(document: &Document) -> Result<Self> {
         match document.content {
             Content::Text(options, text) => Self::text(options.config()?, text),
-            Content::Set(hashes) => value::set(hashes).map(Self::Set),
-            Content::Signature(slots) => {
-                Ok(Self::Signature(slots.iter().map(|slot| i32::from_le_bytes(*slot)).collect()))
-            }
+            Content::Set(stored) => Self::set(value::hashes(stored)?),
+            Content::Signature(stored) => Ok(Self::Signature(value::slots(stored))),
         }
     }
 }
 
 /// The shingles of a text in the database's encoding.
-pub fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
+fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;
     ShingleSet::from_text(config, &text, &mut checkpoint).map_err(engine)
+}
+
+/// A set to which others are compared.
+pub enum Elements {
+    /// In a hash table, at which the elements of another set pass by: nothing is sorted.
+    Table(PreparedSet),
+    /// In order, which takes a quarter of the memory: a large set.
+    Sorted(ShingleSet),
+}
+
+/// The most elements that go into a table: of 32 MB, for a text of about a million characters.
+const MAX_TABLE: usize = 1 << 20;
+
+impl Elements {
+    fn of(set: ShingleSet) -> Result<Self> {
+        if set.len() > MAX_TABLE {
+            return Ok(Self::Sorted(set));
+        }
+        PreparedSet::new(&set).map(Self::Table).map_err(engine)
+    }
+
+    /// The similarity with the shingles of a text in the database's encoding, if it is at least
+    /// `least`; none if both sets are empty.
+    pub fn with_text(
+        &mut self,
+        config: &Config,
+        text: &[u8],
+        least: Option<f64>,
+    ) -> Result<Option<f64>> {
+        let found = match self {
+            Self::Sorted(set) => return Ok(sorted(set, &shingles(config, text)?, least)),
+            Self::Table(set) => {
+                let text = lossless::decode(text)?;
+                set.similarity(config, &text, least.unwrap_or(0.0), &mut checkpoint)
+            }
+        };
+        self.or_nothing_shared(found.map_err(engine)?, least, || {
+            shingles(config, text).map(|shingles| shingles.is_empty())
+        })
+    }
+
+    /// The same with a set that is given by the hashes of its elements.
+    pub fn with_hashes(&mut self, hashes: Vec<u64>, least: Option<f64>) -> Result<Option<f64>> {
+        let found = match self {
+            Self::Sorted(set) => {
+                let other = ShingleSet::from_hashes(hashes, &mut checkpoint);
+                return Ok(sorted(set, &other, least));
+            }
+            Self::Table(set) => set.similarity_of(&hashes, least.unwrap_or(0.0), &mut checkpoint),
+        };
+        self.or_nothing_shared(found.map_err(engine)?, least, || Ok(hashes.is_empty()))
+    }
+
+    /// What is `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets
+    /// is empty.
+    fn or_nothing_shared(
+        &self,
+        found: Option<f64>,
+        least: Option<f64>,
+        other_is_empty: impl FnOnce() -> Result<bool>,
+    ) -> Result<Option<f64>> {
+        if found.is_some() || least.is_some() {
+            return Ok(found);
+        }
+        let both_empty = self.is_empty() && other_is_empty()?;
+        Ok((!both_empty).then_some(0.0))
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Table(set) => set.is_empty(),
+            Self::Sorted(set) => set.is_empty(),
+        }
+    }
+}
+
+fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
+    match least {
+        Some(least) => a.jaccard_at_least(b, least),
+        None => a.jaccard(b),
+    }
 }
 
 /// What one place of a query keeps: the value that it saw last, and what was made of it.
@@ -54,7 +138,7 @@ impl Kept {
         &mut self,
         image: &[u8],
         prepare: impl FnOnce() -> Result<(f64, Prepared)>,
-    ) -> Result<(f64, &Prepared)> {
+    ) -> Result<(f64, &mut Prepared)> {
         if self.prepared.is_none() || self.image != image {
             self.prepared = None;
             self.image.clear();

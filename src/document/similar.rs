@@ -7,15 +7,14 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
-use sketch::{ElementHash, ShingleSet};
+use sketch::ElementHash;
 
-use super::prepared::{Kept, Prepared, shingles};
+use super::prepared::{Kept, Prepared};
 use super::shingling::{Canonical, same};
 use super::value::{self, Content, Document};
 use crate::error::{Result, invalid_parameter};
 use crate::functions::{Options, element_hashes};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, bytes};
 use crate::settings;
 
@@ -122,7 +121,7 @@ fn compare(
     kept: usize,
     kept_type: Type,
     other_type: Type,
-    decide: impl FnOnce(f64, &Prepared, &Other) -> Result<Option<Datum>>,
+    decide: impl FnOnce(f64, &mut Prepared, &Other) -> Result<Option<Datum>>,
 ) -> Result<Option<Datum>> {
     let (Some(value), Some(other)) = (call.datum(kept), call.datum(1 - kept)) else {
         return Ok(None);
@@ -166,10 +165,7 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
         Type::Array => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element_hashes(value, ElementHash::default()) }?;
-            Ok((
-                settings::threshold(),
-                Prepared::Set(ShingleSet::from_hashes(hashes, &mut checkpoint)),
-            ))
+            Ok((settings::threshold(), Prepared::set(hashes)?))
         }
     }
 }
@@ -206,26 +202,24 @@ enum Measured {
 }
 
 /// The similarity, if it is at least `least`.
-fn measure(prepared: &Prepared, other: &Other, least: Option<f64>) -> Result<Measured> {
+fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Measured> {
     let similarity = match (prepared, other) {
-        (Prepared::Text(config, set), Other::Text(text)) => {
-            jaccard_of(set, &shingles(config, text)?, least)
-        }
+        (Prepared::Text(config, set), Other::Text(text)) => set.with_text(config, text, least)?,
         (Prepared::Text(config, set), Other::Document(Document { content, .. })) => {
             let Content::Text(options, text) = content else { return Ok(Measured::Incomparable) };
             let other = options.config()?;
             if !same(config, &other) {
                 return Err(different_options(&Canonical::of(&other), &Canonical::of(config)));
             }
-            jaccard_of(set, &shingles(config, text)?, least)
+            set.with_text(config, text, least)?
         }
         (Prepared::Set(set), Other::Array(array)) => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element_hashes(*array, ElementHash::default()) }?;
-            jaccard_of(set, &ShingleSet::from_hashes(hashes, &mut checkpoint), least)
+            set.with_hashes(hashes, least)?
         }
-        (Prepared::Set(set), Other::Document(Document { content: Content::Set(hashes), .. })) => {
-            jaccard_of(set, &value::set(hashes)?, least)
+        (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {
+            set.with_hashes(value::hashes(stored)?, least)?
         }
         (Prepared::Signature(slots), Other::Array(array)) => {
             // SAFETY: a non-null array.
@@ -234,20 +228,10 @@ fn measure(prepared: &Prepared, other: &Other, least: Option<f64>) -> Result<Mea
         (
             Prepared::Signature(slots),
             Other::Document(Document { content: Content::Signature(stored), .. }),
-        ) => {
-            let other = stored.iter().map(|slot| i32::from_le_bytes(*slot)).collect();
-            return Ok(share_of_equal(slots, Some(other), least));
-        }
+        ) => return Ok(share_of_equal(slots, Some(value::slots(stored)), least)),
         _ => return Ok(Measured::Incomparable),
     };
     Ok(similarity.map_or(Measured::TooLow, Measured::Similarity))
-}
-
-fn jaccard_of(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
-    match least {
-        Some(least) => a.jaccard_at_least(b, least),
-        None => a.jaccard(b),
-    }
 }
 
 fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Measured {

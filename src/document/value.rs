@@ -22,7 +22,6 @@ use sketch::{MAX_NUM_PERM, ShingleSet};
 use super::shingling::Shingling;
 use crate::error::{Result, engine, error, invalid_parameter, out_of_memory};
 use crate::pg::bytes;
-use crate::pg::interrupts::checkpoint;
 
 const VERSION: u8 = 1;
 const TEXT: u8 = 0;
@@ -153,12 +152,17 @@ pub fn stored_set(set: &ShingleSet) -> Result<Vec<[u8; 8]>> {
     Ok(stored)
 }
 
-/// Stored hashes as a set.
-pub fn set(stored: &[[u8; 8]]) -> Result<ShingleSet> {
+/// The hashes of a stored set, ascending.
+pub fn hashes(stored: &[[u8; 8]]) -> Result<Vec<u64>> {
     let mut hashes = Vec::new();
     hashes.try_reserve_exact(stored.len()).map_err(|_| out_of_memory())?;
     hashes.extend(stored.iter().map(hash));
-    Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
+    Ok(hashes)
+}
+
+/// The slots of a stored signature, which are not many.
+pub fn slots(stored: &[[u8; 4]]) -> Vec<i32> {
+    stored.iter().map(|slot| i32::from_le_bytes(*slot)).collect()
 }
 
 /// A signature as it is stored.

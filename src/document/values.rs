@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash};
 
 use super::shingling::{Canonical, same};
-use super::value::{Content, Document, hash};
+use super::value::{Content, Document, hashes, slots};
 use crate::am::options::Settings;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::{Options, checkpoint, element_hashes, with_sketcher};
@@ -177,8 +177,10 @@ impl Values {
         let threshold = match self {
             Self::Set if settings::threshold() >= settings.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
-            // SAFETY: the caller's promise.
-            Self::Document if unsafe { array::detoast(value) }.1 != pg_sys::INT4OID => {
+            // SAFETY: the caller's promise; an array's elements are of an existing type.
+            Self::Document
+                if unsafe { pg_sys::getBaseType(array::detoast(value).1) } != pg_sys::INT4OID =>
+            {
                 settings.threshold
             }
             Self::Text | Self::Bands => return Ok(Asked::Nothing),
@@ -262,15 +264,8 @@ impl<'a> Sketched<'a> {
     fn given(content: Content<'a>) -> Result<Self> {
         Ok(match content {
             Content::Text(_, text) => Self::Text(lossless::decode(text)?),
-            Content::Set(stored) => {
-                let mut hashes = Vec::new();
-                hashes.try_reserve_exact(stored.len()).map_err(|_| out_of_memory())?;
-                hashes.extend(stored.iter().map(hash));
-                Self::Hashes(hashes)
-            }
-            Content::Signature(slots) => {
-                Self::Signature(slots.iter().map(|slot| i32::from_le_bytes(*slot)).collect())
-            }
+            Content::Set(stored) => Self::Hashes(hashes(stored)?),
+            Content::Signature(stored) => Self::Signature(slots(stored).into()),
         })
     }
 
@@ -289,7 +284,9 @@ impl<'a> Sketched<'a> {
                 "signature has {} slots, and those of the index have {num_perm}",
                 slots.len()
             ))
-            .set_hint(format!("Make the index WITH (num_perm = {}).", slots.len()))),
+            .set_hint(format!(
+                "Make it with num_perm => {num_perm}, or the index WITH (num_perm) as signatures have it."
+            ))),
             Self::Bands(hashes) if hashes.len() > settings.banding.bands() => {
                 Err(invalid_parameter(format!(
                     "{} band hashes are more than the {} of the index",

@@ -266,8 +266,11 @@ impl Expressions {
         self.as_text(row)
     }
 
-    /// The value as `text`, by the output function of its type.
+    /// The value as `text`, by the output function of its type; without the padding of a `char(n)`.
     pub fn as_text<'a>(&'a self, value: Expression<'a>) -> Expression<'a> {
+        if value.type_oid() == pg_sys::BPCHAROID {
+            return self.call(Oid::from(pg_sys::F_TEXT_BPCHAR), pg_sys::TEXTOID, &[value]);
+        }
         self.node(NodeTag::T_CoerceViaIO, |node: &mut pg_sys::CoerceViaIO| {
             node.arg = value.node.cast();
             node.resulttype = pg_sys::TEXTOID;

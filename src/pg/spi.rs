@@ -202,7 +202,7 @@ pub struct Plan {
 impl Plan {
     /// A plan of the open session, with the types of its parameters; `None` if it failed.
     pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
-        (!pointer.is_null()).then_some(Self { pointer, types, kept: false })
+        (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
     }
 
     /// Moves the plan out of its session.

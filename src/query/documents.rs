@@ -1,5 +1,6 @@
 //! The stored texts behind an index, read as the caller.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -8,7 +9,8 @@ use sketch::memory;
 use crate::document::values::Values;
 use crate::error::{Result, engine, not_supported};
 use crate::pg::expression::{Expression, Expressions};
-use crate::pg::spi::{Parameter, Session};
+use crate::pg::lossless;
+use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::query::find::Target;
 use crate::query::key::Key;
@@ -78,8 +80,7 @@ impl<'a> Documents<'a> {
         if rows.is_empty() {
             return Ok(None);
         }
-        let text = rows.text(0, 1)?.unwrap_or_default();
-        memory::owned(&text).map(Some).map_err(engine)
+        memory::owned(&text(&rows, 0, 1)?.unwrap_or_default()).map(Some).map_err(engine)
     }
 
     fn value_query(&self, session: &Session) -> Result<Rc<TableQuery>> {
@@ -128,7 +129,7 @@ impl<'a> Documents<'a> {
     ) -> Result<()> {
         let expressions = Expressions::new();
         let key = expressions.column(self.table, self.key.column);
-        let name = expressions.as_text(key);
+        let name = expressions.as_text(expressions.relabelled(key, self.key.base_type));
         let body = self.body(&expressions);
         let columns = vec![
             expressions.relabelled(key, self.key.base_type),
@@ -158,7 +159,7 @@ impl<'a> Documents<'a> {
         let cursor = query.cursor(session, &values)?;
         cursor.each(|rows, row| {
             let key = rows.value(row, 1, self.key.base_type)?;
-            let (name, text) = (rows.text(row, 2)?, rows.text(row, 4)?);
+            let (name, text) = (rows.text(row, 2)?, text(rows, row, 4)?);
             let (Some(key), Some(name), Some(text)) = (key, name, text) else { return Ok(()) };
             let scope = rows.text(row, 3)?.unwrap_or_default();
             visit(&Stored { key, name: &name, scope: &scope, text: &text })
@@ -197,4 +198,11 @@ impl<'a> Documents<'a> {
         let values: Vec<_> = scope.into_iter().map(|(column, _)| column).collect();
         if values.is_empty() { expressions.text("") } else { expressions.row_as_text(&values) }
     }
+}
+
+/// A text, read as those that are indexed are: what has no counterpart in Unicode is kept as bytes.
+fn text<'a>(rows: &'a Rows, row: usize, column: i32) -> Result<Option<Cow<'a, str>>> {
+    let value = rows.value(row, column, pg_sys::TEXTOID)?;
+    // SAFETY: checked to be a text, which lives as long as the rows.
+    value.map(|value| unsafe { lossless::read(value) }).transpose()
 }

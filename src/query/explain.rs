@@ -14,15 +14,14 @@ use crate::query::documents::Documents;
 use crate::query::find::{self, Target};
 use crate::query::key;
 use crate::query::options;
-use crate::query::side::{Side, signed};
+use crate::query::side::Side;
+use crate::side_table::Stored;
+use crate::side_table::sign::sign_text;
 
 sql_function!(minlsh_explain, explain);
 
 /// Shingles named of each kind.
 const EXAMPLES: usize = 10;
-
-/// What an index has of a document: its signature and its bands.
-type Signed = (Vec<i32>, Vec<i64>);
 
 /// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them.
 fn explain(call: &Call) -> Result<Option<Datum>> {
@@ -46,9 +45,9 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let jaccard = texts.a.jaccard(&texts.b);
     let probed = settings.banding.first(settings.banding.probes(threshold, settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
-    if let (Some((signature_a, bands_a)), Some((signature_b, bands_b))) = (&signed_a, &signed_b) {
-        estimate = Some(slot_bits.estimate_jaccard(signature_a, signature_b).map_err(engine)?);
-        let bands = bands_a.iter().zip(bands_b).take(probed.bands());
+    if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
+        estimate = Some(slot_bits.estimate_jaccard(&a.signature, &b.signature).map_err(engine)?);
+        let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
     }
     let error = jaccard
@@ -82,12 +81,12 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 
 /// What the index has of a document, `None` if it has no shingles: a side table's row, or what an
 /// index made its entries of.
-fn has(target: &Target, key: Datum, text: &str) -> Result<Option<Signed>> {
+fn has(target: &Target, key: Datum, text: &str) -> Result<Option<Stored>> {
     match target {
-        Target::Native(native) => signed(&native.settings, text),
+        Target::Native(native) => sign_text(&native.settings, text),
         Target::Side(side) => {
             Side::open(side)?;
-            Ok(side.get(key)?.map(|stored| (stored.signature, stored.bands)))
+            side.get(key)
         }
     }
 }

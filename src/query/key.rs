@@ -130,7 +130,7 @@ impl Key {
         if unsafe { pg_sys::getBaseType(type_oid) } == self.base_type {
             return expressions.relabelled(column, type_oid);
         }
-        expressions.as_text(column)
+        expressions.as_text(expressions.relabelled(column, self.base_type))
     }
 
     /// A value of the key as a parameter of a query.
@@ -169,7 +169,7 @@ pub fn argument(
             type_label(given)
         ),
     )
-    .set_hint(format!("Cast the argument: near_duplicates(...::{}).", type_label(base_type)));
+    .set_hint(format!("Cast it to {}.", type_label(base_type)));
     Err(match integer(datum, given) {
         Some(_) => mismatch.set_detail(format!(
             "Asked by an integer it gives keys as bigint, which not every {} is.",
@@ -219,11 +219,14 @@ fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
     })
 }
 
-/// A key as a text, by the output function of its type.
+/// A key as a text, by the output function of its type; without the padding of a `char(n)`.
 pub fn to_text(key: Datum, base_type: Oid) -> Datum {
     let (mut output, mut is_varlena) = (Oid::INVALID, false);
     // SAFETY: the output function of an existing type, with a value of that type.
     unsafe {
+        if base_type == pg_sys::BPCHAROID {
+            return pg_sys::OidFunctionCall1Coll(pg_sys::F_TEXT_BPCHAR.into(), Oid::INVALID, key);
+        }
         pg_sys::getTypeOutputInfo(base_type, &mut output, &mut is_varlena);
         let string = pg_sys::OidOutputFunctionCall(output, key);
         Datum::from(pg_sys::cstring_to_text(string))

@@ -15,7 +15,7 @@ use crate::document::values::Values;
 use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state};
 use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
-use crate::pg::names::{regclass_literal, relation_name, visible_name};
+use crate::pg::names::{quoted, relation_name, visible_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
@@ -392,7 +392,8 @@ impl Native {
     fn hint_of_operator(&self) -> String {
         let table = visible_name(self.index.table);
         format!(
-            "Ask the table: SELECT ... FROM {table} WHERE ... ~= minlsh_document('some text', {}).",
+            "Ask the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
+            body_name(&self.index),
             self.settings.threshold
         )
     }
@@ -424,9 +425,13 @@ pub fn document_column(index: &Index) -> Option<&IndexColumn> {
 }
 
 fn is_scope(column: &IndexColumn) -> bool {
-    let (input, number) = (column.input_type, SCOPE_HASH as i16);
+    is_scope_class(column.family, column.input_type)
+}
+
+/// Whether the operator class of a family for a type is for scope columns.
+pub fn is_scope_class(family: Oid, input: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
-    let hash = unsafe { pg_sys::get_opfamily_proc(column.family, input, input, number) };
+    let hash = unsafe { pg_sys::get_opfamily_proc(family, input, input, SCOPE_HASH as i16) };
     hash != Oid::INVALID
 }
 
@@ -452,10 +457,18 @@ fn no_key(index: &Index, cause: NoKey) -> pgrx::pg_sys::panic::ErrorReport {
     not_supported(message)
         .set_detail("A document is named by one column that is unique and not null.")
         .set_hint(format!(
-            "Ask the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.body ~= \
-             minlsh_document(a.body, 0.9) WHERE ..., with the column that {} indexes as body.",
-            regclass_literal(index.oid)
+            "Ask the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
+             minlsh_document(a.{body}, 0.9) WHERE ...",
+            body = body_name(index),
         ))
+}
+
+/// The column that an index is of, for messages; of an expression, `body`.
+fn body_name(index: &Index) -> String {
+    let number = document_column(index).map_or(0, |column| column.attribute);
+    let table = Relation::open(index.table, Lock::Read);
+    let column = table.as_ref().and_then(|table| table.column(number));
+    column.map_or_else(|| "body".into(), |column| quoted(&column.name))
 }
 
 /// The extension's own functions are missing: its scripts are of another version.

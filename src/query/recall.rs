@@ -54,7 +54,6 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
         session: &session,
         asked: &asked,
         bands: Bands::above(threshold),
-        documents_read: 0,
         part: Part::default(),
     };
     audit.run(count, seed)?;
@@ -85,8 +84,6 @@ struct Audit<'a> {
     session: &'a Session,
     asked: &'a Asked<'a>,
     bands: Bands,
-    /// How many documents there are.
-    documents_read: u64,
     part: Part,
 }
 
@@ -141,7 +138,7 @@ impl Audit<'_> {
             });
             Ok(())
         })?;
-        self.documents_read = read;
+        self.bands.population = read;
         for mut member in members {
             // What is left of what was found is not similar enough.
             for similarity in member.found.into_values() {
@@ -160,7 +157,7 @@ impl Audit<'_> {
                 Some(float8_datum(shares.from)),
                 Some(float8_datum(shares.to)),
                 count(self.bands.sampled()),
-                count(self.documents_read),
+                count(self.bands.population),
                 count(shares.pairs),
                 count(shares.pairs_found),
             ];

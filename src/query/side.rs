@@ -6,11 +6,10 @@
 //!    each of what remains is looked up in the table, as the caller, and its text decides.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::ShingleSet;
+use sketch::{ShingleSet, memory};
 
-use crate::am::options::Settings;
 use crate::error::{Result, engine, wrong_state};
-use crate::functions::{checkpoint, with_sketcher};
+use crate::functions::checkpoint;
 use crate::pg::call::float8_datum;
 use crate::pg::ffi;
 use crate::pg::memory::Memory;
@@ -22,7 +21,8 @@ use crate::query::access::{self, Visibility};
 use crate::query::documents::Documents;
 use crate::query::key::{self as keys, Key};
 use crate::query::options::Verify;
-use crate::side_table::SideTable;
+use crate::side_table::sign::{self, sign_text};
+use crate::side_table::{SideTable, Stored};
 
 /// A side table that the caller may read.
 pub struct Side<'a> {
@@ -81,19 +81,21 @@ impl<'a> Side<'a> {
         };
         let Some(stored) = self.side.get(key)? else { return Ok(None) };
         let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
-        let (signature, bands) = (stored.signature, stored.bands);
+        let Stored { signature, bands } = stored;
         Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
     }
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some((signature, bands)) = signed(&self.side.settings, text)? else { return Ok(None) };
+        let Some(Stored { signature, bands }) = sign_text(&self.side.settings, text)? else {
+            return Ok(None);
+        };
         Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
     }
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let (signature, bands) = stored_as(&self.side.settings, signature)?;
+        let Stored { signature, bands } = sign::of_signature(&self.side.settings, signature)?;
         Ok(Probe { key: None, signature, bands, shingles: None })
     }
 
@@ -121,8 +123,8 @@ impl<'a> Side<'a> {
         probe: &Probe,
         visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
     ) -> Result<()> {
-        let memory = Memory::scratch(c"minlsh candidates");
-        let mut found = self.candidates(question, probe, &memory)?;
+        let keys = Memory::scratch(c"minlsh candidates");
+        let mut found = self.candidates(question, probe, &keys)?;
         if question.verify == Verify::Exact || self.visibility == Visibility::Joined {
             found = self.verified(session, question, probe, found)?;
         }
@@ -135,12 +137,12 @@ impl<'a> Side<'a> {
     }
 
     /// The candidates that the signatures do not rule out, with their estimated similarities; their
-    /// keys are copied into `memory`.
+    /// keys are copied into `keys`.
     fn candidates(
         &self,
         question: &Question,
         probe: &Probe,
-        memory: &Memory,
+        keys: &Memory,
     ) -> Result<Vec<(Datum, f64)>> {
         let settings = &self.side.settings;
         let probes = settings.banding.probes(question.threshold, settings.recall);
@@ -159,8 +161,8 @@ impl<'a> Side<'a> {
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
-                let key = memory.run(|| unsafe { ffi::copy(key, by_value, length) });
-                found.push((key, estimate));
+                let key = keys.run(|| unsafe { ffi::copy(key, by_value, length) });
+                memory::push(&mut found, (key, estimate)).map_err(engine)?;
             }
             Ok(())
         })?;
@@ -190,7 +192,9 @@ impl<'a> Side<'a> {
                 let others = self.shingles(&text, Verify::Exact)?.unwrap_or_default();
                 Ok(shingles.jaccard_at_least(&others, question.threshold))
             })?;
-            verified.extend(similarity.map(|similarity| (key, similarity)));
+            if let Some(similarity) = similarity {
+                memory::push(&mut verified, (key, similarity)).map_err(engine)?;
+            }
         }
         Ok(verified)
     }
@@ -219,22 +223,6 @@ impl<'a> Side<'a> {
             ),
         )
     }
-}
-
-/// What an index with those settings has of a text: the signature, packed, and its bands; `None` if
-/// it has no shingles.
-pub fn signed(settings: &Settings, text: &str) -> Result<Option<(Vec<i32>, Vec<i64>)>> {
-    with_sketcher(&settings.config, |sketcher| {
-        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
-        signature.map(|signature| stored_as(settings, signature)).transpose()
-    })
-}
-
-fn stored_as(settings: &Settings, signature: &[i32]) -> Result<(Vec<i32>, Vec<i64>)> {
-    let (mut packed, mut bands) = (Vec::new(), Vec::new());
-    settings.banding.hashes(signature, &mut bands).map_err(engine)?;
-    settings.slot_bits.pack(signature, &mut packed).map_err(engine)?;
-    Ok((packed, bands))
 }
 
 /// What names the documents of a side table.

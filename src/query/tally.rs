@@ -34,6 +34,8 @@ pub struct Bands {
     /// Where each begins; the last one ends at 1.
     starts: Vec<f64>,
     tallies: Vec<Tally>,
+    /// How many documents there are.
+    pub population: u64,
 }
 
 /// Recall and precision, each with its 95 % interval, of a range of similarities.
@@ -97,7 +99,7 @@ impl Bands {
         let inner = inner.filter(|start| start - threshold > 1e-9);
         let starts =
             std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
-        Self { starts: starts.collect(), tallies: Vec::new() }
+        Self { starts: starts.collect(), tallies: Vec::new(), population: 0 }
     }
 
     /// The threshold.
@@ -140,21 +142,21 @@ impl Bands {
             to: self.starts.get(bands.end).copied().unwrap_or(1.0),
             pairs: recall.iter().map(|(_, whole)| whole).sum(),
             pairs_found: recall.iter().map(|(part, _)| part).sum(),
-            recall: share(&recall),
+            recall: self.share(&recall),
             returned: precision.iter().map(|(_, whole)| whole).sum(),
-            precision: share(&precision),
+            precision: self.share(&precision),
             copies: None,
             copies_found: None,
         }
     }
-}
 
-/// A share with its 95 % interval, from what each document of the sample adds to part and whole.
-fn share(documents: &[(u64, u64)]) -> [Option<f64>; 3] {
-    let sum = |of: fn(&(u64, u64)) -> u64| documents.iter().map(of).sum::<u64>();
-    let (part, whole) = (sum(|(part, _)| *part), sum(|(_, whole)| *whole));
-    match sketch::wilson_interval(part, whole) {
-        Some((low, high)) => [part as f64 / whole as f64, low, high].map(Some),
-        None => [None; 3],
+    /// A share with its 95 % interval, from what each document of the sample adds to part and whole.
+    fn share(&self, documents: &[(u64, u64)]) -> [Option<f64>; 3] {
+        let sum = |of: fn(&(u64, u64)) -> u64| documents.iter().map(of).sum::<u64>();
+        let (part, whole) = (sum(|(part, _)| *part), sum(|(_, whole)| *whole));
+        match sketch::ratio_interval(documents, self.population) {
+            Some((low, high)) => [part as f64 / whole as f64, low, high].map(Some),
+            None => [None; 3],
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::am::options;
 use crate::error::Result;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::dependency;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::table::Open;
@@ -73,9 +74,9 @@ fn renew_triggers(
         .map(|trigger| trigger.oid)
         .collect();
     drop((table, side));
-    crate::pg::dependency::delete_triggers(of_side);
-    // Its companions go with it.
-    crate::pg::dependency::delete_triggers([watch.trigger.oid]);
+    // What follows the record goes with it.
+    dependency::delete_triggers([watch.trigger.oid]);
+    dependency::delete_triggers(of_side.into_iter().filter(|trigger| dependency::exists(*trigger)));
     create_triggers(home, documents, watch.storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Held) {
         watch::link(&documents, &watch);

@@ -14,15 +14,21 @@ use crate::side_table::Stored;
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
 pub unsafe fn sign(settings: &Settings, body: Datum) -> Result<Option<Stored>> {
     // SAFETY: the caller's promise.
-    let text = unsafe { text::read(body)? };
+    sign_text(settings, &unsafe { text::read(body)? })
+}
+
+/// The same of a text in UTF-8.
+pub fn sign_text(settings: &Settings, text: &str) -> Result<Option<Stored>> {
     with_sketcher(&settings.config, |sketcher| {
-        let Some(full) = sketcher.sketch(&text, &mut checkpoint).map_err(engine)? else {
-            return Ok(None);
-        };
-        let mut bands = Vec::with_capacity(settings.banding.bands());
-        let mut signature = Vec::with_capacity(full.len());
-        settings.banding.hashes(full, &mut bands).map_err(engine)?;
-        settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
-        Ok(Some(Stored { signature, bands }))
+        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
+        signature.map(|signature| of_signature(settings, signature)).transpose()
     })
+}
+
+/// What is stored of a document of which the signature is known.
+pub fn of_signature(settings: &Settings, full: &[i32]) -> Result<Stored> {
+    let (mut signature, mut bands) = (Vec::new(), Vec::new());
+    settings.banding.hashes(full, &mut bands).map_err(engine)?;
+    settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
+    Ok(Stored { signature, bands })
 }

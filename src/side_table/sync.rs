@@ -17,7 +17,8 @@ use crate::pg::bulk;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Column, Lock, Relation, leaves};
-use crate::pg::table::{Continue, Open, Row, Snapshot};
+use crate::pg::snapshot::Snapshot;
+use crate::pg::table::{Continue, Open, Row};
 use crate::pg::trigger::{Event, Fired, Trigger, same_datum, triggers};
 use crate::side_table::sign::sign;
 use crate::side_table::storage::{DOC_ID, Storage, stored};
@@ -129,7 +130,7 @@ fn written(fired: &Fired, event: Event) -> Result<()> {
         // DETACH PARTITION leaves it there, but the rows are no documents of the index any more.
         return Ok(());
     }
-    let Some(watch) = record_of(&documents, &trigger)? else { return Ok(()) };
+    let watch = record_of(&documents, &trigger)?;
     let is_second = trigger.oid != watch.trigger.oid;
     if is_second && (event != Event::Update || fired.names(watch.key) || fired.names(watch.body)) {
         return Ok(());
@@ -153,27 +154,28 @@ fn written(fired: &Fired, event: Event) -> Result<()> {
     if let (Some(old), false) = (keys.0, same_key) {
         writer.forget(old)?;
     }
-    match &new {
-        Some(new) if documents.has_live(new) => writer.refresh(new),
+    match (&new, keys.1) {
+        (Some(new), _) if documents.has_live(new) => writer.refresh(new),
+        // Another trigger has changed or deleted it since, perhaps without a change to be told of.
+        (Some(_), Some(key)) => writer.forget(key),
         _ => Ok(()),
     }
 }
 
-/// The record of the index for which a trigger fires: itself, or the one beside it; `None` if that
-/// one is gone, and the index with it.
-fn record_of(documents: &Open, trigger: &Trigger) -> Result<Option<Watch>> {
+/// The record of the index for which a trigger fires: itself, or the one beside it.
+fn record_of(documents: &Open, trigger: &Trigger) -> Result<Watch> {
     let Some(storage) = trigger.other_table else {
         return Err(misused("needs a side table, in FROM of CREATE CONSTRAINT TRIGGER"));
     };
     if let Some(watch) = Watch::of(trigger.clone()) {
-        return Ok(Some(watch));
-    }
-    if !trigger.columns.is_empty() {
-        return Err(misused("must be fired by INSERT OR UPDATE OF key, text OR DELETE"));
+        return Ok(watch);
     }
     let beside = triggers(documents).into_iter().filter(|other| other.function == trigger.function);
-    let found = beside.filter_map(Watch::of).find(|watch| watch.storage == storage);
-    Ok(found)
+    let mut records = beside.filter_map(Watch::of).filter(|watch| watch.storage == storage);
+    match records.next() {
+        Some(watch) if trigger.columns.is_empty() => Ok(watch),
+        _ => Err(misused("must be fired by INSERT OR UPDATE OF key, text OR DELETE")),
+    }
 }
 
 fn key_and_body(documents: &Open, key: i16, body: i16) -> Result<(Column, Column)> {
@@ -269,7 +271,7 @@ impl Writer<'_> {
         self.put(key, signed.transpose()?.flatten())
     }
 
-    /// A row of that key is gone. Another may have got the key.
+    /// A row of that key is gone. Another may have the key now.
     fn forget(&self, key: Datum) -> Result<()> {
         let Some(index) = watch::key_index(self.documents, self.key.number, Lock::Read) else {
             return Err(wrong_state(format!(

@@ -10,7 +10,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::dependency::{self, Object};
 use crate::pg::relation::Lock;
-use crate::pg::table::{Index, Open};
+use crate::pg::table::Open;
+use crate::pg::table_index::Index;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 
@@ -96,14 +97,14 @@ pub fn is_linked(documents: Oid, watch: &Watch) -> bool {
     dependency::depends(Object::Relation(watch.storage), column)
 }
 
-/// Records what belongs together: DROP TABLE of the documents drops the side table, and so does
-/// DROP COLUMN; DROP TABLE of the side table drops the triggers; the key's constraint and the
-/// extension are dropped with CASCADE only.
+/// Records what belongs together, as far as PostgreSQL does not know it from the triggers. The side
+/// table is dropped with the columns, as an index would be; and with the extension, but by CASCADE
+/// only. The record of the index is dropped with the constraint of the key, also by CASCADE only, and
+/// the other triggers go with it.
 pub fn link(documents: &Open, watch: &Watch) {
-    let (table, storage) = (documents.oid(), Object::Relation(watch.storage));
-    let record = Object::Trigger(watch.trigger.oid);
+    let (storage, record) = (Object::Relation(watch.storage), Object::Trigger(watch.trigger.oid));
     for column in [watch.key, watch.body] {
-        dependency::drop_together(storage, Object::Column(table, column));
+        dependency::drop_together(storage, Object::Column(documents.oid(), column));
     }
     dependency::drop_on_cascade(storage, Object::Function(watch.trigger.function));
     if let Some(index) = key_index(documents, watch.key, Lock::Read) {

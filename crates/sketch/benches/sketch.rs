@@ -4,8 +4,10 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use sketch::corpus::ExactGroup;
 use sketch::{
-    Banding, Config, Level, Normalization, ShingleSet, Sketcher, estimate_jaccard, shingle_hashes,
+    Banding, Config, Level, Normalization, PreparedSet, ShingleSet, Sketcher, estimate_jaccard,
+    shingle_hashes,
 };
 
 /// Words of two to nine letters from a vocabulary of 4096.
@@ -205,5 +207,52 @@ fn exact(c: &mut Criterion) {
     c.bench_function("ShingleSet::from_text/1000", |bench| bench.iter(|| set(black_box(3))));
 }
 
-criterion_group!(benches, sketches, units, options, signatures, exact);
+/// A candidate of 1 kB of a query of 1 kB: a near-duplicate, and one that is not.
+fn prepared(c: &mut Criterion) {
+    let query = prose(1000, 1);
+    let near = query.replacen("the", "one", 1) + " And so on.";
+    let other = prose(1000, 77);
+    for steps in [Normalization::none(), Normalization::plain()] {
+        let config = Config::default().with_normalization(steps.clone()).expect("valid");
+        let mut prepared = PreparedSet::from_text(&config, &query, &mut || ()).expect("memory");
+        for (name, text) in [("near", &near), ("other", &other)] {
+            c.bench_function(&format!("prepared, {steps}/{name}"), |bench| {
+                bench.iter(|| prepared.similarity(&config, black_box(text), 0.8, &mut || ()));
+            });
+        }
+    }
+}
+
+/// Pairs of pages of one template: 7,500 shingles of 8,000 are those of all, and some of few.
+fn groups(c: &mut Criterion) {
+    let number = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let set = |document: u64| {
+        let template = (0..7500).filter(|i| (i * 31 + document) % 97 > 3);
+        let few = (0..400).map(|i| 10_000 + (document / 5) * 400 + i);
+        let own = (0..300).map(|i| (document + 1) << 32 | i);
+        let hashes = template.chain(few).chain(own).map(number).collect();
+        ShingleSet::from_hashes(hashes, &mut || ())
+    };
+    let sets: Vec<ShingleSet> = (0..100).map(set).collect();
+    c.bench_function("group of 100/number", |bench| {
+        bench.iter(|| ExactGroup::new(black_box(&sets), 1 << 26, &mut || ()).expect("memory"));
+    });
+    let group = ExactGroup::new(&sets, 1 << 26, &mut || ()).expect("memory");
+    assert!(group.is_numbered());
+    let mut pairs = (0..100).flat_map(|b| (0..b).map(move |a| (a, b))).cycle();
+    c.bench_function("group of 100/pair", |bench| {
+        bench.iter(|| {
+            let (a, b) = pairs.next().unwrap_or_default();
+            group.similarity(a, b, black_box(0.8))
+        });
+    });
+    c.bench_function("group of 100/pair merged", |bench| {
+        bench.iter(|| {
+            let (a, b) = pairs.next().unwrap_or_default();
+            sets[a].jaccard_at_least(&sets[b], black_box(0.8))
+        });
+    });
+}
+
+criterion_group!(benches, sketches, units, options, signatures, exact, prepared, groups);
 criterion_main!(benches);

@@ -189,7 +189,7 @@ impl Count {
     }
 }
 
-/// Hashes with stamps, in the first free place from that of the hash on; half of the places are
+/// Hashes with stamps, in the first free place from that of the hash on; three of four places are
 /// always free. An entry of another stamp than the one asked for counts as free in the table of
 /// misses, so that it needs not be cleared.
 struct Table {
@@ -199,13 +199,13 @@ struct Table {
 
 impl Table {
     fn with_room(count: usize) -> Result<Self, Error> {
-        let places = (2 * count).next_power_of_two().max(2);
+        let places = (4 * count).next_power_of_two().max(4);
         let shift = u64::BITS - places.ilog2();
         Ok(Self { places: memory::filled((0, 0), places)?, shift })
     }
 
     fn room(&self) -> usize {
-        self.places.len() / 2
+        self.places.len() / 4
     }
 
     /// Hashes that are given need not be random: the multiplication spreads them.

@@ -9,13 +9,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
 
 use sketch::corpus::{
-    Components, Corpus, Identical, InMemory, Interruption, Layout as RecordLayout, Records, Side,
-    Threads, connect, connect_in_threads, leaders, pairs, pairs_in_threads, weakest_link,
+    Components, Corpus, ExactGroup, Identical, InMemory, Interruption, Layout as RecordLayout,
+    Pair, Records, Side, Threads, bridges, connect, connect_in_threads, leaders, pairs,
+    pairs_in_threads, weakest_link,
 };
 use sketch::{
-    Banding, Comparison, Config, Error, Normalization, Sample, ShingleSet, Sketcher, SlotBits,
-    StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes, text_profile,
-    text_profile_signature, tokens,
+    Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, Sample, ShingleSet,
+    Sketcher, SlotBits, StopWords, WeightedSet, for_each_shingle, memory, normalize_text,
+    shingle_hashes, text_profile, text_profile_signature, tokens,
 };
 
 /// The least size that is refused.
@@ -291,7 +292,7 @@ fn threads_fall_back_and_report() {
     .unwrap();
     survives("pairs", || {
         let mut found = 0;
-        let mut count = |load: &[sketch::corpus::Pair]| found += load.len();
+        let mut count = |load: &[Pair]| found += load.len();
         pairs_in_threads(
             corpus(),
             &identical,
@@ -308,6 +309,36 @@ fn threads_fall_back_and_report() {
         let connected = connect_in_threads(corpus(), &identical, 1000, alone, &mut || ())?;
         Ok(connected.links.len())
     });
+}
+
+#[test]
+fn exact_similarities() {
+    let text = text();
+    let other = text.replacen("12.5", "12.6", 20);
+    for config in configurations() {
+        for config in [config.clone(), config.with_bag(true)] {
+            survives(&config.to_string(), || {
+                let mut prepared = PreparedSet::from_text(&config, &text, &mut || ())?;
+                prepared.similarity(&config, &other, 0.1, &mut || ())
+            });
+        }
+    }
+    let sets: Vec<ShingleSet> = (0..10)
+        .map(|i| ShingleSet::from_hashes((i * 20..i * 20 + 1000).collect(), &mut || ()))
+        .collect();
+    for limit in [1 << 20, 20_000, 10_000] {
+        survives("group", || {
+            let group = ExactGroup::new(&sets, limit, &mut || ())?;
+            Ok(group.similarity(3, 5, 0.5))
+        });
+    }
+    survives("overlap", || {
+        let numbers = |from: u64| memory::collect((from..from + 10_000).rev());
+        Overlap::count(numbers(0)?, numbers(500)?, Ord::cmp, &mut || ())
+    });
+    let links: Vec<Pair> =
+        (0..1000).map(|i| Pair { a: i, b: i + 1 + i % 3, similarity: 0.9 }).collect();
+    survives("bridges", || bridges(&links));
 }
 
 #[test]

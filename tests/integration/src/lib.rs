@@ -10,6 +10,8 @@
 //! A test takes a database of the shared server ([`database`]), or starts a server of its own
 //! ([`Server::start`]) if it is going to break it.
 
+pub mod near;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -129,20 +131,31 @@ impl Server {
 
     /// Starts it (again), and waits until it answers.
     pub fn launch(&self) {
-        let log = self.directory.join("log");
+        self.launch_in(&[]);
+    }
+
+    /// Starts it with these variables in its environment.
+    pub fn launch_in(&self, environment: &[(&str, &str)]) {
         let status = as_server_user(&program("pg_ctl"))
+            .envs(environment.iter().copied())
             .args(["-w", "-s", "-t", "60", "-D"])
             .arg(self.data())
             .arg("-l")
-            .arg(&log)
+            .arg(self.directory.join("log"))
             .arg("start")
             // pg_ctl's server must not hold our pipes open.
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .status()
             .expect("pg_ctl runs");
-        let log = || succeed(as_server_user(Path::new("cat")).arg(&log)).stdout;
-        assert!(status.success(), "no start: {status}\n{}", String::from_utf8_lossy(&log()));
+        assert!(status.success(), "no start: {status}\n{}", self.log());
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        let log = self.directory.join("log");
+        let output = succeed(as_server_user(Path::new("cat")).arg(&log));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Stops it in order.
@@ -181,6 +194,12 @@ impl Server {
     /// Kills one backend with SIGKILL; the server recovers by itself.
     pub fn kill_9(&self, backend: i32) {
         succeed(Command::new("kill").args(["-9", &backend.to_string()]));
+    }
+
+    /// Limits a resource of one of its processes, as `ulimit` or a container would: `--as=BYTES`.
+    pub fn limit(&self, process: i32, limit: &str) {
+        let mut command = as_server_user(Path::new("prlimit"));
+        succeed(command.args([limit, "--pid", &process.to_string()]));
     }
 
     /// Waits until the server takes connections.

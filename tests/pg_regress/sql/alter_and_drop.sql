@@ -3,24 +3,21 @@
 
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text);
-INSERT INTO docs SELECT i, 'title', 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all' || repeat('!', i)
+INSERT INTO docs SELECT i, 'title', 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all'
+	|| repeat('!', i)
 FROM generate_series(1, 3) AS i;
 SELECT minlsh_create_index('docs', 'body');
 
--- Renamed, moved, columns renamed, added and dropped: it follows, within one session and its plans.
-SELECT doc_id FROM near_duplicates(1, 0.9) ORDER BY doc_id;
+-- Renamed, moved, columns renamed, added and dropped: it follows, within one session.
 ALTER TABLE docs RENAME COLUMN body TO "Full Text";
 ALTER TABLE docs RENAME COLUMN id TO "select";
 ALTER TABLE docs DROP COLUMN title, ADD COLUMN extra integer DEFAULT 7;
 ALTER TABLE docs RENAME TO "My Docs";
 CREATE SCHEMA "Other";
 ALTER TABLE "My Docs" SET SCHEMA "Other";
-INSERT INTO "Other"."My Docs" VALUES (5, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all?');
-SELECT doc_id FROM near_duplicates(1, 0.9) ORDER BY doc_id;
-SELECT doc_id FROM near_duplicates(1, 0.9, verify => 'exact') ORDER BY doc_id;
-SELECT index, relation, key, body FROM minlsh_indexes;
+INSERT INTO "Other"."My Docs" VALUES (5,
+	'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all?');
 SELECT * FROM minlsh_check();
-SELECT count(*) FROM near_duplicate_pairs('"Other"."My Docs"', 0.9);
 ALTER TABLE "Other"."My Docs" SET SCHEMA public;
 DROP SCHEMA "Other";
 ALTER TABLE "My Docs" RENAME TO docs;
@@ -32,8 +29,6 @@ CREATE SCHEMA aside;
 ALTER TABLE docs_minlsh SET SCHEMA aside;
 ALTER TABLE aside.docs_minlsh RENAME TO sketches;
 INSERT INTO docs VALUES (6, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all.');
-SELECT index FROM minlsh_indexes;
-SELECT doc_id FROM near_duplicates(6, 0.9, 'aside.sketches') ORDER BY doc_id;
 SELECT * FROM minlsh_check('aside.sketches');
 ALTER TABLE aside.sketches RENAME TO docs_minlsh;
 ALTER TABLE aside.docs_minlsh SET SCHEMA public;
@@ -46,30 +41,55 @@ VACUUM FULL docs;
 VACUUM FULL docs_minlsh;
 REINDEX TABLE docs_minlsh;
 INSERT INTO docs VALUES (7, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all;');
-SELECT count(*) FROM near_duplicates(7, 0.9);
 SELECT * FROM minlsh_check();
 
--- A trigger may be renamed; triggers that are disabled are reported.
-ALTER TRIGGER docs_minlsh_insert ON docs RENAME TO zzz_last;
+-- A trigger may be renamed. Those that are disabled are reported, and those that were enabled again, but no longer
+-- fire for the rows that logical replication brings.
+ALTER TRIGGER docs_minlsh_sync ON docs RENAME TO zzz_last;
 ALTER TABLE docs DISABLE TRIGGER USER;
 SELECT * FROM minlsh_check();
 ALTER TABLE docs ENABLE TRIGGER USER;
+SELECT * FROM minlsh_check();
+SELECT minlsh_reindex('docs');
 INSERT INTO docs VALUES (8, 'Something else.');
 SELECT * FROM minlsh_check();
 
--- The type of an indexed column cannot change under the index.
-ALTER TABLE docs ALTER body TYPE varchar(100);
-ALTER TABLE docs ALTER id TYPE bigint;
+-- The type of an indexed column cannot change under the index, and its key stays one.
+CREATE FUNCTION refused(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN false;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM LIKE '%column%';
+END $$;
+SELECT refused('ALTER TABLE docs ALTER body TYPE varchar(100)') AS body,
+	refused('ALTER TABLE docs ALTER id TYPE bigint') AS key;
+DROP FUNCTION refused;
+ALTER TABLE docs DROP CONSTRAINT docs_pkey;
+BEGIN;
+ALTER TABLE docs DROP CONSTRAINT docs_pkey CASCADE;
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid IN ('docs'::regclass, 'docs_minlsh'::regclass);
+ALTER TABLE docs ALTER id DROP NOT NULL;
+INSERT INTO docs VALUES (NULL, 'no key'), (1, 'twice');
+SELECT minlsh_check('docs');
+ROLLBACK;
+
+-- A key that can be NULL is reported, and a NULL refused.
+BEGIN;
+CREATE TABLE slips (id integer NOT NULL UNIQUE, body text);
+SELECT minlsh_create_index('slips', 'body', key => 'id');
+ALTER TABLE slips ALTER id DROP NOT NULL;
+SELECT * FROM minlsh_check('slips');
+INSERT INTO slips VALUES (NULL, 'no key');
+ROLLBACK;
 
 -- A build sees all committed rows, also those that its transaction's snapshot does not.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT minlsh_reindex('docs');
 COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT count(*) FROM near_duplicates(7, 0.9);
 SELECT minlsh_drop_index('docs'), minlsh_create_index('docs', 'body');
 INSERT INTO docs VALUES (9, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all:');
-SELECT count(*) FROM near_duplicates(7, 0.9);
 COMMIT;
 SELECT * FROM minlsh_check();
 
@@ -77,17 +97,12 @@ SELECT * FROM minlsh_check();
 BEGIN;
 SELECT minlsh_drop_index('docs');
 INSERT INTO docs VALUES (10, 'not followed by any index');
-SELECT near_duplicates(1);
 ROLLBACK;
 BEGIN;
 SAVEPOINT before;
 SELECT minlsh_drop_index('docs'), minlsh_create_index('docs', 'body', num_perm => 32, name => 'short');
-SELECT index, num_perm FROM minlsh_indexes;
-SELECT count(*) > 0 AS found FROM near_duplicates(1);
 ROLLBACK TO before;
-SELECT index, num_perm FROM minlsh_indexes;
 INSERT INTO docs VALUES (11, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all,');
-SELECT count(*) FROM near_duplicates(11, 0.9);
 COMMIT;
 SELECT * FROM minlsh_check();
 
@@ -95,14 +110,13 @@ SELECT * FROM minlsh_check();
 BEGIN;
 ALTER TABLE docs DROP COLUMN body;
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
-SELECT index FROM minlsh_indexes;
 INSERT INTO docs VALUES (12);
 ROLLBACK;
 
 -- The key column:
 BEGIN;
 ALTER TABLE docs DROP COLUMN id;
-SELECT to_regclass('docs_minlsh') AS side_table, (SELECT count(*) FROM minlsh_indexes) AS indexes;
+SELECT to_regclass('docs_minlsh') AS side_table;
 ROLLBACK;
 
 -- The side table:
@@ -120,7 +134,6 @@ CREATE SCHEMA shelf;
 CREATE TABLE shelf.books (id integer PRIMARY KEY, body text);
 SELECT minlsh_create_index('shelf.books', 'body');
 DROP SCHEMA shelf CASCADE;
-SELECT index FROM minlsh_indexes;
 COMMIT;
 
 -- The extension goes with CASCADE only, and then takes the indexes along, not the documents.
@@ -133,29 +146,27 @@ SELECT to_regclass('docs_minlsh') AS side_table, count(*) AS triggers FROM pg_tr
 INSERT INTO docs VALUES (12, 'still writable');
 SELECT count(*) FROM docs;
 ROLLBACK;
-SELECT count(*) FROM near_duplicates(7, 0.9);
 
 -- The table:
 DROP TABLE docs;
-SELECT to_regclass('docs_minlsh') AS side_table, (SELECT count(*) FROM minlsh_indexes) AS indexes;
-SELECT near_duplicates(1);
 SELECT minlsh_drop_index('docs_minlsh');
 
 -- A table of the same name is another table.
 CREATE TABLE docs (id bigint PRIMARY KEY, body text);
 SELECT minlsh_create_index('docs', 'body', num_perm => 64);
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
-SELECT * FROM near_duplicates(1);
 
--- Another owner: the index goes on; minlsh_check() tells, minlsh_reindex() gives it to the new owner.
+-- Another owner: the side table has to follow, as ALTER TABLE does not know of it. Until then nobody writes what
+-- belongs
+-- to one role into a table of another.
 CREATE ROLE regress_minlsh_heir;
 GRANT CREATE ON SCHEMA public TO regress_minlsh_heir;
 ALTER TABLE docs OWNER TO regress_minlsh_heir;
 INSERT INTO docs VALUES (3, 'one text');
-SELECT * FROM minlsh_check();
+SELECT * FROM minlsh_check('docs');
+ALTER TABLE docs_minlsh OWNER TO regress_minlsh_heir;
 SET ROLE regress_minlsh_heir;
 INSERT INTO docs VALUES (4, 'one text');
-SELECT count(*) FROM near_duplicates(4);
 SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
 SELECT minlsh_drop_index('docs');
@@ -163,4 +174,3 @@ RESET ROLE;
 DROP TABLE docs;
 REVOKE CREATE ON SCHEMA public FROM regress_minlsh_heir;
 DROP ROLE regress_minlsh_heir;
-SELECT index FROM minlsh_indexes;

@@ -21,17 +21,17 @@ DELETE FROM aside.sketches WHERE doc_id = 1;
 SELECT * FROM minlsh_check();
 SELECT minlsh_reindex('docs');
 SELECT c.oid::regclass AS relation, t.spcname AS tablespace, c.relacl IS NOT NULL AS granted
-FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE t.spcname LIKE 'regress%' AND c.relnamespace = 'aside'::regnamespace ORDER BY c.relname;
+FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE t.spcname LIKE 'regress%' AND
+	c.relnamespace = 'aside'::regnamespace ORDER BY c.relname;
 SELECT has_table_privilege('regress_minlsh_reader', 'aside.sketches', 'SELECT'), (SELECT count(*) FROM signatures);
 SELECT * FROM minlsh_check();
 INSERT INTO docs VALUES (3, 'one text');
-SELECT doc_id FROM near_duplicates(3) ORDER BY doc_id;
 DROP VIEW signatures;
 
 -- Another index of the table takes the name that has become free.
 SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
 INSERT INTO docs VALUES (4, 'one text');
-SELECT i.index, i.documents, c.problem FROM minlsh_indexes AS i LEFT JOIN LATERAL minlsh_check(i.index) AS c ON true ORDER BY i.threshold;
+SELECT * FROM minlsh_check('docs');
 SELECT minlsh_drop_index('docs_minlsh');
 
 -- A table that is no longer logged, or logged again: minlsh_check() tells, minlsh_reindex() follows.
@@ -49,11 +49,9 @@ SELECT * FROM minlsh_check();
 BEGIN;
 SELECT minlsh_reindex('docs');
 ROLLBACK;
-SELECT doc_id FROM near_duplicates(3) ORDER BY doc_id;
 SELECT * FROM minlsh_check();
 
 DROP TABLE docs;
-SELECT index FROM minlsh_indexes;
 DROP SCHEMA aside;
 DROP ROLE regress_minlsh_reader;
 DROP TABLESPACE regress_minlsh_tablespace;

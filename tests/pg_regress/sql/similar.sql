@@ -14,12 +14,13 @@ SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps ove
 ORDER BY id;
 SELECT id, round(jaccard(body, d)::numeric, 3) AS similarity
 FROM docs, minlsh_document('The quick brown fox jumps over the lazy dog near the river bank.', 0.3) AS d
-WHERE body ~= d ORDER BY similarity DESC;
+WHERE body ~= d ORDER BY similarity DESC, id;
 
--- What counts is said by the document: its threshold, and how texts are cut.
+-- What counts is said by the document: its threshold, and how texts are cut. Case and white space do not, unless it
+-- says so.
 SELECT id FROM docs WHERE body ~=
-       minlsh_document('the quick brown fox jumps over the lazy dog near the river bank.', 0.9,
-                       normalization => 'plain')
+       minlsh_document('The quick brown fox jumps over the lazy dog near the river bank.', 0.9,
+                       normalization => 'none')
 ORDER BY id;
 SELECT id FROM docs
 WHERE body ~= minlsh_document('the QUICK brown fox jumps over the lazy dog, near the river bank!', 1, 3, 'word')
@@ -54,8 +55,8 @@ SELECT minlsh_document(a.body, 0.8) ~= minlsh_document(b.body, 0.8) AS both_low,
        round(jaccard(minlsh_document(a.body), minlsh_document(b.body))::numeric, 3) AS similarity
 FROM docs AS a, docs AS b WHERE a.id = 1 AND b.id = 2;
 SELECT minlsh_document('a text', 0.8) ~= minlsh_document('a text', 0.8, 3);
-SELECT minlsh_document('a text', normalization => 'whitespace casefold') ~=
-       minlsh_document('a text', normalization => 'casefold,whitespace') AS same_options;
+SELECT minlsh_document('a text', normalization => 'plain') ~=
+       minlsh_document('a text', normalization => 'whitespace, casefold,nfkc') AS same_options;
 SELECT jaccard(minlsh_document('a text'), minlsh_document('a text', bag => true));
 
 -- Sets: the elements of an array, in any order, without repeats and nulls.

@@ -90,21 +90,42 @@ impl Bytes {
 
     #[inline(always)]
     fn append_here(self, bytes: &[u8], out: &mut Vec<u8>, spaced: &mut bool) {
-        for part in bytes.chunks(BLOCK) {
-            let block = filled(part);
-            let mapped = self.mapped_block(&block);
-            let dropped = self.dropped(&block, &mapped, *spaced);
-            let start = out.len();
-            if dropped == 0 {
-                out.extend_from_slice(&mapped);
-                out.truncate(start + part.len());
-            } else {
-                append_kept(&mapped, dropped, part.len(), out);
-            }
-            if out.len() > start {
-                *spaced = out.ends_with(b" ");
-            }
+        let mut end = out.len();
+        out.resize(end + bytes.len() + 2 * BLOCK, 0);
+        let (blocks, rest) = bytes.as_chunks();
+        for block in blocks {
+            end = self.append_block(block, BLOCK, out, end, spaced);
         }
+        if !rest.is_empty() {
+            end = self.append_block(&filled(rest), rest.len(), out, end, spaced);
+        }
+        out.truncate(end);
+    }
+
+    /// Writes what becomes of the first `len` bytes of a block to `out` from `end` on, where there
+    /// is room for two blocks; returns where it ends.
+    #[inline(always)]
+    fn append_block(
+        self,
+        block: &Block,
+        len: usize,
+        out: &mut [u8],
+        end: usize,
+        spaced: &mut bool,
+    ) -> usize {
+        let mapped = self.mapped_block(block);
+        let dropped = self.dropped(block, &mapped, *spaced);
+        if dropped == 0 {
+            out[end..][..BLOCK].copy_from_slice(&mapped);
+            *spaced = mapped[len - 1] == b' ';
+            return end + len;
+        }
+        let start = end;
+        let end = append_kept(&mapped, dropped, len, out, end);
+        if end > start {
+            *spaced = out[end - 1] == b' ';
+        }
+        end
     }
 
     /// What a byte becomes if it is kept.
@@ -119,9 +140,9 @@ impl Bytes {
 
     #[inline(always)]
     fn mapped_block(self, block: &Block) -> Block {
-        let mut mapped = [0; BLOCK];
-        for (mapped, byte) in mapped.iter_mut().zip(block) {
-            *mapped = self.mapped(*byte);
+        let mut mapped = *block;
+        for byte in &mut mapped {
+            *byte = self.mapped(*byte);
         }
         mapped
     }
@@ -159,23 +180,21 @@ impl Bytes {
     }
 }
 
-/// Appends those of the first `len` bytes of a block that are not dropped.
-/// Copies are of fixed size, and overwrite each other's ends.
-fn append_kept(block: &Block, dropped: u64, len: usize, out: &mut Vec<u8>) {
+/// Writes those of the first `len` bytes of a block that are not dropped. Copies are of fixed
+/// size, and overwrite each other's ends.
+fn append_kept(block: &Block, dropped: u64, len: usize, out: &mut [u8], end: usize) -> usize {
     let mut padded = [0; 2 * BLOCK];
     padded[..BLOCK].copy_from_slice(block);
-    let mut end = out.len();
-    out.resize(end + 2 * BLOCK, 0);
-    let mut dropped = dropped;
+    let (mut dropped, mut end) = (dropped, end);
     let mut from = 0;
     while from < len {
         let to = (dropped.trailing_zeros() as usize).min(len);
         dropped &= dropped.wrapping_sub(1);
-        out[end..end + BLOCK].copy_from_slice(&padded[from..from + BLOCK]);
+        out[end..][..BLOCK].copy_from_slice(&padded[from..][..BLOCK]);
         end += to - from;
         from = to + 1;
     }
-    out.truncate(end);
+    end
 }
 
 /// A block whose end is [`FILLER`] if `part` is shorter.
@@ -194,9 +213,9 @@ fn filled(part: &[u8]) -> Block {
 /// A bit for each byte, the first as the lowest: whether `mask` is 0xFF, not 0.
 #[inline(always)]
 fn bits(level: Level, block: &Block, mask: impl Fn(u8) -> u8) -> u64 {
-    let mut masks = [0; BLOCK];
-    for (place, byte) in masks.iter_mut().zip(block) {
-        *place = mask(*byte);
+    let mut masks = *block;
+    for byte in &mut masks {
+        *byte = mask(*byte);
     }
     level.upper_bits(&masks)
 }

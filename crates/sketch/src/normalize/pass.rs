@@ -30,6 +30,9 @@ pub(super) fn normalize<'a>(
         return Ok(Cow::Borrowed(text));
     }
     let ascii = Bytes::new(steps);
+    if text.len() <= PIECE && text.is_ascii() {
+        return short_ascii(steps, ascii, text);
+    }
     let mut same = 0;
     let mut spaced = true;
     for piece in text.as_bytes().chunks(PIECE) {
@@ -61,6 +64,21 @@ pub(super) fn normalize<'a>(
     let normalized =
         String::from_utf8(pass.out).unwrap_or_else(|_| unreachable!("whole characters"));
     Ok(if normalized == text { Cow::Borrowed(text) } else { Cow::Owned(normalized) })
+}
+
+/// What most documents are: nothing but ASCII, in one go.
+fn short_ascii(steps: Characters, ascii: Bytes, text: &str) -> Result<Cow<'_, str>, Error> {
+    let mut out = Vec::new();
+    let mut spaced = true;
+    ascii.append(text.as_bytes(), &mut out, &mut spaced)?;
+    if steps.whitespace && out.ends_with(b" ") {
+        out.pop();
+    }
+    if out == text.as_bytes() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let normalized = String::from_utf8(out).unwrap_or_else(|_| unreachable!("ASCII"));
+    Ok(Cow::Owned(normalized))
 }
 
 struct Pass {

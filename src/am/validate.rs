@@ -1,0 +1,94 @@
+//! `amvalidate`: whether an operator class can serve an index of this access method.
+//!
+//! Those of the extension can. One that a superuser makes for a type of their own must store its
+//! keys as these do, since the B-tree reads them by their comparison function.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::am::layout::SCOPE_HASH;
+use crate::pg::names::type_label;
+
+/// Support function 1 of a B-tree: comparison.
+const COMPARE: i16 = 1;
+/// Support function 4 of a B-tree: whether equal keys have equal bytes.
+const EQUAL_IMAGE: i16 = 4;
+
+/// What the class says of itself in `pg_opclass`.
+struct Class {
+    family: Oid,
+    input: Oid,
+    stored: Oid,
+}
+
+/// `amvalidate`: false, with an INFO for each reason, if the class is incomplete or inconsistent.
+#[pg_guard]
+pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
+    let Some(class) = class(operator_class) else {
+        pgrx::error!("cache lookup failed for operator class {}", operator_class.to_u32());
+    };
+    let problems = problems(&class);
+    for problem in &problems {
+        pgrx::info!("operator class for type {}: {problem}", type_label(class.input));
+    }
+    problems.is_empty()
+}
+
+fn class(oid: Oid) -> Option<Class> {
+    // SAFETY: a lookup in the system cache; the tuple is released after the read.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::CLAOID as i32;
+        let tuple = pg_sys::SearchSysCache1(cache, Datum::from(oid));
+        if tuple.is_null() {
+            return None;
+        }
+        let form = pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_opclass>();
+        let (input, stored) = ((*form).opcintype, (*form).opckeytype);
+        // A type that is stored as it is has no storage type of its own.
+        let stored = if stored == Oid::INVALID { input } else { stored };
+        let class = Class { family: (*form).opcfamily, input, stored };
+        pg_sys::ReleaseSysCache(tuple);
+        Some(class)
+    }
+}
+
+fn problems(class: &Class) -> Vec<String> {
+    let function = |number: i16| {
+        // SAFETY: a lookup in the system caches.
+        unsafe { pg_sys::get_opfamily_proc(class.family, class.input, class.input, number) }
+    };
+    let is = |number: i16, expected: u32| function(number) == Oid::from(expected);
+    let is_scope = function(SCOPE_HASH as i16) != Oid::INVALID;
+    let mut problems = Vec::new();
+    let (stored, compare) = if is_scope {
+        (pg_sys::CHAROID, pg_sys::F_BTCHARCMP)
+    } else {
+        (pg_sys::TIDOID, pg_sys::F_BTTIDCMP)
+    };
+    if class.stored != stored {
+        problems.push(format!("it must have STORAGE {}", type_label(stored)));
+    }
+    if !is(COMPARE, compare) {
+        problems.push(format!("support function 1 must compare values of {}", type_label(stored)));
+    }
+    if !is(EQUAL_IMAGE, pg_sys::F_BTEQUALIMAGE) {
+        problems.push("support function 4 must be btequalimage".to_owned());
+    }
+    if !has_operator(class) {
+        problems.push("its family has no operator".to_owned());
+    }
+    problems
+}
+
+/// Whether the family has an operator at all: which types it takes differs from class to class.
+fn has_operator(class: &Class) -> bool {
+    let unused = Datum::from(0);
+    // SAFETY: a lookup in the system cache; the list is released after the read.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY as i32;
+        let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(class.family), unused, unused);
+        let count = (*list).n_members;
+        pg_sys::ReleaseCatCacheList(list);
+        count > 0
+    }
+}

@@ -1,0 +1,4 @@
+-- A role that is made a superuser.
+
+-- as superuser:
+ALTER ROLE attacker SUPERUSER;

@@ -1,0 +1,223 @@
+//! Attacks by what a server has and gets: memory, threads, its environment, and bytes in a binary COPY.
+
+use std::io::Write;
+
+use minlsh_integration::{Client, Server, backend, database, sqlstate, texts};
+
+/// A size of a process in kB, out of `/proc/PID/status`.
+fn kilobytes(process: i32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
+    let line = status.lines().find(|line| line.starts_with(name)).expect("a line");
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
+/// Gives a session little more memory than it has.
+fn starve(server: &Server, client: &mut Client, megabytes: u64) {
+    let pid = backend(client);
+    let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
+    server.limit(pid, &format!("--as={bytes}"));
+}
+
+#[test]
+fn want_of_memory_is_an_error_and_no_crash() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
+             CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
+               FROM generate_series(1, 500000) i; \
+             CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
+             SELECT minlsh_create_index('docs', 'body')",
+        )
+        .expect("large things");
+    let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
+    let mut observer = database.connect();
+    let before = texts(&mut observer, start);
+    for (megabytes, work) in [
+        (40, "SELECT cardinality(shingles(body, 20)) FROM big"),
+        (40, "SELECT cardinality(shingle_hashes(body, 5)) FROM big"),
+        (30, "SELECT cardinality(minhash(body)) FROM big"),
+        (20, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
+        (40, "SELECT cardinality(tokens(body)) FROM big"),
+        (40, "SELECT jaccard(body, body || 'x', 9) FROM big"),
+        (40, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),
+        (40, "SELECT jaccard(a, a) FROM sets"),
+        (40, "SELECT jaccard(b, b) FROM sets"),
+        (40, "SELECT cardinality(minhash(a)) FROM sets"),
+        (40, "SELECT count(*) FROM big, text_profile(body)"),
+        (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
+        (
+            150,
+            "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i",
+        ),
+        (3, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)"),
+        (3, "SELECT returned FROM minlsh_recall('docs', sample => 1000)"),
+        (3, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
+        (3, "SELECT count(*) FROM minlsh_check('docs')"),
+        (6, "UPDATE docs SET body = body || '!'"),
+        (6, "SELECT minlsh_create_index('docs', 'body', name => 'second')"),
+    ] {
+        let mut client = database.connect();
+        // Warm, so that what follows is all of the work's own.
+        client.batch_execute("SELECT minhash('x')").expect("a signature");
+        starve(&server, &mut client, megabytes);
+        let result = client.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
+        if let Err(error) = result {
+            let code = error.code().map(|code| code.code().to_owned());
+            assert!(
+                code.as_deref().is_some_and(|code| code == "53200" || code == "53000"),
+                "{work}: {code:?} {error}\n{}",
+                server.log().lines().rev().take(5).collect::<Vec<_>>().join("\n")
+            );
+        }
+    }
+    assert_eq!(texts(&mut observer, start), before);
+}
+
+#[test]
+fn without_threads_the_work_is_done_all_the_same() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 5000) i",
+        )
+        .expect("a table");
+    let ask = "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)";
+    // No process of this user can have another thread. (Root's limits do not bind, but servers
+    // do not run as root.)
+    let mut poor = database.connect();
+    database.server.limit(backend(&mut poor), "--nproc=1");
+    poor.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    assert_eq!(texts(&mut poor, ask), texts(&mut client, ask));
+    assert_eq!(texts(&mut poor, "SELECT count(*) FROM minlsh_check('docs')"), ["0"]);
+}
+
+#[test]
+fn many_rows_in_one_statement_take_little_memory() {
+    const ROWS: u32 = 50_000;
+    let database = database();
+    let mut peaks = Vec::new();
+    for table in ["plain", "indexed"] {
+        let mut client = database.connect();
+        client
+            .batch_execute(&format!("CREATE TABLE {table} (id int PRIMARY KEY, body text)"))
+            .expect("a table");
+        if table == "indexed" {
+            client
+                .batch_execute("SELECT minlsh_create_index('indexed', 'body')")
+                .expect("an index");
+        }
+        let pid = backend(&mut client);
+        for statement in [
+            format!(
+                "INSERT INTO {table} SELECT i, 'short ' || i FROM generate_series(1, {ROWS}) i"
+            ),
+            format!("UPDATE {table} SET body = body || '.'"),
+        ] {
+            client.batch_execute(&statement).expect("many rows");
+        }
+        // Shared memory is not the backend's own.
+        peaks.push(kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:")));
+    }
+    let more = peaks[1].saturating_sub(peaks[0]);
+    println!("{ROWS} rows: {} kB without the index, {more} kB more with it", peaks[0]);
+    assert!(more < 16 * 1024, "{more} kB more than without the index");
+}
+
+#[test]
+fn an_error_carries_no_backtrace() {
+    let server = Server::start();
+    server.stop();
+    server.launch_in(&[("RUST_BACKTRACE", "1")]);
+    let database = server.create_database();
+    let mut client = database.connect();
+    for mistake in [
+        "SELECT minhash('x', -1)",
+        "SELECT near_duplicates(1)",
+        "SELECT jaccard('a', 'b', 0)",
+        "SELECT minlsh_create_index('pg_class', 'relname')",
+    ] {
+        let error = client.batch_execute(mistake).expect_err(mistake);
+        let detail = error.as_db_error().and_then(|error| error.detail()).unwrap_or_default();
+        assert!(!detail.contains(".rs") && !detail.contains(" 0: "), "{mistake}: {detail}");
+    }
+}
+
+/// One field of a binary COPY of one column, with the bytes of the row that the server sends.
+fn binary_row(field: &[u8]) -> Vec<u8> {
+    let mut bytes = b"PGCOPY\n\xff\r\n\0".to_vec();
+    bytes.extend([0; 8]);
+    bytes.extend(1_i16.to_be_bytes());
+    bytes.extend(i32::try_from(field.len()).expect("a short field").to_be_bytes());
+    bytes.extend(field);
+    bytes.extend((-1_i16).to_be_bytes());
+    bytes
+}
+
+#[test]
+fn bytes_that_are_no_document_are_refused() {
+    let database = database();
+    let mut client = database.connect();
+    if texts(&mut client, "SELECT to_regtype('minlsh_document') IS NOT NULL") != ["t"] {
+        return;
+    }
+    let receive = "SELECT typreceive <> 0 FROM pg_type WHERE typname = 'minlsh_document'";
+    client.batch_execute("CREATE TABLE documents (d minlsh_document)").expect("a table");
+    if texts(&mut client, receive) != ["t"] {
+        assert_eq!(sqlstate(&mut client, "COPY documents FROM STDIN BINARY"), "42883");
+        return;
+    }
+    client
+        .batch_execute(
+            "INSERT INTO documents VALUES (minlsh_document('a text')), (minlsh_document(ARRAY['a', 'b'], 0.5)), \
+             (minlsh_signature(minhash('a text'), 0.5))",
+        )
+        .expect("documents");
+    let send = texts(
+        &mut client,
+        "SELECT string_agg(encode(minlsh_document_send(d), 'hex'), ',') FROM documents",
+    );
+    let sound: Vec<Vec<u8>> = send[0]
+        .split(',')
+        .map(|hex| {
+            let digit = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex");
+            (0..hex.len()).step_by(2).map(digit).collect()
+        })
+        .collect();
+    // Each cut, and each byte changed, of each sound value.
+    for bytes in &sound {
+        let cuts = (0..bytes.len()).map(|end| bytes[..end].to_vec());
+        let changes = (0..bytes.len().min(200)).flat_map(|at| {
+            [0_u8, 1, 0x7f, 0x80, 0xff].map(|byte| {
+                let mut bytes = bytes.clone();
+                bytes[at] = byte;
+                bytes
+            })
+        });
+        for field in cuts.chain(changes) {
+            let mut copy = client.copy_in("COPY documents FROM STDIN BINARY").expect("COPY");
+            let sent = copy.write_all(&binary_row(&field)).map(|()| copy.finish());
+            if let Ok(Err(error)) = sent {
+                let code = error.code().map(|code| code.code().to_owned());
+                assert!(
+                    code.as_deref().is_some_and(|code| !code.starts_with("XX")),
+                    "{field:?}: {code:?} {error}"
+                );
+            }
+        }
+    }
+    // What was taken can be used.
+    client
+        .batch_execute(
+            "SELECT d::text FROM documents; SELECT count(*) FROM documents a WHERE a.d ~= a.d; \
+             SELECT minlsh_document_send(d) FROM documents",
+        )
+        .expect("they are documents");
+}

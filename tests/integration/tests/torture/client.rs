@@ -1,0 +1,173 @@
+//! A client: random transactions until its connection is lost.
+
+use std::io::Write;
+
+use minlsh_integration::Client;
+
+use crate::journal::{Change, Journal};
+
+/// How many there are.
+pub const CLIENTS: i64 = 8;
+
+/// A small generator (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).expect("less than a usize")
+    }
+
+    /// A text of which there are copies and near-duplicates; now and then none, or a long one.
+    pub fn body(&mut self) -> String {
+        let length = match self.below(60) {
+            0 => return String::new(),
+            1 => 3000,
+            _ => 60,
+        };
+        let theme = self.below(30) as u64;
+        let mut words = Random(theme);
+        let text: Vec<_> = (0..length).map(|_| format!("w{}", words.below(5000))).collect();
+        format!("{} {}", text.join(" "), self.below(4))
+    }
+}
+
+/// Works until the connection is lost; returns how many transactions were acknowledged.
+pub fn work(mut session: Client, journal: &mut Journal, seed: u64) -> u64 {
+    let mut random = Random(seed.wrapping_add(u64::try_from(journal.number).unwrap_or_default()));
+    let mut acknowledged = 0;
+    loop {
+        if maintain(&mut session, journal.number, &mut random).is_err() && session.is_closed() {
+            return acknowledged;
+        }
+        let own = format!("own_{}", journal.number);
+        let table = ["docs", "docs", "parts", &own][random.below(4)].to_owned();
+        let (changes, result) = write(&mut session, journal, &table, &mut random);
+        match result {
+            Ok(()) => {
+                journal.commit(changes);
+                acknowledged += 1;
+            }
+            Err(error) => {
+                let code = error.code().map(|code| code.code().to_owned());
+                // 57P: the server ends the session; 40: the transaction was rolled back (a deadlock).
+                match code.as_deref() {
+                    Some(code) if !code.starts_with("57P") => {
+                        assert!(code.starts_with("40") || code == "55P03", "{table}: {error:?}");
+                        let _ = session.batch_execute("ROLLBACK");
+                    }
+                    _ => {
+                        journal.doubt = Some(changes);
+                        return acknowledged;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One transaction that writes, and what it changes if it commits.
+fn write(
+    session: &mut Client,
+    journal: &mut Journal,
+    table: &str,
+    random: &mut Random,
+) -> (Vec<Change>, Result<(), postgres::Error>) {
+    let keys = journal.keys(table);
+    let some_key = |random: &mut Random| keys.get(random.below(keys.len())).copied();
+    let tenant = journal.number;
+    match (random.below(10), some_key(random)) {
+        (0 | 1, _) => copy(session, journal, table, random),
+        (2, Some(key)) => {
+            let sql = format!("DELETE FROM {table} WHERE id = {key}");
+            (vec![(table.into(), key, None)], session.batch_execute(&sql))
+        }
+        (3, Some(key)) => {
+            let (body, new) = (random.body(), journal.fresh_key());
+            let sql = format!(
+                "INSERT INTO {table} VALUES ({key}, {tenant}, '{body}'), ({new}, {tenant}, '{body}') \
+                 ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+            );
+            let changes = [key, new].map(|key| (table.to_owned(), key, Some(body.clone())));
+            (changes.into(), session.batch_execute(&sql))
+        }
+        (4, Some(key)) => {
+            // What is rolled back changes nothing.
+            let body = random.body();
+            let sql = format!(
+                "BEGIN; INSERT INTO {table} VALUES ({}, {tenant}, '{body}'); SAVEPOINT s; \
+                 DELETE FROM {table} WHERE id = {key}; ROLLBACK TO s; \
+                 UPDATE {table} SET body = '{body}' WHERE id = {key}; ROLLBACK",
+                journal.fresh_key()
+            );
+            (Vec::new(), session.batch_execute(&sql))
+        }
+        (5 | 6, Some(key)) => {
+            let (body, new) = (random.body(), journal.fresh_key());
+            let sql = format!(
+                "UPDATE {table} SET body = '{body}' WHERE id = {key}; UPDATE {table} SET id = {new} WHERE id = {key}"
+            );
+            let changes = vec![(table.into(), key, None), (table.into(), new, Some(body))];
+            (changes, session.batch_execute(&sql))
+        }
+        (7, Some(_)) if table.starts_with("own") && random.below(5) == 0 => {
+            let changes = keys.iter().map(|key| (table.to_owned(), *key, None)).collect();
+            (changes, session.batch_execute(&format!("TRUNCATE {table}")))
+        }
+        _ => {
+            let (key, body) = (journal.fresh_key(), random.body());
+            let sql = format!("INSERT INTO {table} VALUES ({key}, {tenant}, '{body}')");
+            (vec![(table.into(), key, Some(body))], session.batch_execute(&sql))
+        }
+    }
+}
+
+fn copy(
+    session: &mut Client,
+    journal: &mut Journal,
+    table: &str,
+    random: &mut Random,
+) -> (Vec<Change>, Result<(), postgres::Error>) {
+    let rows: Vec<_> =
+        (0..random.below(40)).map(|_| (journal.fresh_key(), random.body())).collect();
+    let lines: String =
+        rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
+    let result = session.copy_in(&format!("COPY {table} FROM STDIN")).and_then(|mut copy| {
+        // An error of writing comes again at the end.
+        let _ = copy.write_all(lines.as_bytes());
+        copy.finish().map(|_| ())
+    });
+    (rows.into_iter().map(|(key, body)| (table.to_owned(), key, Some(body))).collect(), result)
+}
+
+/// Now and then something else than writing: each client has its own kind.
+fn maintain(session: &mut Client, number: i64, random: &mut Random) -> Result<(), postgres::Error> {
+    if random.below(12) > 0 {
+        return Ok(());
+    }
+    match number {
+        0 => {
+            session.batch_execute("DROP INDEX CONCURRENTLY IF EXISTS extra")?;
+            session.batch_execute("CREATE INDEX CONCURRENTLY extra ON docs USING minlsh (body)")
+        }
+        1 => session.batch_execute("VACUUM (PARALLEL 2) docs"),
+        2 => session.batch_execute("VACUUM parts"),
+        3 => session.batch_execute("REINDEX INDEX CONCURRENTLY docs_scope"),
+        _ => {
+            let body = random.body();
+            session.batch_execute(&format!(
+                "SELECT id FROM docs WHERE body ~= minlsh_document('{body}', 0.9); \
+                 SELECT near_duplicates_of('{body}', 0.9, 'docs_body'); \
+                 SELECT near_duplicates_of('{body}', 0.9, 'parts_minlsh')"
+            ))
+        }
+    }
+}

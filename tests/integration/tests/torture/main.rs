@@ -1,0 +1,186 @@
+//! Servers that are killed amid writers: what was acknowledged is there, and each index is what its table says.
+//!
+//! `make torture CYCLES=100`. A cycle: eight clients insert, update, delete, upsert, COPY, roll back, truncate,
+//! create and drop indexes concurrently, vacuum and search, on plain and partitioned tables, for a second or two;
+//! then one process is killed, or all of them, or all amid a VACUUM, or the primary while a standby follows, which
+//! is promoted and takes over. Then everything is verified ([`verify`]).
+
+mod client;
+mod journal;
+mod verify;
+
+use std::time::Duration;
+
+use minlsh_integration::{Client, Server, backend, superuser, texts, wait_until};
+
+use client::{CLIENTS, work};
+use journal::Journal;
+
+/// How a cycle ends.
+#[derive(Clone, Copy, Debug)]
+enum Blow {
+    OneProcess,
+    AllProcesses,
+    AmidVacuum,
+    Promotion,
+}
+
+const BLOWS: [Blow; 4] = [Blow::OneProcess, Blow::AllProcesses, Blow::AmidVacuum, Blow::Promotion];
+
+const SETTINGS: [&str; 9] = [
+    "wal_level = replica",
+    "max_wal_senders = 4",
+    "hot_standby = on",
+    "autovacuum = on",
+    "autovacuum_naptime = 1s",
+    "checkpoint_timeout = 30s",
+    "deadlock_timeout = 200ms",
+    "log_error_verbosity = verbose",
+    "max_parallel_maintenance_workers = 2",
+];
+
+/// The tables that all clients write, and one of each client's own, which it may truncate.
+fn create_tables(client: &mut Client) {
+    let columns = "(id bigint PRIMARY KEY, tenant int NOT NULL, body text)";
+    let mut tables = format!(
+        "CREATE TABLE docs {columns}; CREATE TABLE parts {columns} PARTITION BY HASH (id);
+         CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+         CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);"
+    );
+    for number in 0..CLIENTS {
+        tables.push_str(&format!("CREATE TABLE own_{number} {columns};"));
+    }
+    client.batch_execute(&tables).expect("tables");
+    let own = (0..CLIENTS).map(|number| format!("own_{number}"));
+    for table in ["docs", "parts"].map(str::to_owned).into_iter().chain(own) {
+        client
+            .batch_execute(&format!(
+                "CREATE INDEX {table}_body ON {table} USING minlsh (body);
+                 SELECT minlsh_create_index('{table}', 'body')"
+            ))
+            .expect("indexes");
+    }
+    for table in ["docs", "parts"] {
+        client
+            .batch_execute(&format!(
+                "CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
+                     WITH (threshold = 0.7, num_perm = 64)"
+            ))
+            .expect("indexes");
+    }
+}
+
+/// A standby that holds every commit before it is acknowledged.
+fn standby_of(primary: &Server) -> Server {
+    let standby = Server::new_directory();
+    let data = standby.data();
+    primary.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
+    standby.configure(&["hot_standby = on"]);
+    standby.launch();
+    let mut client = primary.connect("postgres");
+    wait_until("the standby follows", || {
+        texts(&mut client, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
+            == ["1"]
+    });
+    client.batch_execute("ALTER SYSTEM SET synchronous_standby_names = '*'").expect("ALTER SYSTEM");
+    client.batch_execute("SELECT pg_reload_conf()").expect("reload");
+    wait_until("the standby is synchronous", || {
+        texts(&mut client, "SELECT sync_state FROM pg_stat_replication") == ["sync"]
+    });
+    standby
+}
+
+/// Waits until a VACUUM is under way, or does without if none lasts long enough.
+fn await_vacuum(server: &Server) {
+    let Ok(mut observer) = server.try_connect("postgres") else { return };
+    for _ in 0..500 {
+        let busy = "SELECT count(*) > 0 FROM pg_stat_progress_vacuum WHERE phase ~ 'index'";
+        if texts(&mut observer, busy) == ["t"] {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Deals the blow; returns the server that goes on.
+fn strike(blow: Blow, server: Server, standby: Option<Server>, victim: i32) -> Server {
+    match blow {
+        Blow::OneProcess => {
+            server.kill_9(victim);
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Blow::AllProcesses | Blow::AmidVacuum => {
+            if matches!(blow, Blow::AmidVacuum) {
+                await_vacuum(&server);
+            }
+            server.crash();
+        }
+        Blow::Promotion => server.crash(),
+    }
+    match (blow, standby) {
+        (Blow::Promotion, Some(standby)) => {
+            standby.run_locally(
+                "pg_ctl",
+                &["-D", standby.data().to_str().expect("UTF-8"), "-w", "-s", "promote"],
+            );
+            standby.wait_ready();
+            let mut client = standby.connect("postgres");
+            client
+                .batch_execute("ALTER SYSTEM RESET synchronous_standby_names")
+                .expect("ALTER SYSTEM");
+            client.batch_execute("SELECT pg_reload_conf()").expect("reload");
+            standby
+        }
+        (Blow::OneProcess, _) => server,
+        _ => {
+            server.launch();
+            server
+        }
+    }
+}
+
+#[test]
+fn after_every_blow_tables_and_indexes_agree() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let cycles = number("MINLSH_TORTURE_CYCLES").unwrap_or(4);
+    let seed = number("MINLSH_TORTURE_SEED").unwrap_or(u64::from(std::process::id()));
+    println!("{cycles} cycles with SEED={seed}, as {}", superuser());
+    let mut server = Server::start_with(&SETTINGS);
+    let database = server.create_database().name;
+    create_tables(&mut server.connect(&database));
+    let mut journals: Vec<Journal> = (0..CLIENTS).map(Journal::new).collect();
+    let (mut killed, mut commits) = (0, 0);
+    for cycle in 0..cycles {
+        let blow = BLOWS[usize::try_from(cycle % 4).expect("less than 4")];
+        let standby = matches!(blow, Blow::Promotion).then(|| standby_of(&server));
+        let mut sessions: Vec<_> = (0..CLIENTS).map(|_| server.connect(&database)).collect();
+        let victim =
+            backend(&mut sessions[usize::try_from(seed.wrapping_add(cycle) % 8).expect("< 8")]);
+        let time =
+            Duration::from_millis(1000 + seed.wrapping_mul(31).wrapping_add(cycle * 97) % 700);
+        server = std::thread::scope(|scope| {
+            let workers: Vec<_> = sessions
+                .into_iter()
+                .zip(&mut journals)
+                .map(|(session, journal)| {
+                    let seed = seed.wrapping_mul(1000).wrapping_add(cycle * 10);
+                    scope.spawn(move || work(session, journal, seed))
+                })
+                .collect();
+            std::thread::sleep(time);
+            let server = strike(blow, server, standby, victim);
+            commits += workers.into_iter().map(|w| w.join().expect("a client")).sum::<u64>();
+            server
+        });
+        server.wait_ready();
+        killed += 1;
+        verify::everything(
+            &server,
+            &database,
+            &mut journals,
+            &format!("cycle {cycle}, {blow:?}, SEED={seed}"),
+        );
+    }
+    println!("{killed} kills survived, {commits} transactions acknowledged");
+    assert!(commits > cycles * 20, "the clients hardly worked: {commits} transactions");
+}

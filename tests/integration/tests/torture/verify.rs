@@ -1,0 +1,104 @@
+//! After a blow: nothing acknowledged is lost, indexes and tables agree, and each plan gives the same rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use minlsh_integration::{Client, Server, texts};
+
+use crate::client::{CLIENTS, Random};
+use crate::journal::Journal;
+
+/// Panics with `context` if anything is not as it must be.
+pub fn everything(server: &Server, database: &str, journals: &mut [Journal], context: &str) {
+    let mut client = server.connect(database);
+    acknowledged(&mut client, journals, context);
+    // An index whose concurrent creation was cut short is invalid, which PostgreSQL leaves to us.
+    for index in texts(
+        &mut client,
+        "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid >= 16384",
+    ) {
+        client.batch_execute(&format!("DROP INDEX {index}")).expect("DROP INDEX");
+    }
+    let indexes = texts(
+        &mut client,
+        "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_am a ON a.oid = c.relam \
+         WHERE a.amname = 'minlsh' AND c.relkind = 'i' ORDER BY 1",
+    );
+    assert!(indexes.len() >= 14, "{context}: only {indexes:?}");
+    let side_tables = ["docs", "parts", "own_7"].map(|table| format!("{table}_minlsh"));
+    for index in indexes.iter().chain(&side_tables) {
+        let problems =
+            texts(&mut client, &format!("SELECT c::text FROM minlsh_check('{index}') c LIMIT 5"));
+        assert_eq!(problems, Vec::<String>::new(), "{context}: minlsh_check('{index}')");
+    }
+    for table in ["docs", "parts"] {
+        plans(&mut client, table, context);
+    }
+    let log = server.log();
+    for sign in ["ERROR:  XX", "PANIC:", "signal 11", "signal 6", "panicked at"] {
+        let line = log.lines().find(|line| line.contains(sign));
+        assert_eq!(line, None, "{context}");
+    }
+}
+
+/// What the clients were told is there, and nothing else.
+fn acknowledged(client: &mut Client, journals: &mut [Journal], context: &str) {
+    let tables = ["docs", "parts"].map(str::to_owned).into_iter();
+    let mut found = vec![BTreeMap::new(); journals.len()];
+    for table in tables.chain((0..CLIENTS).map(|number| format!("own_{number}"))) {
+        for row in client.query(&format!("SELECT id, body FROM {table}"), &[]).expect("rows") {
+            let (key, body): (i64, String) = (row.get(0), row.get(1));
+            let owner = usize::try_from(key / 1_000_000_000).expect("a client");
+            found[owner].insert((table.clone(), key), body);
+        }
+    }
+    for (journal, found) in journals.iter_mut().zip(found) {
+        if let Err(difference) = journal.settle(found) {
+            panic!("{context}: {difference}");
+        }
+    }
+}
+
+/// Index scan, bitmap scan and sequential scan find the same, but for the stated recall; exact copies always.
+fn plans(client: &mut Client, table: &str, context: &str) {
+    let mut random = Random(7);
+    let (mut by_index, mut by_reading) = (0, 0);
+    for _ in 0..6 {
+        let body = random.body();
+        let ask = format!("SELECT id FROM {table} WHERE body ~= minlsh_document('{body}', 0.9)");
+        let mut answer = |settings: &str, sql: &str| -> BTreeSet<String> {
+            client.batch_execute(settings).expect("settings");
+            texts(client, sql).into_iter().collect()
+        };
+        let all = answer(
+            "SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_seqscan = on",
+            &ask,
+        );
+        let copies = format!("SELECT id FROM {table} WHERE body = '{body}' AND body <> ''");
+        let copies = answer("", &copies);
+        for plan in [
+            "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = on",
+            "SET enable_seqscan = off; SET enable_bitmapscan = on; SET enable_indexscan = off",
+        ] {
+            let found = answer(plan, &ask);
+            assert!(
+                found.is_subset(&all),
+                "{context}: {table}: {plan}: {:?} too many",
+                found.difference(&all)
+            );
+            assert!(
+                copies.is_subset(&found),
+                "{context}: {table}: {plan}: {:?} missing",
+                copies.difference(&found)
+            );
+            by_index += found.len();
+            by_reading += all.len();
+        }
+    }
+    assert!(
+        by_index * 100 >= by_reading * 97,
+        "{context}: {table}: {by_index} of {by_reading} found"
+    );
+    client
+        .batch_execute("RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan")
+        .expect("reset");
+}
