@@ -64,6 +64,9 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         if options::wanted(index)? != *settings {
             report(None, "its options were changed after it was built: REINDEX makes them hold")?;
         }
+        if differs_from_parent(index, &settings)? {
+            report(None, "its options are not those of the partitioned index that it is part of")?;
+        }
         if !(*(*index).rd_index).indisvalid {
             report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
         }
@@ -81,6 +84,27 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         scan_table(heap, index, &mut found);
         pg_sys::MemoryContextDelete(found.memory);
         compare(heap, found.sorter, report)
+    }
+}
+
+/// Whether an index is a partition's, and was built with other options than the partitioned index
+/// says: ATTACH PARTITION takes an index that is there for the one it would make.
+///
+/// # Safety
+/// `index` is an open index of this access method.
+unsafe fn differs_from_parent(index: Relation, settings: &Settings) -> Result<bool> {
+    // SAFETY: the caller's promise; a partition has a parent, of the same access method.
+    unsafe {
+        if !(*(*index).rd_rel).relispartition {
+            return Ok(false);
+        }
+        let Some(&parent) = crate::pg::ffi::partition_ancestors((*index).rd_id).first() else {
+            return Ok(false);
+        };
+        let parent = pg_sys::relation_open(parent, pg_sys::AccessShareLock as i32);
+        let wanted = options::wanted(parent);
+        pg_sys::relation_close(parent, pg_sys::NoLock as i32);
+        Ok(wanted? != *settings)
     }
 }
 
@@ -229,7 +253,8 @@ unsafe fn judge(heap: Relation, row: u64) -> Row {
             return Row::Dead;
         };
         let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
-        let snapshot = pg_sys::GetActiveSnapshot();
+        // The statement's own snapshot is older than the lock that it has waited for.
+        let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         let (mut again, mut all_dead) = (false, false);
         let visible = pg_guard_ffi_boundary(|| {
             let state = begin(heap);
@@ -238,6 +263,7 @@ unsafe fn judge(heap: Relation, row: u64) -> Row {
             visible
         });
         pg_sys::ExecDropSingleTupleTableSlot(slot);
+        pg_sys::UnregisterSnapshot(snapshot);
         if visible { Row::Visible } else { Row::Dead }
     }
 }

@@ -55,16 +55,24 @@ pub fn entries(
 ) -> Option<Result<()>> {
     let key = layout.key(item)?;
     let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
-    if half(6)? & nbtree::ALTERNATIVE_TID == 0 {
-        return Some(visit(Entry { key, tid: read_tid(item.get(..6)?) }));
-    }
-    let count = half(4)?;
-    if count & nbtree::POSTING_LIST == 0 {
+    let info = half(6)?;
+    if usize::from(info & !nbtree::ALTERNATIVE_TID) != item.len() {
         return None;
     }
+    if info & nbtree::ALTERNATIVE_TID == 0 {
+        let whole = item.len() == layout.size();
+        return whole.then(|| visit(Entry { key, tid: read_tid(&item[..6]) }));
+    }
+    let count = half(4)?;
     // The posting list's place stands where a plain item has its block.
     let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
-    let end = start.checked_add(usize::from(count & nbtree::COUNT_MASK) * 6)?;
+    if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+        return None;
+    }
+    let end = start + usize::from(count & nbtree::COUNT_MASK) * 6;
+    if end.next_multiple_of(8) != item.len() {
+        return None;
+    }
     let list = item.get(start..end)?;
     Some(list.chunks_exact(6).try_for_each(|tid| visit(Entry { key, tid: read_tid(tid) })))
 }

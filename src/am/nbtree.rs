@@ -1,8 +1,8 @@
 //! PostgreSQL's B-tree, whose pages hold our entries: its functions, which `bthandler` hands out,
 //! and the few declarations of nbtree.h that the page writer needs and pgrx's bindings lack.
 //!
-//! `tests/integration/tests/access_method.rs` has every version of PostgreSQL read what the
-//! page writer wrote: a change of what is declared here would show there.
+//! `tests/integration/tests/access_method.rs` has every version of PostgreSQL read, split and vacuum
+//! what the page writer wrote: a change of what is declared here would show there.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -26,6 +26,8 @@ pub const LEAF: u16 = 1 << 0;
 pub const ROOT: u16 = 1 << 1;
 /// `BTP_DELETED`
 pub const DELETED: u16 = 1 << 2;
+/// `BTP_META`
+pub const META: u16 = 1 << 3;
 /// `BTP_HALF_DEAD`
 pub const HALF_DEAD: u16 = 1 << 4;
 /// `BTP_INCOMPLETE_SPLIT`: the page to the right has no downlink yet.
@@ -43,7 +45,7 @@ pub const SIZE_MASK: u16 = 0x1fff;
 
 /// `BTPageOpaqueData`: what stands at the end of each page.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Opaque {
     pub previous: BlockNumber,
     pub next: BlockNumber,

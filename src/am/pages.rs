@@ -191,6 +191,19 @@ impl PageCopy {
         self.meta(3)
     }
 
+    /// The page from which searches start, and its level, of a metapage: the lowest level that has one
+    /// page only; `None` if the page is none.
+    pub fn fast_root(&self) -> Option<(BlockNumber, u32)> {
+        self.meta(4).zip(self.meta(5))
+    }
+
+    /// Whether equal keys have equal bytes, of a metapage; `None` if the page is none, or says neither.
+    pub fn all_equal_image(&self) -> Option<bool> {
+        // Behind eight words and a number of eight bytes.
+        let flag = *self.0.get(PAGE_HEADER.next_multiple_of(8) + 40)?;
+        self.root().and((flag <= 1).then_some(flag == 1))
+    }
+
     /// Word `number` of a metapage.
     fn meta(&self, number: usize) -> Option<u32> {
         let word = |number: usize| {

@@ -12,6 +12,7 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use crate::am::layout::{Entry, Layout, read_tid};
 use crate::am::leaves::{entries, first_item};
 use crate::am::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
+use crate::am::options::OPTIONS_BLOCK;
 use crate::am::pages::{PageCopy, read_page};
 use crate::error::{Result, out_of_memory};
 use crate::pg::interrupts::checkpoint;
@@ -63,8 +64,21 @@ pub unsafe fn check(
     let Some((root, height)) = meta.root().zip(meta.height()) else {
         return report("the metapage is damaged".to_owned());
     };
+    if meta.all_equal_image() != Some(true)
+        || meta.opaque().is_none_or(|opaque| opaque.flags != nbtree::META)
+    {
+        report("the metapage is damaged".to_owned())?;
+    }
+    let options = walk.page(OPTIONS_BLOCK).and_then(|page| page.opaque());
+    if options != Some(Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 })
+    {
+        report(format!("page {OPTIONS_BLOCK}, which has the options, is damaged"))?;
+    }
     if root == NO_BLOCK {
         return Ok(());
+    }
+    if links == Links::Check && !walk.is_fast_root(meta.fast_root(), height) {
+        report("the metapage leads searches astray".to_owned())?;
     }
     let mut start = root;
     let mut above: Option<Vec<Downlink>> = None;
@@ -101,6 +115,17 @@ impl Walk<'_> {
         unsafe { read_page(self.index, block) }
     }
 
+    /// Whether searches may start at a page: it is the only one of its level.
+    fn is_fast_root(&self, place: Option<(BlockNumber, u32)>, height: u32) -> bool {
+        let Some((block, level)) = place else { return false };
+        let opaque = self.page(block).and_then(|page| page.opaque());
+        level <= height
+            && opaque.is_some_and(|page| {
+                let alone = page.previous == NO_BLOCK && page.next == NO_BLOCK;
+                alone && page.level == level && page.flags & (nbtree::DELETED | nbtree::META) == 0
+            })
+    }
+
     /// Walks a level from its leftmost page; `None` if it cannot be followed to its end.
     fn level(
         &self,
@@ -126,7 +151,11 @@ impl Walk<'_> {
                 return Ok(None);
             };
             if opaque.flags & nbtree::DELETED == 0 {
-                if opaque.level != level || (opaque.flags & nbtree::LEAF != 0) != (level == 0) {
+                let is_leaf = opaque.flags & nbtree::LEAF != 0;
+                if opaque.level != level
+                    || is_leaf != (level == 0)
+                    || opaque.flags & nbtree::META != 0
+                {
                     report(format!("page {block} is not of level {level}"))?;
                     return Ok(None);
                 }
@@ -281,7 +310,9 @@ impl Pivot {
 fn pivot(layout: &Layout, item: &[u8]) -> Option<Pivot> {
     let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
     let (info, count) = (half(6)?, half(4)?);
-    if info & nbtree::ALTERNATIVE_TID == 0 || count & nbtree::POSTING_LIST != 0 {
+    if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID)
+        || count & nbtree::POSTING_LIST != 0
+    {
         return None;
     }
     let attributes = count & nbtree::COUNT_MASK;

@@ -10,23 +10,21 @@ use crate::pg::lossless;
 /// Something to compare with.
 pub enum Prepared {
     /// The shingles of a text, and how others are to be cut.
-    Text(Config, PreparedSet),
-    Set(PreparedSet),
+    Text(Config, Elements),
+    Set(Elements),
     Signature(Vec<i32>),
 }
 
 impl Prepared {
     /// A text in the database's encoding.
     pub fn text(config: Config, text: &[u8]) -> Result<Self> {
-        let text = lossless::decode(text)?;
-        let set = PreparedSet::from_text(&config, &text, &mut checkpoint).map_err(engine)?;
-        Ok(Self::Text(config, set))
+        let shingles = shingles(&config, text)?;
+        Ok(Self::Text(config, Elements::of(shingles)?))
     }
 
     /// A set given by the hashes of its elements.
     pub fn set(hashes: Vec<u64>) -> Result<Self> {
-        let set = ShingleSet::from_hashes(hashes, &mut checkpoint);
-        PreparedSet::new(&set).map(Self::Set).map_err(engine)
+        Elements::of(ShingleSet::from_hashes(hashes, &mut checkpoint)).map(Self::Set)
     }
 
     /// What a document is compared by.
@@ -36,6 +34,93 @@ impl Prepared {
             Content::Set(stored) => Self::set(value::hashes(stored)?),
             Content::Signature(stored) => Ok(Self::Signature(value::slots(stored))),
         }
+    }
+}
+
+/// The shingles of a text in the database's encoding.
+fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
+    let text = lossless::decode(text)?;
+    ShingleSet::from_text(config, &text, &mut checkpoint).map_err(engine)
+}
+
+/// A set to which others are compared.
+pub enum Elements {
+    /// In a hash table, at which the elements of another set pass by: nothing is sorted.
+    Table(PreparedSet),
+    /// In order, which takes a quarter of the memory: a large set.
+    Sorted(ShingleSet),
+}
+
+/// The most elements that go into a table: of 32 MB, for a text of about a million characters.
+const MAX_TABLE: usize = 1 << 20;
+
+impl Elements {
+    fn of(set: ShingleSet) -> Result<Self> {
+        if set.len() > MAX_TABLE {
+            return Ok(Self::Sorted(set));
+        }
+        PreparedSet::new(&set).map(Self::Table).map_err(engine)
+    }
+
+    /// The similarity with the shingles of a text in the database's encoding, if it is at least
+    /// `least`; none if both sets are empty.
+    pub fn with_text(
+        &mut self,
+        config: &Config,
+        text: &[u8],
+        least: Option<f64>,
+    ) -> Result<Option<f64>> {
+        let found = match self {
+            Self::Sorted(set) => return Ok(sorted(set, &shingles(config, text)?, least)),
+            Self::Table(set) => {
+                let text = lossless::decode(text)?;
+                set.similarity(config, &text, least.unwrap_or(0.0), &mut checkpoint)
+            }
+        };
+        self.or_nothing_shared(found.map_err(engine)?, least, || {
+            shingles(config, text).map(|shingles| shingles.is_empty())
+        })
+    }
+
+    /// The same with a set that is given by the hashes of its elements.
+    pub fn with_hashes(&mut self, hashes: Vec<u64>, least: Option<f64>) -> Result<Option<f64>> {
+        let found = match self {
+            Self::Sorted(set) => {
+                let other = ShingleSet::from_hashes(hashes, &mut checkpoint);
+                return Ok(sorted(set, &other, least));
+            }
+            Self::Table(set) => set.similarity_of(&hashes, least.unwrap_or(0.0), &mut checkpoint),
+        };
+        self.or_nothing_shared(found.map_err(engine)?, least, || Ok(hashes.is_empty()))
+    }
+
+    /// What is `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets
+    /// is empty.
+    fn or_nothing_shared(
+        &self,
+        found: Option<f64>,
+        least: Option<f64>,
+        other_is_empty: impl FnOnce() -> Result<bool>,
+    ) -> Result<Option<f64>> {
+        if found.is_some() || least.is_some() {
+            return Ok(found);
+        }
+        let both_empty = self.is_empty() && other_is_empty()?;
+        Ok((!both_empty).then_some(0.0))
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Table(set) => set.is_empty(),
+            Self::Sorted(set) => set.is_empty(),
+        }
+    }
+}
+
+fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
+    match least {
+        Some(least) => a.jaccard_at_least(b, least),
+        None => a.jaccard(b),
     }
 }
 

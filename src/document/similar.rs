@@ -7,15 +7,15 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
-use sketch::{Config, ElementHash, PreparedSet, ShingleSet};
+use sketch::ElementHash;
 
 use super::prepared::{Kept, Prepared};
 use super::shingling::{Canonical, same};
 use super::value::{self, Content, Document};
-use crate::error::{Result, engine, invalid_parameter};
-use crate::functions::{Options, checkpoint, element_hashes};
+use crate::error::{Result, invalid_parameter};
+use crate::functions::{Options, element_hashes};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::{array, bytes, lossless};
+use crate::pg::{array, bytes};
 use crate::settings;
 
 sql_function!(minlsh_text_similar_document, text_similar_document);
@@ -203,72 +203,35 @@ enum Measured {
 
 /// The similarity, if it is at least `least`.
 fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Measured> {
-    match (prepared, other) {
-        (Prepared::Text(config, set), Other::Text(text)) => of_text(set, config, text, least),
+    let similarity = match (prepared, other) {
+        (Prepared::Text(config, set), Other::Text(text)) => set.with_text(config, text, least)?,
         (Prepared::Text(config, set), Other::Document(Document { content, .. })) => {
             let Content::Text(options, text) = content else { return Ok(Measured::Incomparable) };
             let other = options.config()?;
             if !same(config, &other) {
                 return Err(different_options(&Canonical::of(&other), &Canonical::of(config)));
             }
-            of_text(set, config, text, least)
+            set.with_text(config, text, least)?
         }
         (Prepared::Set(set), Other::Array(array)) => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element_hashes(*array, ElementHash::default()) }?;
-            of_hashes(set, &hashes, least)
+            set.with_hashes(hashes, least)?
         }
         (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {
-            of_hashes(set, &value::hashes(stored)?, least)
+            set.with_hashes(value::hashes(stored)?, least)?
         }
         (Prepared::Signature(slots), Other::Array(array)) => {
             // SAFETY: a non-null array.
-            Ok(share_of_equal(slots, unsafe { signature(*array) }, least))
+            return Ok(share_of_equal(slots, unsafe { signature(*array) }, least));
         }
         (
             Prepared::Signature(slots),
             Other::Document(Document { content: Content::Signature(stored), .. }),
-        ) => Ok(share_of_equal(slots, Some(value::slots(stored)), least)),
-        _ => Ok(Measured::Incomparable),
-    }
-}
-
-/// The similarity of a set with the shingles of a text.
-fn of_text(
-    set: &mut PreparedSet,
-    config: &Config,
-    text: &[u8],
-    least: Option<f64>,
-) -> Result<Measured> {
-    let text = lossless::decode(text)?;
-    let similarity = set.similarity(config, &text, least.unwrap_or(0.0), &mut checkpoint);
-    measured(similarity.map_err(engine)?, least, set, || {
-        let shingles = ShingleSet::from_text(config, &text, &mut checkpoint);
-        shingles.map(|shingles| shingles.is_empty()).map_err(engine)
-    })
-}
-
-/// The similarity of a set with another.
-fn of_hashes(set: &mut PreparedSet, hashes: &[u64], least: Option<f64>) -> Result<Measured> {
-    let similarity = set.similarity_of(hashes, least.unwrap_or(0.0), &mut checkpoint);
-    measured(similarity.map_err(engine)?, least, set, || Ok(hashes.is_empty()))
-}
-
-/// What it means that a prepared set finds a similarity, or none: without a threshold it finds none
-/// only if it or the other is empty.
-fn measured(
-    similarity: Option<f64>,
-    least: Option<f64>,
-    set: &PreparedSet,
-    other_is_empty: impl FnOnce() -> Result<bool>,
-) -> Result<Measured> {
-    Ok(match similarity {
-        Some(similarity) => Measured::Similarity(similarity),
-        None if least.is_none() && !(set.is_empty() && other_is_empty()?) => {
-            Measured::Similarity(0.0)
-        }
-        None => Measured::TooLow,
-    })
+        ) => return Ok(share_of_equal(slots, Some(value::slots(stored)), least)),
+        _ => return Ok(Measured::Incomparable),
+    };
+    Ok(similarity.map_or(Measured::TooLow, Measured::Similarity))
 }
 
 fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Measured {

@@ -177,8 +177,10 @@ impl Values {
         let threshold = match self {
             Self::Set if settings::threshold() >= settings.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
-            // SAFETY: the caller's promise.
-            Self::Document if unsafe { array::detoast(value) }.1 != pg_sys::INT4OID => {
+            // SAFETY: the caller's promise; an array's elements are of an existing type.
+            Self::Document
+                if unsafe { pg_sys::getBaseType(array::detoast(value).1) } != pg_sys::INT4OID =>
+            {
                 settings.threshold
             }
             Self::Text | Self::Bands => return Ok(Asked::Nothing),
@@ -282,7 +284,9 @@ impl<'a> Sketched<'a> {
                 "signature has {} slots, and those of the index have {num_perm}",
                 slots.len()
             ))
-            .set_hint(format!("Make the index WITH (num_perm = {}).", slots.len()))),
+            .set_hint(format!(
+                "Make it with num_perm => {num_perm}, or the index WITH (num_perm) as signatures have it."
+            ))),
             Self::Bands(hashes) if hashes.len() > settings.banding.bands() => {
                 Err(invalid_parameter(format!(
                     "{} band hashes are more than the {} of the index",

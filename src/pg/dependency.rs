@@ -22,6 +22,8 @@ pub enum Object {
     Function(Oid),
     /// A constraint.
     Constraint(Oid),
+    /// An operator class.
+    OperatorClass(Oid),
 }
 
 impl Object {
@@ -33,6 +35,7 @@ impl Object {
             Self::Trigger(oid) => (pg_sys::TriggerRelationId, oid, 0),
             Self::Function(oid) => (pg_sys::ProcedureRelationId, oid, 0),
             Self::Constraint(oid) => (Oid::from(CONSTRAINT), oid, 0),
+            Self::OperatorClass(oid) => (pg_sys::OperatorClassRelationId, oid, 0),
         };
         pg_sys::ObjectAddress { classId: class, objectId: object, objectSubId: column.into() }
     }
@@ -74,6 +77,17 @@ pub fn triggers_of(relation: Oid) -> Vec<Oid> {
         }
     });
     triggers
+}
+
+/// The relations that depend on an operator class: the indexes that use it.
+pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
+    let mut indexes = Vec::new();
+    each(DEPEND_BY_REFERENCE, Object::OperatorClass(class), |form| {
+        if form.dependent_class == pg_sys::RelationRelationId {
+            indexes.push(form.dependent);
+        }
+    });
+    indexes
 }
 
 /// Whether `dependent` is recorded to depend on `referenced`, in whatever way.

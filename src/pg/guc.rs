@@ -64,9 +64,3 @@ pub fn work_mem() -> i32 {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::work_mem }
 }
-
-/// How many workers the caller allows for one maintenance job.
-pub fn max_parallel_maintenance_workers() -> usize {
-    // SAFETY: reads a backend-local setting.
-    usize::try_from(unsafe { pg_sys::max_parallel_maintenance_workers }).unwrap_or(0)
-}

@@ -1,6 +1,6 @@
 //! An index as the catalogs describe it.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::text;
 
@@ -25,6 +25,38 @@ pub struct Index {
     pub partial: bool,
     /// Its key columns.
     pub columns: Vec<IndexColumn>,
+}
+
+/// An operator class.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorClass {
+    /// `pg_opclass.oid`
+    pub oid: Oid,
+    /// The operator family.
+    pub family: Oid,
+    /// The input type.
+    pub input_type: Oid,
+}
+
+impl OperatorClass {
+    /// The operator classes of an access method.
+    pub fn of_method(method: Oid) -> Vec<Self> {
+        let cache = pg_sys::SysCacheIdentifier::CLAAMNAMENSP as i32;
+        let none = Datum::from(0);
+        // SAFETY: a list of the system cache, given back after its members were read.
+        unsafe {
+            let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(method), none, none);
+            let members = (*list).members.as_slice((*list).n_members as usize);
+            let class = |member: &*mut pg_sys::CatCTup| {
+                let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
+                let form = &*form.cast::<pg_sys::FormData_pg_opclass>();
+                Self { oid: form.oid, family: form.opcfamily, input_type: form.opcintype }
+            };
+            let classes = members.iter().map(class).collect();
+            pg_sys::ReleaseCatCacheList(list);
+            classes
+        }
+    }
 }
 
 /// A key column of an index.
@@ -75,6 +107,21 @@ impl Index {
             });
             pg_sys::relation_close(relation, pg_sys::NoLock as i32);
             description
+        }
+    }
+
+    /// The table that an index is of, without a lock; invalid if there is no such index.
+    pub fn table_of(oid: Oid) -> Oid {
+        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
+        // SAFETY: a lookup in the system cache; the tuple is released after the read.
+        unsafe {
+            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(oid));
+            if tuple.is_null() {
+                return Oid::INVALID;
+            }
+            let table = (*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_index>()).indrelid;
+            pg_sys::ReleaseSysCache(tuple);
+            table
         }
     }
 

@@ -63,49 +63,10 @@ pub fn relation_name(relation: Oid) -> String {
     unsafe { text::from_cstring(pg_sys::get_rel_name(relation)) }
 }
 
-/// The schema of a function, quoted: where the extension is installed.
-pub fn schema_of_function(function: Oid) -> String {
-    // SAFETY: lookups in the system caches.
-    let name = unsafe { pg_sys::get_namespace_name(pg_sys::get_func_namespace(function)) };
-    // SAFETY: a NUL-terminated name, or null.
-    quoted(&unsafe { text::from_cstring(name) })
-}
-
-/// The SQL name of a type, right on any search path.
-pub fn type_name(type_oid: Oid) -> String {
-    // SAFETY: format_type_be_qualified returns a palloc'd string for any oid.
-    unsafe { text::from_cstring(pg_sys::format_type_be_qualified(type_oid)) }
-}
-
 /// The name of a type as messages show it.
 pub fn type_label(type_oid: Oid) -> String {
     // SAFETY: format_type_be returns a palloc'd string for any oid.
     unsafe { text::from_cstring(pg_sys::format_type_be(type_oid)) }
-}
-
-/// An object name `<first>_<label>`, shortened where it would be too long.
-pub fn object_name(first: &str, label: &str) -> String {
-    let (first, label) = (cstring(first), cstring(label));
-    // SAFETY: valid NUL-terminated strings; the result is palloc'd.
-    unsafe {
-        text::from_cstring(pg_sys::makeObjectName(first.as_ptr(), std::ptr::null(), label.as_ptr()))
-    }
-}
-
-/// A relation name `<first>[_<second>]_<label>[number]` that is not taken in `schema` yet.
-pub fn free_relation_name(first: &str, second: Option<&str>, label: &str, schema: Oid) -> String {
-    let (first, label) = (cstring(first), cstring(label));
-    let second = second.map(cstring);
-    // SAFETY: valid NUL-terminated strings, or null for no second name; the result is palloc'd.
-    unsafe {
-        text::from_cstring(pg_sys::ChooseRelationName(
-            first.as_ptr(),
-            second.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
-            label.as_ptr(),
-            schema,
-            false,
-        ))
-    }
 }
 
 /// A C string; PostgreSQL's names and texts hold no NUL.

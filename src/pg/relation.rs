@@ -119,11 +119,6 @@ impl Relation {
     pub fn column_called(&self, name: &CStr) -> Option<&Column> {
         self.columns.iter().find(|column| column.raw_name.as_c_str() == name)
     }
-
-    /// The live column of that name, if there is one.
-    pub fn column_named(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name == name)
-    }
 }
 
 /// A column of a relation.

@@ -10,6 +10,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::Result;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::relation::Lock;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::table_index::{Entries, Index};
 use crate::pg::{ffi, list, text};
 
 /// An open table or index. The lock stays until the end of the transaction.
@@ -56,6 +58,28 @@ impl Open {
         }
     }
 
+    /// Whether `snapshot` is younger than the relation as it is now: one that was made or built anew
+    /// since has rows that the snapshot does not see.
+    pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
+        // SAFETY: a lookup in the system cache; the header is read before the release. The snapshot
+        // is one of a statement.
+        unsafe {
+            let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(self.oid()));
+            if tuple.is_null() {
+                return false;
+            }
+            let header = &*(*tuple).t_data;
+            let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
+            let is_frozen = header.t_infomask & frozen == frozen;
+            let writer = header.t_choice.t_heap.t_xmin;
+            pg_sys::ReleaseSysCache(tuple);
+            is_frozen
+                || pg_sys::TransactionIdIsCurrentTransactionId(writer)
+                || !pg_sys::XidInMVCCSnapshot(writer, snapshot.raw())
+        }
+    }
+
     /// How many pages it has.
     pub fn pages(&self) -> u32 {
         // SAFETY: an open relation with storage.
@@ -71,7 +95,7 @@ impl Open {
             pg_sys::list_free(list);
             oids
         };
-        list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(Index)).collect()
+        list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(Index::from)).collect()
     }
 
     /// An empty row of its kind.
@@ -196,179 +220,6 @@ pub enum Continue {
     No,
 }
 
-/// Which entries an update needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Entries {
-    All,
-    /// Those of indexes that summarize pages, as BRIN.
-    Summaries,
-}
-
-/// An open index.
-pub struct Index(Open);
-
-impl std::ops::Deref for Index {
-    type Target = Open;
-
-    fn deref(&self) -> &Open {
-        &self.0
-    }
-}
-
-impl Index {
-    /// The row of `pg_index`.
-    pub fn form(&self) -> &pg_sys::FormData_pg_index {
-        // SAFETY: an open index has its row.
-        unsafe { &*(*self.raw()).rd_index }
-    }
-
-    /// The table's column that alone is its key; `None` if it has several, or an expression.
-    pub fn only_column(&self) -> Option<i16> {
-        let form = self.form();
-        // SAFETY: indkey has `indnatts` entries, of which there is one at least.
-        let column = unsafe { *form.indkey.values.as_ptr() };
-        (form.indnkeyatts == 1 && column != 0).then_some(column)
-    }
-
-    /// Whether rows are told apart by its only column, at any time: what a key needs.
-    pub fn is_key(&self) -> bool {
-        let form = self.form();
-        let is_btree = self.class().relam == pg_sys::BTREE_AM_OID;
-        is_btree && form.indisunique && form.indimmediate && form.indisvalid && self.is_plain()
-    }
-
-    /// Whether it has all rows, by their columns as they are.
-    pub fn is_plain(&self) -> bool {
-        let null = std::ptr::null_mut();
-        // SAFETY: an open index has its pg_index tuple.
-        unsafe {
-            let tuple = (*self.raw()).rd_indextuple;
-            pg_sys::heap_attisnull(tuple, pg_sys::Anum_pg_index_indpred as i32, null)
-                && pg_sys::heap_attisnull(tuple, pg_sys::Anum_pg_index_indexprs as i32, null)
-                && !self.form().indisexclusion
-        }
-    }
-
-    /// The name of its access method.
-    pub fn access_method(&self) -> String {
-        // SAFETY: a lookup in the system caches; null for one that does not exist.
-        unsafe { text::from_cstring(pg_sys::get_am_name(self.class().relam)) }
-    }
-
-    /// Calls `visit` with the rows of `table` that this B-tree has for `key`, of its column's type.
-    pub fn each_equal(
-        &self,
-        table: &Open,
-        key: Datum,
-        snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
-        let strategy = pg_sys::BTEqualStrategyNumber as u16;
-        // SAFETY: an open index has its operator families and types.
-        let function = unsafe {
-            let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
-            pg_sys::get_opcode(pg_sys::get_opfamily_member(family, input, input, strategy as i16))
-        };
-        self.each_match(table, (strategy, function), key, snapshot, visit)
-    }
-
-    /// Calls `visit` with the rows of `table` that the index gives for `column <operator> value`.
-    pub fn each_match(
-        &self,
-        table: &Open,
-        (strategy, function): (u16, Oid),
-        value: Datum,
-        snapshot: &Snapshot,
-        mut visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
-        let row = table.row();
-        let mut key = pg_sys::ScanKeyData::default();
-        // SAFETY: an open table and its index; the key is of the type that the operator takes; the
-        // snapshot is held. The scan ends before all of them.
-        unsafe {
-            let collation = *(*self.raw()).rd_indcollation;
-            let none = Oid::INVALID;
-            pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, none, collation, function, value,
-            );
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(table.raw(), self.raw(), snapshot.raw(), 1, 0);
-            #[cfg(feature = "pg18")]
-            let scan = {
-                let no_statistics = std::ptr::null_mut();
-                pg_sys::index_beginscan(
-                    table.raw(),
-                    self.raw(),
-                    snapshot.raw(),
-                    no_statistics,
-                    1,
-                    0,
-                )
-            };
-            let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let mut result = Ok(());
-            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
-            while pg_sys::index_getnext_slot(scan, forward, row.slot) {
-                checkpoint();
-                if snapshot.waited() {
-                    pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
-                    continue;
-                }
-                match visit(&row) {
-                    Ok(Continue::Yes) => {}
-                    Ok(Continue::No) => break,
-                    Err(report) => {
-                        result = Err(report);
-                        break;
-                    }
-                }
-            }
-            pg_sys::index_endscan(scan);
-            result
-        }
-    }
-
-    /// Inserts the entries of a row that is in its table.
-    ///
-    /// # Safety
-    /// The index is one of `table`, and `is_plain`; the row has its place.
-    unsafe fn insert(&self, table: &Open, row: &Row, entries: Entries) {
-        const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
-        let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
-        // SAFETY: the caller's promise; an index without expressions needs no executor state.
-        unsafe {
-            let info = pg_sys::BuildIndexInfo(self.raw());
-            #[cfg(feature = "pg15")]
-            let wanted = entries == Entries::All;
-            #[cfg(not(feature = "pg15"))]
-            let wanted = entries == Entries::All || (*info).ii_Summarizing;
-            if !(*info).ii_ReadyForInserts || !wanted {
-                return;
-            }
-            let unique = if (*info).ii_Unique {
-                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
-            } else {
-                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
-            };
-            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-            pg_sys::FormIndexDatum(info, row.slot, std::ptr::null_mut(), values, nulls);
-            let place = &raw mut (*row.slot).tts_tid;
-            pg_sys::index_insert(
-                self.raw(),
-                values,
-                nulls,
-                place,
-                table.raw(),
-                unique,
-                false,
-                info,
-            );
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            pg_sys::index_insert_cleanup(self.raw(), info);
-        }
-    }
-}
-
 /// A row of an open table: a slot.
 pub struct Row {
     slot: *mut pg_sys::TupleTableSlot,
@@ -441,81 +292,6 @@ impl Drop for Row {
         if self.owned && !std::thread::panicking() {
             // SAFETY: made by `Open::row`, dropped once.
             unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
-        }
-    }
-}
-
-/// Which rows are seen.
-pub struct Snapshot {
-    raw: pg_sys::Snapshot,
-    kind: Kind,
-}
-
-enum Kind {
-    /// Somebody else's: the statement's, or a constant.
-    Borrowed,
-    Registered,
-    /// Rows that others are writing are seen too: their ends have to be waited for.
-    Dirty(Box<std::cell::UnsafeCell<pg_sys::SnapshotData>>),
-}
-
-impl Snapshot {
-    /// What the statement that called us sees.
-    pub fn statement() -> Self {
-        // SAFETY: a function is called under an active snapshot, which outlives the call.
-        Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, kind: Kind::Borrowed }
-    }
-
-    /// All that is committed, and what this transaction has done, even just now.
-    pub fn own() -> Self {
-        Self { raw: &raw mut pg_sys::SnapshotSelfData, kind: Kind::Borrowed }
-    }
-
-    /// All that is committed by now, in any isolation level, and what this transaction has done.
-    pub fn latest() -> Self {
-        // SAFETY: registered here, given back by `Drop`.
-        let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) };
-        Self { raw, kind: Kind::Registered }
-    }
-
-    /// As [`Snapshot::own`], but a lookup waits for those who are writing the rows it finds.
-    pub fn settled() -> Self {
-        let data = pg_sys::SnapshotData {
-            snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
-            ..Default::default()
-        };
-        let data = Box::new(std::cell::UnsafeCell::new(data));
-        Self { raw: data.get(), kind: Kind::Dirty(data) }
-    }
-
-    fn raw(&self) -> pg_sys::Snapshot {
-        self.raw
-    }
-
-    /// Waits for the transaction that is writing the row just found, if one is.
-    fn waited(&self) -> bool {
-        let Kind::Dirty(data) = &self.kind else { return false };
-        // SAFETY: our own snapshot; the scan that fills it in is not at work now.
-        let (inserter, deleter) = unsafe { ((*data.get()).xmin, (*data.get()).xmax) };
-        let writer = if inserter.into_inner() == 0 { deleter } else { inserter };
-        if writer.into_inner() == 0 {
-            return false;
-        }
-        let (relation, place) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: waits for a transaction in progress.
-        unsafe {
-            let reason = pg_sys::XLTW_Oper::XLTW_None;
-            pg_sys::XactLockTableWait(writer, relation, place, reason);
-        }
-        true
-    }
-}
-
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        if matches!(self.kind, Kind::Registered) && !std::thread::panicking() {
-            // SAFETY: registered by `latest`, given back once.
-            unsafe { pg_sys::UnregisterSnapshot(self.raw) };
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct TempFile {
 }
 
 impl TempFile {
-    /// An empty file.
+    /// An empty file, which lives as long as the current memory context.
     pub fn create() -> Self {
         // SAFETY: BufFileCreateTemp needs the tablespaces to be prepared.
         let file = unsafe {

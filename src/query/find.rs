@@ -1,9 +1,9 @@
 //! Which index a call asks.
 //!
 //! The argument `index` names an index, a table that has one, or a side table. Without it, the only
-//! index counts of a table on the caller's search path, or else of the caller's own tables. Tables
-//! of others that are not on it do not: whoever asks runs the code that is in a table's policies and
-//! in the expressions of its indexes, and chooses tables by name or by search path.
+//! one counts of the tables on the caller's search path, or else of the caller's own tables. What
+//! strangers have elsewhere does not: whoever asks runs the code in a table's policies and in the
+//! expressions of its indexes, and chooses tables by name or by search path.
 
 use std::rc::Rc;
 
@@ -15,13 +15,15 @@ use crate::am::options::Settings;
 use crate::document::values::Values;
 use crate::error::{Result, error, invalid_parameter};
 use crate::pg::call::Call;
-use crate::pg::dependents;
-use crate::pg::index::Index;
+use crate::pg::dependency;
+use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
-use crate::pg::relation::owner_of;
+use crate::pg::relation::{Lock, owner_of};
+use crate::pg::table::Open;
 use crate::query::access;
 use crate::query::key::Key;
-use crate::query::native::{Native, document_column};
+use crate::query::native::{Native, document_column, is_scope_class};
+use crate::query::plans;
 use crate::query::side;
 use crate::side_table::SideTable;
 
@@ -61,7 +63,7 @@ impl Target {
         let extension = Extension::of(call);
         match call.oid(argument) {
             Some(named) => extension.named(named),
-            None => extension.only(),
+            None => extension.named(plans::only(|| extension.only())?),
         }
     }
 
@@ -90,6 +92,13 @@ impl Target {
     }
 }
 
+fn no_such_relation(oid: Oid) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+        format!("index: relation with OID {} does not exist", oid.to_u32()),
+    )
+}
+
 impl Extension {
     /// The index that `named` is, or that it has.
     pub fn named(self, named: Oid) -> Result<Target> {
@@ -97,10 +106,7 @@ impl Extension {
         match unsafe { pg_sys::get_rel_relkind(named) } as u8 {
             b'i' | b'I' => self.index(named),
             b'r' | b'p' | b'm' => self.of_table(named),
-            0 => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-                format!("index: relation with OID {} does not exist", named.to_u32()),
-            )),
+            0 => Err(no_such_relation(named)),
             _ => Err(error(
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
                 format!("index: \"{}\" is neither an index nor a table", relation_name(named)),
@@ -124,6 +130,10 @@ impl Extension {
 
     /// The only index of a table, or the side table that it is.
     fn of_table(self, table: Oid) -> Result<Target> {
+        // It may be gone by the time that we have the lock.
+        let Some(_locked) = Open::relation(table, Lock::Read) else {
+            return Err(no_such_relation(table));
+        };
         let natives = Index::of_table(table).into_iter();
         let natives = natives.filter(|index| self.is_of_documents(index)).map(|index| index.oid);
         let mut natives: Vec<Oid> = natives.collect();
@@ -152,69 +162,74 @@ impl Extension {
     }
 
     /// The only index that the caller can mean without naming one.
-    fn only(self) -> Result<Target> {
-        let readable = self.readable();
+    fn only(self) -> Result<Oid> {
         // SAFETY: lookups in the system caches.
         let visible = |table: Oid| unsafe { pg_sys::RelationIsVisible(table) };
         // SAFETY: reads a backend-local value.
         let own = |table: Oid| owner_of(table) == unsafe { pg_sys::GetUserId() };
-        let chosen = [&visible as &dyn Fn(Oid) -> bool, &own].into_iter().find_map(|wanted| {
-            let chosen: Vec<Oid> = readable
-                .iter()
-                .filter(|(_, table)| wanted(*table))
-                .map(|(index, _)| *index)
-                .collect();
-            (!chosen.is_empty()).then_some(chosen)
-        });
-        let others: Vec<Oid> = readable.into_iter().map(|(index, _)| index).collect();
-        match chosen.as_deref() {
-            Some([index]) => self.named(*index),
-            Some([mine, theirs @ ..]) => {
-                let message =
-                    format!("there are {} minlsh indexes to choose from", theirs.len() + 1);
-                Err(ambiguous(message, &[&[*mine], theirs].concat()))
+        let mut readable = self.readable(&visible);
+        if readable.is_empty() {
+            readable = self.readable(&own);
+        }
+        match readable[..] {
+            [index] => Ok(index),
+            [] => Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                "no table on your search path has a minlsh index that you may read",
+            )
+            .set_hint(format!(
+                "Name one with index => '...' (the view minlsh_indexes lists them). {}",
+                create("docs")
+            ))),
+            _ => {
+                let count = readable.len();
+                let message = format!("there are {count} minlsh indexes to choose from");
+                Err(ambiguous(message, &readable))
             }
-            _ if others.is_empty() => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                "there is no minlsh index in this database that you may read",
-            )
-            .set_hint(create("docs"))),
-            _ => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                "no table on your search path has a minlsh index",
-            )
-            .set_hint(name_one(&others))),
         }
     }
 
-    /// The indexes and side tables that the caller may read, each with the user's table.
-    fn readable(self) -> Vec<(Oid, Oid)> {
+    /// The indexes and side tables that the caller may read, of tables that `wanted` accepts. No
+    /// other is locked: nobody shall wait for what strangers do with theirs.
+    fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<Oid> {
         if self.method == Oid::INVALID {
             return Vec::new();
         }
-        let mut readable = Vec::new();
-        for oid in dependents::indexes_of_method(self.method, |_| true) {
-            let Some(index) = Index::open(oid).filter(|index| index.valid) else { continue };
-            // SAFETY: lookups in the system caches. A partition's index is part of another.
-            let skipped = unsafe {
-                pg_sys::get_rel_relispartition(oid)
-                    || pg_sys::isOtherTempNamespace(pg_sys::get_rel_namespace(index.table))
-            };
-            if skipped {
-                continue;
-            }
-            if self.is_of_documents(&index) {
-                if access::may_read(index.table, &columns_read(&index)) {
-                    readable.push((oid, index.table));
-                }
-            } else if let Some(side) = sound_side_table(oid)
-                && access::may_read(side.table.oid, &[side.key.number, side.body.number])
-            {
-                readable.push((side.storage, side.table.oid));
-            }
+        let classes = OperatorClass::of_method(self.method).into_iter();
+        let mut indexes: Vec<Oid> = classes
+            .filter(|class| !is_scope_class(class.family, class.input_type))
+            .flat_map(|class| dependency::indexes_of_class(class.oid))
+            .collect();
+        indexes.sort_unstable_by_key(|index| index.to_u32());
+        indexes.into_iter().filter_map(|oid| self.readable_index(oid, wanted)).collect()
+    }
+
+    /// What to name an index by, if the caller may read it.
+    fn readable_index(self, oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<Oid> {
+        let table = Index::table_of(oid);
+        // SAFETY: lookups in the system caches. A partition's index is part of another.
+        let skipped = unsafe {
+            table == Oid::INVALID
+                || pg_sys::get_rel_relispartition(oid)
+                || pg_sys::isOtherTempNamespace(pg_sys::get_rel_namespace(table))
+        };
+        // Of a side table the user's table counts, which a trigger ties to it.
+        let mut tables = dependency::triggers_of(table);
+        tables = tables.into_iter().filter_map(dependency::table_of_trigger).collect();
+        tables.push(table);
+        if skipped || !tables.into_iter().any(wanted) {
+            return None;
         }
-        readable.dedup();
-        readable
+        let index = Index::open(oid).filter(|index| index.valid)?;
+        if self.is_of_documents(&index) {
+            let may_read = wanted(table) && access::may_read(table, &columns_read(&index));
+            return may_read.then_some(oid);
+        }
+        // One that is not sound is told to whoever names it.
+        let side = SideTable::find(oid).ok()?.into_iter().next()?;
+        let columns = [side.key.number, side.body.number];
+        let may_read = wanted(side.table.oid) && access::may_read(side.table.oid, &columns);
+        may_read.then_some(side.storage)
     }
 
     /// Whether an index is of documents, and not of the bands of a side table.
@@ -241,12 +256,6 @@ impl Extension {
             report.set_hint(name_one(&of_table))
         }
     }
-}
-
-/// The side table whose bands an index is of; none if it is not sound: that is told to whoever
-/// names it.
-fn sound_side_table(index: Oid) -> Option<SideTable> {
-    SideTable::find(index).ok()?.into_iter().next()
 }
 
 /// The columns of the table that an index is made of, and those of its predicate.

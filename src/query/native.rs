@@ -425,9 +425,13 @@ pub fn document_column(index: &Index) -> Option<&IndexColumn> {
 }
 
 fn is_scope(column: &IndexColumn) -> bool {
-    let (input, number) = (column.input_type, SCOPE_HASH as i16);
+    is_scope_class(column.family, column.input_type)
+}
+
+/// Whether the operator class of a family for a type is for scope columns.
+pub fn is_scope_class(family: Oid, input: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
-    let hash = unsafe { pg_sys::get_opfamily_proc(column.family, input, input, number) };
+    let hash = unsafe { pg_sys::get_opfamily_proc(family, input, input, SCOPE_HASH as i16) };
     hash != Oid::INVALID
 }
 

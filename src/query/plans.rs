@@ -34,12 +34,19 @@ pub enum Purpose {
 /// The relation asked, what for, and the type in which it gives keys back where it does.
 type Place = (Oid, Purpose, Oid);
 
+/// Who asks, and the schemas on the search path.
+type Asker = (Oid, Vec<Oid>);
+
 thread_local! {
     static INDEXES: RefCell<HashMap<Oid, Rc<Native>>> = RefCell::default();
     static QUERIES: RefCell<HashMap<Place, Rc<TableQuery>>> = RefCell::default();
     /// The relations that these are about.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
     static STALE: Cell<bool> = const { Cell::new(false) };
+    /// What was found to be the only index there is, for whom.
+    static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
+    /// Whether any relation, schema or role has changed since.
+    static CHANGED: Cell<bool> = const { Cell::new(false) };
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -64,6 +71,48 @@ pub fn index(index: Oid, load: impl Fn() -> Result<Native>) -> Result<Rc<Native>
             return Ok(found);
         }
         STALE.set(true);
+    }
+}
+
+/// What `find` says is the only index that the caller can mean, until anything changes that may
+/// make it another one. Rights are checked wherever it is asked.
+pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
+    listen();
+    let asker = (current_user(), search_path());
+    if CHANGED.take() {
+        ONLY.take();
+    }
+    let kept = ONLY.with_borrow(|only| {
+        only.as_ref().filter(|(whose, _)| *whose == asker).map(|(_, index)| *index)
+    });
+    if let Some(index) = kept {
+        return Ok(index);
+    }
+    let index = find()?;
+    if !CHANGED.get() {
+        ONLY.set(Some((asker, index)));
+    }
+    Ok(index)
+}
+
+fn current_user() -> Oid {
+    // SAFETY: reads a backend-local value.
+    unsafe { pg_sys::GetUserId() }
+}
+
+/// The schemas on the search path.
+fn search_path() -> Vec<Oid> {
+    let mut schemas = vec![Oid::INVALID; 16];
+    loop {
+        // SAFETY: room for as many as it says; more are counted, but not written.
+        let count =
+            unsafe { pg_sys::fetch_search_path_array(schemas.as_mut_ptr(), schemas.len() as i32) };
+        let count = usize::try_from(count).unwrap_or(0);
+        if count <= schemas.len() {
+            schemas.truncate(count);
+            return schemas;
+        }
+        schemas.resize(count, Oid::INVALID);
     }
 }
 
@@ -99,12 +148,19 @@ fn watch(relation: Oid) {
             watched.push(relation);
         }
     });
+    listen();
+}
+
+fn listen() {
     if !LISTENING.replace(true) {
         let schemas = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
+        let members = pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM as i32;
+        let none = Datum::from(0);
         // SAFETY: plain functions of this library, which is never unloaded.
         unsafe {
-            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::from(0));
-            pg_sys::CacheRegisterSyscacheCallback(schemas, Some(schema_changed), Datum::from(0));
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(schemas, Some(schema_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(members, Some(membership_changed), none);
         }
     }
 }
@@ -119,10 +175,18 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     if concerned {
         STALE.set(true);
     }
+    CHANGED.set(true);
 }
 
 /// The same.
 #[pg_guard]
 unsafe extern "C-unwind" fn schema_changed(_argument: Datum, _cache: i32, _hash: u32) {
     STALE.set(true);
+    CHANGED.set(true);
+}
+
+/// The same.
+#[pg_guard]
+unsafe extern "C-unwind" fn membership_changed(_argument: Datum, _cache: i32, _hash: u32) {
+    CHANGED.set(true);
 }

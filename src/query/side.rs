@@ -6,7 +6,7 @@
 //!    each of what remains is looked up in the table, as the caller, and its text decides.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::ShingleSet;
+use sketch::{ShingleSet, memory};
 
 use crate::error::{Result, engine, wrong_state};
 use crate::functions::checkpoint;
@@ -123,8 +123,8 @@ impl<'a> Side<'a> {
         probe: &Probe,
         visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
     ) -> Result<()> {
-        let memory = Memory::scratch(c"minlsh candidates");
-        let mut found = self.candidates(question, probe, &memory)?;
+        let keys = Memory::scratch(c"minlsh candidates");
+        let mut found = self.candidates(question, probe, &keys)?;
         if question.verify == Verify::Exact || self.visibility == Visibility::Joined {
             found = self.verified(session, question, probe, found)?;
         }
@@ -137,12 +137,12 @@ impl<'a> Side<'a> {
     }
 
     /// The candidates that the signatures do not rule out, with their estimated similarities; their
-    /// keys are copied into `memory`.
+    /// keys are copied into `keys`.
     fn candidates(
         &self,
         question: &Question,
         probe: &Probe,
-        memory: &Memory,
+        keys: &Memory,
     ) -> Result<Vec<(Datum, f64)>> {
         let settings = &self.side.settings;
         let probes = settings.banding.probes(question.threshold, settings.recall);
@@ -161,8 +161,8 @@ impl<'a> Side<'a> {
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
-                let key = memory.run(|| unsafe { ffi::copy(key, by_value, length) });
-                found.push((key, estimate));
+                let key = keys.run(|| unsafe { ffi::copy(key, by_value, length) });
+                memory::push(&mut found, (key, estimate)).map_err(engine)?;
             }
             Ok(())
         })?;
@@ -192,7 +192,9 @@ impl<'a> Side<'a> {
                 let others = self.shingles(&text, Verify::Exact)?.unwrap_or_default();
                 Ok(shingles.jaccard_at_least(&others, question.threshold))
             })?;
-            verified.extend(similarity.map(|similarity| (key, similarity)));
+            if let Some(similarity) = similarity {
+                memory::push(&mut verified, (key, similarity)).map_err(engine)?;
+            }
         }
         Ok(verified)
     }

@@ -6,7 +6,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::Result;
 use crate::pg::relation::Lock;
 use crate::pg::rows::ResultRows;
-use crate::pg::table::{Continue, Index, Open, Snapshot};
+use crate::pg::snapshot::Snapshot;
+use crate::pg::table::{Continue, Open};
+use crate::pg::table_index::Index;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::side_table::arguments::check_owner;
@@ -97,18 +99,13 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
         ("for replicated rows of the side table", of_side.iter().find(replica), b'R'),
     ];
     for (purpose, trigger, enabled) in expected {
-        match trigger {
-            None => report(None, &format!("the trigger {purpose} is missing")),
-            Some(trigger) if trigger.enabled != enabled => {
-                let name = trigger.name.to_string_lossy();
-                report(
-                    None,
-                    &format!(
-                        "trigger \"{name}\" {purpose} is disabled, or fires when it should not"
-                    ),
-                );
-            }
-            Some(_) => {}
+        let Some(trigger) = trigger else {
+            report(None, &format!("the trigger {purpose} is missing"));
+            continue;
+        };
+        if let Some(fault) = fault(trigger.enabled, enabled) {
+            let name = trigger.name.to_string_lossy();
+            report(None, &format!("trigger \"{name}\" {fault}"));
         }
     }
     if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {

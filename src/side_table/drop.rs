@@ -78,7 +78,7 @@ pub fn native_index(relation: Oid) -> Option<Oid> {
         b'i' | b'I' => unsafe { pg_sys::IndexGetRelation(relation, true) },
         _ => relation,
     };
-    let native = |index: &crate::pg::table::Index| index.access_method() == "minlsh";
+    let native = |index: &crate::pg::table_index::Index| index.access_method() == "minlsh";
     let indexes = Open::relation(table, Lock::Read)?.indexes(Lock::Read);
     let mut oids = indexes.iter().filter(|index| native(index)).map(|index| index.oid());
     if table == relation { oids.next() } else { oids.find(|oid| *oid == relation) }

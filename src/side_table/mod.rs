@@ -20,14 +20,16 @@ mod watch;
 
 use std::rc::Rc;
 
+use pgrx::PgSqlErrorCode;
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::am::options::Settings;
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, error, wrong_state};
 use crate::pg::array;
 use crate::pg::relation::{Column, Lock, Relation};
-use crate::pg::table::{Continue, Open, Row, Snapshot};
+use crate::pg::snapshot::Snapshot;
+use crate::pg::table::{Continue, Open, Row};
 use storage::{Storage, stored};
 
 /// A side table that was opened under lock and found to be sound.
@@ -124,7 +126,17 @@ impl SideTable {
         let documents = Open::relation(self.table.oid, Lock::Read).ok_or_else(|| {
             wrong_state(format!("table \"{}\" does not exist any more", self.table.name))
         })?;
-        Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)
+        let storage = Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)?;
+        if storage.table.is_older_than(&Snapshot::statement()) {
+            return Ok(storage);
+        }
+        let message = format!(
+            "side table \"{}\" was built after the snapshot of this transaction",
+            storage.table.name()
+        );
+        Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+            .set_detail("The snapshot does not see what is in it.")
+            .set_hint("Try again in a new transaction."))
     }
 
     /// Whether COMMIT has emptied a temporary table (ON COMMIT DELETE ROWS fires no trigger): then

@@ -11,7 +11,9 @@ use crate::error::{Result, wrong_state};
 use crate::pg::array;
 use crate::pg::names::regclass_literal;
 use crate::pg::relation::{Lock, base_type};
-use crate::pg::table::{Continue, Index, Open, Row, Snapshot};
+use crate::pg::snapshot::Snapshot;
+use crate::pg::table::{Continue, Open, Row};
+use crate::pg::table_index::Index;
 
 /// The columns of a side table, by number.
 pub const DOC_ID: i16 = 1;

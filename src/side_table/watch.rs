@@ -10,7 +10,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::dependency::{self, Object};
 use crate::pg::relation::Lock;
-use crate::pg::table::{Index, Open};
+use crate::pg::table::Open;
+use crate::pg::table_index::Index;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 

@@ -263,7 +263,8 @@ impl Error {
     pub fn hint(&self) -> String {
         match self {
             Self::OutOfMemory { bytes } => format!(
-                "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give the server more memory."
+                "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give \
+                 the server more memory."
             ),
             Self::StopWords(_) => "Stop words are few, and words: leave out the others.".to_owned(),
             Self::UnknownScheme(_) => {

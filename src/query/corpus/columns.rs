@@ -6,6 +6,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
+use crate::pg::context::Context;
 use crate::pg::temp_file::TempFile;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
@@ -26,6 +27,8 @@ pub struct Columns {
     at: usize,
     /// The blocks that memory does not hold.
     file: Option<TempFile>,
+    /// Where the file lives: it is made while a row is read, and outlives the row.
+    context: Context,
     sort_memory: usize,
 }
 
@@ -40,6 +43,7 @@ impl Columns {
             current: memory::filled(0, width * BLOCK).map_err(engine)?,
             at: 0,
             file: None,
+            context: Context::new(c"minlsh hashes"),
             sort_memory,
         })
     }
@@ -61,7 +65,8 @@ impl Columns {
         if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
             memory::extend(&mut self.blocks, &self.current).map_err(engine)?;
         } else {
-            self.file.get_or_insert_with(TempFile::create).append(&self.current);
+            let create = || self.context.within(TempFile::create);
+            self.file.get_or_insert_with(create).append(&self.current);
         }
         self.at += 1;
         Ok(())

@@ -10,6 +10,8 @@
 //! A test takes a database of the shared server ([`database`]), or starts a server of its own
 //! ([`Server::start`]) if it is going to break it.
 
+pub mod near;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};

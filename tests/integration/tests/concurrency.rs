@@ -204,6 +204,25 @@ fn a_build_in_a_repeatable_read_transaction_sees_rows_committed_after_its_snapsh
 }
 
 #[test]
+fn a_transaction_older_than_the_index_is_told_that_it_cannot_read_it() {
+    let database = database();
+    let mut reader = database.connect();
+    reader
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs VALUES (1, 'one text')",
+        )
+        .expect("a table");
+    reader
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs")
+        .expect("a snapshot");
+    let mut builder = database.connect();
+    builder.batch_execute("SELECT minlsh_create_index('docs', 'body')").expect("an index");
+    assert_eq!(sqlstate(&mut reader, "SELECT * FROM minlsh_check('docs')"), "40001");
+    reader.batch_execute("ROLLBACK").expect("rollback");
+    assert_consistent(&mut reader, "docs");
+}
+
+#[test]
 fn a_transaction_older_than_the_index_keeps_it_right() {
     for level in ["REPEATABLE READ", "SERIALIZABLE"] {
         let database = database();

@@ -110,7 +110,8 @@ SELECT near_duplicates('six');
 CREATE TABLE article (id integer PRIMARY KEY, tenant integer, title text, body text, tags text[],
 	signature integer[], document minlsh_document);
 INSERT INTO article SELECT i, i % 2, 'On texts', 'this is one text of many, and so on',
-	ARRAY['a', 'b', 'c', 'd', 'e', i::text], minhash('this is one text of many'), minlsh_document('this is one text of many', 0.9)
+	ARRAY['a', 'b', 'c', 'd', 'e', i::text], minhash('this is one text of many'),
+	minlsh_document('this is one text of many', 0.9)
 FROM generate_series(1, 4) AS i;
 INSERT INTO article VALUES (5);
 CREATE INDEX by_text ON article USING minlsh ((title || ' ' || body)) WHERE id <> 3;

@@ -141,17 +141,22 @@ DROP TABLE followers, serial, parallel;
 
 -- minhash_hashes() takes hashes, not elements: those of shingle_hashes(), or of anything else that
 -- spreads over 64 bits (of 32, with the schemes of datasketch).
-SELECT minhash_hashes(shingle_hashes(body)) = minhash(body) AS text, minhash_hashes(shingle_hashes(body, 2, 'word'), 16, 'permutations', 7)
+SELECT minhash_hashes(shingle_hashes(body)) = minhash(body) AS text,
+	minhash_hashes(shingle_hashes(body, 2, 'word'), 16, 'permutations', 7)
      = minhash(body, 16, 2, 'word', 'permutations', 7) AS options
 FROM (VALUES ('the quick brown fox jumps over the lazy dog')) AS v (body);
 SELECT minhash_hashes(hashes => ARRAY[hashtextextended('bread', 0), NULL, hashtextextended('milk', 0)], num_perm => 4);
-SELECT minhash_hashes('{}') IS NULL AS empty, minhash_hashes(ARRAY[NULL]::bigint[]) IS NULL AS nulls, minhash_hashes(NULL) IS NULL AS "null";
+SELECT minhash_hashes('{}') IS NULL AS empty, minhash_hashes(ARRAY[NULL]::bigint[]) IS NULL AS nulls,
+	minhash_hashes(NULL) IS NULL AS "null";
 SELECT minhash_hashes(ARRAY[1, 2], 0);
 -- Integers, uuids and byte strings are elements like texts: hashed by their text form, byte strings by their bytes.
-SELECT minhash(array_agg(i), 16) = minhash_agg(i, 16) AS integers, minhash(array_agg(i::bigint), 16) = minhash_agg(i, 16) AS bigints,
+SELECT minhash(array_agg(i), 16) = minhash_agg(i, 16) AS integers,
+	minhash(array_agg(i::bigint), 16) = minhash_agg(i, 16) AS bigints,
 	minhash(array_agg(i::smallint), 16) = minhash(array_agg(i::text), 16) AS texts FROM generate_series(1, 100) AS i;
-SELECT cardinality BETWEEN 800 AND 1200 AS thousand FROM minhash_cardinality((SELECT minhash(array_agg(i)) FROM generate_series(1, 1000) AS i));
-SELECT minhash(ARRAY['00112233-4455-6677-8899-AABBCCDDEEFF'::uuid]) = minhash(ARRAY['00112233-4455-6677-8899-aabbccddeeff']) AS uuid,
+SELECT cardinality BETWEEN 800 AND 1200 AS thousand
+	FROM minhash_cardinality((SELECT minhash(array_agg(i)) FROM generate_series(1, 1000) AS i));
+SELECT minhash(ARRAY['00112233-4455-6677-8899-AABBCCDDEEFF'::uuid])
+	= minhash(ARRAY['00112233-4455-6677-8899-aabbccddeeff']) AS uuid,
 	minhash(ARRAY['naïve'::varchar]) = minhash(ARRAY[convert_to('naïve', 'UTF8')]) AS bytes;
 SELECT minhash(ARRAY[now()]);
 
@@ -174,7 +179,8 @@ GROUP BY scheme ORDER BY scheme COLLATE "C";
 DROP TABLE parts;
 SELECT minhash_union_agg(s) IS NULL AS nulls, minhash_union_agg(s, 'permutations') IS NULL AS nulls_too FROM unnest(ARRAY[NULL, NULL]::text[]) AS n, minhash(n) AS s;
 -- A set without a signature adds nothing.
-SELECT minhash_union(minhash('a text', 8), NULL) = minhash('a text', 8) AS "right", minhash_union(NULL, minhash('a text', 8)) = minhash('a text', 8) AS "left",
+SELECT minhash_union(minhash('a text', 8), NULL) = minhash('a text', 8) AS "right",
+	minhash_union(NULL, minhash('a text', 8)) = minhash('a text', 8) AS "left",
 	minhash_union(NULL, NULL) IS NULL AS both, minhash_union(minhash('a text', 8), NULL, NULL) IS NULL AS scheme;
 
 -- Signatures that do not belong together, where it can be seen.

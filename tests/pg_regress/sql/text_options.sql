@@ -7,7 +7,9 @@ SELECT tokens(E'  Straße\t Ｆｏｏ,  it''s ①: 42!');
 SELECT shingles(E'  Straße\t Ｆｏｏ,  it''s ①: 42!', 2, 'word');
 
 -- Case, line breaks, runs of white space and Unicode form do not count unless told otherwise.
-SELECT jaccard('Hello World', 'hello  world') AS char, jaccard('Hello World', 'hello  world', normalization => 'none') < 1 AS char_as_written, jaccard('Hello World', 'hello  world', 1, 'word') AS word,
+SELECT jaccard('Hello World', 'hello  world') AS char,
+	jaccard('Hello World', 'hello  world', normalization => 'none') < 1 AS char_as_written,
+	jaccard('Hello World', 'hello  world', 1, 'word') AS word,
 	jaccard('Hello World', 'hello  world', 1, 'word', normalization => 'none') AS word_as_written,
 	jaccard('Hello World', 'hello  world', normalization => 'plain') AS char_plain;
 
@@ -44,7 +46,8 @@ SELECT minhash(U&'\200B\200D') IS NOT NULL AS zero_width_is_text, normalize_text
 
 -- What shows nothing by itself is kept by all steps but "invisible", which "aggressive" does, too.
 SELECT jaccard(U&'so\00ADft hy\200Bphens \2067here\2069', 'soft hyphens here', normalization => 'invisible') AS invisible,
-	jaccard(U&'so\00ADft', 'soft', normalization => 'aggressive') AS aggressive, jaccard(U&'so\00ADft', 'soft') < 1 AS plain;
+	jaccard(U&'so\00ADft', 'soft', normalization => 'aggressive') AS aggressive,
+	jaccard(U&'so\00ADft', 'soft') < 1 AS plain;
 
 -- What contradicts itself or does not exist is refused.
 SELECT normalize_text('x', 'nfc nfkc');

@@ -134,7 +134,11 @@ mod tests {
 
     #[test]
     fn every_character_has_its_forms() {
-        for c in '\0'..=char::MAX {
+        // All that have another form than themselves are below.
+        for c in ('\0'..='\u{2ffff}').filter(|c| !('\u{4e00}'..='\u{9fff}').contains(c)) {
+            if u32::from(c) > 0x1_ffff && u32::from(c) < 0x2_f800 {
+                continue;
+            }
             let text = format!("a{c}\u{301}{c}");
             assert_eq!(forms(&text), expected(&text), "{c:?}");
         }

@@ -25,11 +25,11 @@ fn want_of_memory_is_an_error_and_no_crash() {
     let mut client = database.connect();
     client
         .batch_execute(
-            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 700000) i; \
+            "CREATE TABLE big AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 200000) i; \
              CREATE TABLE sets AS SELECT array_agg(i::text) AS a, array_agg(i::bigint) AS b \
-               FROM generate_series(1, 2000000) i; \
+               FROM generate_series(1, 500000) i; \
              CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 40000) i; \
+             INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
              SELECT minlsh_create_index('docs', 'body')",
         )
         .expect("large things");
@@ -37,30 +37,30 @@ fn want_of_memory_is_an_error_and_no_crash() {
     let mut observer = database.connect();
     let before = texts(&mut observer, start);
     for (megabytes, work) in [
-        (150, "SELECT cardinality(shingles(body, 20)) FROM big"),
-        (150, "SELECT cardinality(shingle_hashes(body, 5)) FROM big"),
-        (100, "SELECT cardinality(minhash(body)) FROM big"),
-        (60, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
-        (150, "SELECT cardinality(tokens(body)) FROM big"),
-        (150, "SELECT jaccard(body, body || 'x', 9) FROM big"),
-        (150, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),
-        (150, "SELECT jaccard(a, a) FROM sets"),
-        (150, "SELECT jaccard(b, b) FROM sets"),
-        (150, "SELECT cardinality(minhash(a)) FROM sets"),
-        (150, "SELECT count(*) FROM big, text_profile(body)"),
-        (150, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
+        (40, "SELECT cardinality(shingles(body, 20)) FROM big"),
+        (40, "SELECT cardinality(shingle_hashes(body, 5)) FROM big"),
+        (30, "SELECT cardinality(minhash(body)) FROM big"),
+        (20, "SELECT length(normalize_text(body, 'aggressive')) FROM big"),
+        (40, "SELECT cardinality(tokens(body)) FROM big"),
+        (40, "SELECT jaccard(body, body || 'x', 9) FROM big"),
+        (40, "SELECT containment(body, body || 'x', 3, 'word') FROM big"),
+        (40, "SELECT jaccard(a, a) FROM sets"),
+        (40, "SELECT jaccard(b, b) FROM sets"),
+        (40, "SELECT cardinality(minhash(a)) FROM sets"),
+        (40, "SELECT count(*) FROM big, text_profile(body)"),
+        (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
         (
             150,
             "SELECT cardinality(minhash_agg(md5(i::text), 4096)) FROM generate_series(1, 100000) i",
         ),
-        (10, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)"),
-        (10, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
-        (10, "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)"),
-        (10, "SELECT returned FROM minlsh_recall('docs', sample => 1000)"),
-        (10, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
-        (10, "SELECT count(*) FROM minlsh_check('docs')"),
-        (20, "UPDATE docs SET body = body || '!'"),
-        (20, "SELECT minlsh_create_index('docs', 'body', name => 'second')"),
+        (3, "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
+        (3, "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)"),
+        (3, "SELECT returned FROM minlsh_recall('docs', sample => 1000)"),
+        (3, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
+        (3, "SELECT count(*) FROM minlsh_check('docs')"),
+        (6, "UPDATE docs SET body = body || '!'"),
+        (6, "SELECT minlsh_create_index('docs', 'body', name => 'second')"),
     ] {
         let mut client = database.connect();
         // Warm, so that what follows is all of the work's own.
@@ -86,7 +86,7 @@ fn without_threads_the_work_is_done_all_the_same() {
     client
         .batch_execute(
             "CREATE TABLE docs (id int PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 20000) i",
+             INSERT INTO docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_series(1, 5000) i",
         )
         .expect("a table");
     let ask = "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)";
@@ -101,7 +101,7 @@ fn without_threads_the_work_is_done_all_the_same() {
 
 #[test]
 fn many_rows_in_one_statement_take_little_memory() {
-    const ROWS: u32 = 200_000;
+    const ROWS: u32 = 50_000;
     let database = database();
     let mut peaks = Vec::new();
     for table in ["plain", "indexed"] {
@@ -128,7 +128,7 @@ fn many_rows_in_one_statement_take_little_memory() {
     }
     let more = peaks[1].saturating_sub(peaks[0]);
     println!("{ROWS} rows: {} kB without the index, {more} kB more with it", peaks[0]);
-    assert!(more < 64 * 1024, "{more} kB more than without the index");
+    assert!(more < 16 * 1024, "{more} kB more than without the index");
 }
 
 #[test]
@@ -146,7 +146,6 @@ fn an_error_carries_no_backtrace() {
     ] {
         let error = client.batch_execute(mistake).expect_err(mistake);
         let detail = error.as_db_error().and_then(|error| error.detail()).unwrap_or_default();
-        println!("XXX {mistake}: {error:?}");
         assert!(!detail.contains(".rs") && !detail.contains(" 0: "), "{mistake}: {detail}");
     }
 }

@@ -165,7 +165,8 @@ fn maintain(session: &mut Client, number: i64, random: &mut Random) -> Result<()
             let body = random.body();
             session.batch_execute(&format!(
                 "SELECT id FROM docs WHERE body ~= minlsh_document('{body}', 0.9); \
-                 SELECT near_duplicates_of('{body}', 0.9, 'parts')"
+                 SELECT near_duplicates_of('{body}', 0.9, 'docs_body'); \
+                 SELECT near_duplicates_of('{body}', 0.9, 'parts_minlsh')"
             ))
         }
     }

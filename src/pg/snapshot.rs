@@ -1,0 +1,79 @@
+//! Which rows a scan sees.
+
+use pgrx::pg_sys;
+
+/// Which rows are seen.
+pub struct Snapshot {
+    raw: pg_sys::Snapshot,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Somebody else's: the statement's, or a constant.
+    Borrowed,
+    Registered,
+    /// Rows that others are writing are seen too: their ends have to be waited for.
+    Dirty(Box<std::cell::UnsafeCell<pg_sys::SnapshotData>>),
+}
+
+impl Snapshot {
+    /// What the statement that called us sees.
+    pub fn statement() -> Self {
+        // SAFETY: a function is called under an active snapshot, which outlives the call.
+        Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, kind: Kind::Borrowed }
+    }
+
+    /// All that is committed, and what this transaction has done, even just now.
+    pub fn own() -> Self {
+        Self { raw: &raw mut pg_sys::SnapshotSelfData, kind: Kind::Borrowed }
+    }
+
+    /// All that is committed by now, in any isolation level, and what this transaction has done.
+    pub fn latest() -> Self {
+        // SAFETY: registered here, given back by `Drop`.
+        let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) };
+        Self { raw, kind: Kind::Registered }
+    }
+
+    /// As [`Snapshot::own`], but a lookup waits for those who are writing the rows it finds.
+    pub fn settled() -> Self {
+        let data = pg_sys::SnapshotData {
+            snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
+            ..Default::default()
+        };
+        let data = Box::new(std::cell::UnsafeCell::new(data));
+        Self { raw: data.get(), kind: Kind::Dirty(data) }
+    }
+
+    /// As PostgreSQL takes it; valid as long as `self`.
+    pub fn raw(&self) -> pg_sys::Snapshot {
+        self.raw
+    }
+
+    /// Waits for the transaction that is writing the row just found, if one is.
+    pub fn waited(&self) -> bool {
+        let Kind::Dirty(data) = &self.kind else { return false };
+        // SAFETY: our own snapshot; the scan that fills it in is not at work now.
+        let (inserter, deleter) = unsafe { ((*data.get()).xmin, (*data.get()).xmax) };
+        let writer = if inserter.into_inner() == 0 { deleter } else { inserter };
+        if writer.into_inner() == 0 {
+            return false;
+        }
+        let (relation, place) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: waits for a transaction in progress.
+        unsafe {
+            let reason = pg_sys::XLTW_Oper::XLTW_None;
+            pg_sys::XactLockTableWait(writer, relation, place, reason);
+        }
+        true
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if matches!(self.kind, Kind::Registered) && !std::thread::panicking() {
+            // SAFETY: registered by `latest`, given back once.
+            unsafe { pg_sys::UnregisterSnapshot(self.raw) };
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Pages: what the page writer makes is read, split, deduplicated and vacuumed by PostgreSQL's own B-tree code,
+//! and whatever damages them is told.
+
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use minlsh_integration::near::{assert_sound, docs, each, only};
+use minlsh_integration::{Client, Server, assert_consistent, database, texts};
+
+/// Bytes of a page, and of what stands at its end.
+const PAGE: u64 = 8192;
+const OPAQUE: u64 = 16;
+/// Where the line pointers of a page start.
+const POINTERS: u64 = 24;
+
+/// The file of an index.
+struct File {
+    file: std::fs::File,
+}
+
+impl File {
+    fn of(server: &Server, client: &mut Client, index: &str) -> Self {
+        client.batch_execute("CHECKPOINT").expect("CHECKPOINT");
+        let path = texts(client, &format!("SELECT pg_relation_filepath('{index}')"));
+        let path: PathBuf = server.data().join(&path[0]);
+        Self { file: std::fs::File::options().read(true).write(true).open(path).expect("the file") }
+    }
+
+    fn bytes<const N: usize>(&self, place: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.file.read_exact_at(&mut bytes, place).expect("a page");
+        bytes
+    }
+
+    fn word(&self, place: u64) -> u64 {
+        u32::from_ne_bytes(self.bytes(place)).into()
+    }
+
+    /// The level of the root.
+    fn height(&self) -> u64 {
+        self.word(POINTERS + 3 * 4)
+    }
+
+    fn root(&self) -> u64 {
+        self.word(POINTERS + 2 * 4)
+    }
+
+    /// Where item `number` (from 1) of a page is in the file.
+    fn item(&self, block: u64, number: u64) -> u64 {
+        let pointer = self.word(block * PAGE + POINTERS + (number - 1) * 4);
+        block * PAGE + (pointer & 0x7fff)
+    }
+
+    fn flip(&self, place: u64) {
+        let [byte] = self.bytes(place);
+        self.file.write_all_at(&[byte ^ 0x20], place).expect("a written byte");
+    }
+}
+
+#[test]
+fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = database.connect();
+    docs(&mut client, 3_000);
+    client
+        .batch_execute("CREATE TABLE all_docs AS SELECT * FROM docs ORDER BY id")
+        .expect("a copy");
+    // Rows, scope columns, fillfactor, levels above the leaves.
+    for (rows, scope, fillfactor, height) in [
+        (0, "", 90, 0),
+        (1, "", 90, 0),
+        (2, "tenant, ", 100, 0),
+        (25, "", 90, 0),
+        (26, "tenant, extra, id, ", 90, 1),
+        (300, "", 100, 1),
+        (2_000, "tenant, ", 90, 1),
+        (3_000, "", 10, 2),
+        (3_000, "id, tenant, extra, ", 10, 2),
+    ] {
+        let options = format!("({scope}body) WITH (fillfactor = {fillfactor})");
+        println!("{rows} rows, {options}");
+        client
+            .batch_execute(&format!(
+                "TRUNCATE docs; DROP INDEX IF EXISTS near; INSERT INTO docs SELECT * FROM all_docs LIMIT {rows}; \
+                 CREATE INDEX near ON docs USING minlsh {options}; ANALYZE docs"
+            ))
+            .expect("an index");
+        let file = File::of(&server, &mut client, "near");
+        assert_eq!(file.height(), height, "{rows} rows, {options}");
+        assert_consistent(&mut client, "near");
+        // The same text many times: equal keys are put together in posting lists, and pages full of them split.
+        let size = "SELECT pg_relation_size('near')";
+        let before: u64 = texts(&mut client, size)[0].parse().expect("a size");
+        client
+            .batch_execute(
+                "INSERT INTO docs (id, tenant, body) SELECT i, 7, (SELECT near(77777, 0)) FROM \
+                generate_series(2000000, 2001999) AS i; \
+                 INSERT INTO docs (id, tenant, body) SELECT i, 8, near(88888, i % 7) FROM generate_series(3000000, \
+                 3000499) AS i",
+            )
+            .expect("rows");
+        if scope.is_empty() && fillfactor == 90 {
+            let after: u64 = texts(&mut client, size)[0].parse().expect("a size");
+            // Of 16 entries a row, 20 bytes each, those of the first 2,000 rows take some 7.
+            assert!(
+                after - before < 2_000 * 16 * 10 + 500 * 16 * 40,
+                "{} bytes more",
+                after - before
+            );
+        }
+        assert_consistent(&mut client, "near");
+        each(
+            &mut client,
+            "DELETE FROM docs WHERE id % 3 = 0; VACUUM docs; UPDATE docs SET body = near(99, 0) WHERE id % 5 = 1; \
+                 DELETE FROM docs WHERE id BETWEEN 2000000 AND 2001500; VACUUM docs; VACUUM docs; \
+                 INSERT INTO docs (id, tenant, body) SELECT i, 9, near(i % 9, 1) FROM generate_series(4000000, \
+                 4000300) AS i",
+        );
+        assert_consistent(&mut client, "near");
+        only(&mut client, "indexscan");
+        let scoped =
+            if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001902 AND " };
+        let find = format!(
+            "SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)"
+        );
+        let left = if scope.is_empty() {
+            "SELECT count(*) FROM docs WHERE body = near(77777, 0)"
+        } else {
+            "SELECT 1"
+        };
+        let expected = texts(&mut client, left);
+        assert_eq!(texts(&mut client, &find), expected);
+        each(&mut client, "RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs");
+        assert_consistent(&mut client, "near");
+    }
+}
+
+#[test]
+fn many_equal_keys_are_built_read_and_removed() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 100);
+    client
+        .batch_execute(
+            "INSERT INTO docs (id, tenant, body) SELECT i, 1, (SELECT near(5, 0)) FROM generate_series(2000000, \
+            2004999) AS i; \
+             CREATE INDEX near ON docs USING minlsh (tenant, body); ANALYZE docs",
+        )
+        .expect("an index");
+    assert_consistent(&mut client, "near");
+    only(&mut client, "bitmapscan");
+    let find = "SELECT count(*) FROM docs WHERE tenant = 1 AND body ~= minlsh_document((SELECT near(5, 0)), 1)";
+    assert_eq!(
+        texts(&mut client, find),
+        texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
+    );
+    each(&mut client, "DELETE FROM docs WHERE id % 2 = 0; VACUUM docs");
+    assert_eq!(
+        texts(&mut client, find),
+        texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
+    );
+    assert_consistent(&mut client, "near");
+}
+
+#[test]
+fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 3_000);
+    let build =
+        "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
+    each(&mut client, &format!("{build}; VACUUM (INDEX_CLEANUP off) docs"));
+    let contents = "SELECT pg_relation_size('near')";
+    let in_memory = texts(&mut client, contents);
+    let files = "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()";
+    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    let before = texts(&mut client, files);
+    client.batch_execute("DROP INDEX near; SET maintenance_work_mem = '1MB'").expect("a setting");
+    client.batch_execute(build).expect("an index");
+    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    assert_ne!(texts(&mut client, files), before, "files were written");
+    assert_eq!(texts(&mut client, contents), in_memory);
+    assert_sound(&mut client, "near");
+}
+
+/// What is told of an index, problems or an error that says that it is damaged; the session lives on.
+fn told(client: &mut Client, index: &str) -> Vec<String> {
+    let check = format!("SELECT problem FROM minlsh_check('{index}')");
+    let told = match client.query(&check, &[]) {
+        Ok(rows) => rows.iter().map(|row| row.get(0)).collect(),
+        Err(error) => {
+            let code =
+                error.code().unwrap_or_else(|| panic!("the backend has ended: {error:?}")).code();
+            assert!(["XX001", "XX002", "55000"].contains(&code), "{index}: {error:?}");
+            vec![error.to_string()]
+        }
+    };
+    assert_eq!(texts(client, "SELECT 1"), ["1"]);
+    told
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_ends_no_session() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = database.connect();
+    docs(&mut client, 500);
+    let checksums = texts(&mut client, "SHOW data_checksums") == ["on"];
+    if checksums {
+        drop(client);
+        server.stop();
+        server.run_locally(
+            "pg_checksums",
+            &["--disable", "-D", server.data().to_str().expect("UTF-8")],
+        );
+        server.launch();
+        client = database.connect();
+    }
+    // Where in the file, from what is known of the tree: what, and from where on how many bytes.
+    type Place = fn(&File) -> u64;
+    const LEAF: u64 = 4;
+    let places: [(&str, Place, u64); 12] = [
+        ("the metapage's magic, version, root and level", |_| POINTERS, 16),
+        ("the metapage's fast root and its level", |_| POINTERS + 16, 8),
+        ("whether equal keys have equal bytes", |_| POINTERS + 40, 1),
+        ("the metapage's flags", |_| PAGE - 4, 1),
+        ("the options", |file| file.item(1, 1) + 8, 40),
+        ("the flags of the options' page", |_| 2 * PAGE - 4, 1),
+        ("the links and level of the root", |file| (file.root() + 1) * PAGE - OPAQUE, 12),
+        (
+            "the root's second downlink: where to, and its bound",
+            |file| file.item(file.root(), 2),
+            14,
+        ),
+        ("line pointers of a leaf page", |_| LEAF * PAGE + POINTERS + 4, 4),
+        ("a leaf page's high key", |file| file.item(LEAF, 1) + 4, 10),
+        ("an entry", |file| file.item(LEAF, 3), 14),
+        ("the links and level of a leaf page", |_| (LEAF + 1) * PAGE - OPAQUE, 12),
+    ];
+    let mut number = 0;
+    for (_, _, bytes) in places {
+        for _ in 0..bytes {
+            let create = format!(
+                "CREATE INDEX i{number} ON docs USING minlsh (body) WITH (fillfactor = 30)"
+            );
+            client.batch_execute(&create).expect("an index");
+            number += 1;
+        }
+    }
+    let files: Vec<File> =
+        (0..number).map(|number| File::of(&server, &mut client, &format!("i{number}"))).collect();
+    drop(client);
+    server.stop();
+    let mut damaged = Vec::new();
+    for (what, place, bytes) in places {
+        for byte in 0..bytes {
+            let file = &files[damaged.len()];
+            assert_eq!(file.height(), 1, "a root above leaves");
+            file.flip(place(file) + byte);
+            damaged.push(format!("{what}, byte {byte}"));
+        }
+    }
+    server.launch();
+    let mut client = database.connect();
+    let silent: Vec<&String> = damaged
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| told(&mut client, &format!("i{number}")).is_empty())
+        .map(|(_, what)| what)
+        .collect();
+    assert_eq!(silent, Vec::<&String>::new(), "not told");
+    // REINDEX mends all of it.
+    client.batch_execute("REINDEX TABLE docs").expect("REINDEX");
+    for number in 0..damaged.len() {
+        assert_eq!(told(&mut client, &format!("i{number}")), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,327 @@
+//! What an index goes through without a change of its answers: standbys, subscribers, dumps, rewrites, crashes.
+
+use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
+use minlsh_integration::{
+    Client, Server, assert_consistent, database, superuser, texts, wait_until,
+};
+
+const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
+     CREATE INDEX per_tenant ON docs USING minlsh (tenant, body) WITH (threshold = 0.9, fillfactor = 50)";
+
+/// More rows, of templates that are there already, and fewer.
+const CHANGES: &str = "INSERT INTO docs (id, tenant, body) SELECT i, i % 3, near(i % 100, 1) FROM \
+generate_series(5000, 5200) i; \
+     UPDATE docs SET body = near(id / 4, 0) WHERE id % 7 = 2; DELETE FROM docs WHERE id % 11 = 3; VACUUM docs";
+
+fn indexed(client: &mut Client) -> Vec<String> {
+    docs(client, 500);
+    client.batch_execute(INDEXES).expect("indexes");
+    let found = pairs(client);
+    assert!(found.len() > 100, "{found:?}");
+    found
+}
+
+#[test]
+fn a_standby_answers_during_replay_and_after_promotion() {
+    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let database = primary.create_database();
+    let mut client = database.connect();
+    indexed(&mut client);
+    let standby = Server::new_directory();
+    let data = standby.data();
+    primary.run("pg_basebackup", &["-D", data.to_str().expect("UTF-8"), "-R", "-c", "fast"]);
+    standby.configure(&["hot_standby = on", "max_standby_streaming_delay = -1"]);
+    standby.launch();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // A text that stays is found whatever is replayed meanwhile.
+        let mut reader = standby.connect(&database.name);
+        let done = &done;
+        let lookups = scope.spawn(move || {
+            minlsh_integration::near::only(&mut reader, "indexscan");
+            let find = "SELECT count(*) > 0 FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id \
+            = 1), 1)";
+            let mut lookups = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                assert_eq!(texts(&mut reader, find), ["t"]);
+                lookups += 1;
+            }
+            lookups
+        });
+        for round in 0..10 {
+            let changes = format!(
+                "INSERT INTO docs (id, body) SELECT 10000 + {round} * 100 + i, near(i % 50, i % 3) FROM \
+                generate_series(0, 99) i; \
+                 DELETE FROM docs WHERE id % 13 = {round} AND id <> 1; VACUUM docs"
+            );
+            each(&mut client, &changes);
+        }
+        client.batch_execute("REINDEX INDEX CONCURRENTLY near").expect("REINDEX");
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(lookups.join().expect("lookups") > 0);
+    });
+    let expected = pairs(&mut client);
+    let mut replica = standby.connect(&database.name);
+    let position = texts(&mut client, "SELECT pg_current_wal_lsn()").remove(0);
+    wait_until("the standby has replayed", || {
+        texts(&mut replica, &format!("SELECT pg_last_wal_replay_lsn() >= '{position}'")) == ["t"]
+    });
+    assert_eq!(pairs(&mut replica), expected);
+    for index in ["near", "per_tenant"] {
+        assert_consistent(&mut replica, index);
+    }
+    replica.batch_execute("SELECT pg_promote()").expect("a promotion");
+    assert_eq!(pairs(&mut replica), expected);
+    each(&mut replica, CHANGES);
+    assert_sound(&mut replica, "near");
+    assert_consistent(&mut replica, "per_tenant");
+}
+
+#[test]
+fn a_subscriber_has_an_index_of_its_own() {
+    let publisher = Server::start_with(&["wal_level = logical", "max_wal_senders = 4"]);
+    let subscriber = Server::start_with(&["wal_level = logical"]);
+    let (source, target) = (publisher.create_database(), subscriber.create_database());
+    let (mut from, mut to) = (source.connect(), target.connect());
+    docs(&mut from, 300);
+    from.batch_execute("CREATE PUBLICATION p FOR TABLE docs").expect("a publication");
+    to.batch_execute(&format!(
+        "{NEAR}; CREATE TABLE docs (id int PRIMARY KEY, tenant int, extra int NOT NULL, body text); {INDEXES}; \
+         CREATE INDEX other ON docs USING minlsh (body) WITH (threshold = 0.5)"
+    ))
+    .expect("a table");
+    to.batch_execute(&format!(
+        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
+        publisher.socket().display(),
+        source.name,
+        superuser()
+    ))
+    .expect("a subscription");
+    let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
+    wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
+    each(&mut from, CHANGES);
+    from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')")
+        .expect("the last");
+    let last = "SELECT count(*) FROM docs WHERE id = -1";
+    wait_until("the changes are applied", || texts(&mut to, last) == ["1"]);
+    let contents =
+        "SELECT md5(string_agg(id || ' ' || coalesce(body, ''), ',' ORDER BY id)) FROM docs";
+    assert_eq!(texts(&mut to, contents), texts(&mut from, contents));
+    assert_sound(&mut to, "near");
+    assert_consistent(&mut to, "docs");
+    from.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    assert_eq!(pairs(&mut to), pairs(&mut from));
+    to.batch_execute("DROP SUBSCRIPTION s").expect("drop");
+}
+
+#[test]
+fn a_dump_brings_the_index_along() {
+    let source = database();
+    let mut client = source.connect();
+    let before = indexed(&mut client);
+    client
+        .batch_execute(
+            "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, \
+            0.85) WITH ~=) \
+             WITH (num_perm = 256)); INSERT INTO kept SELECT 1, body FROM docs ON CONFLICT DO NOTHING; \
+             CREATE TABLE sets (items text[], document minlsh_document); CREATE INDEX ON sets USING minlsh (items); \
+             CREATE INDEX ON sets USING minlsh (document) WITH (threshold = 0.5, unit = 'word', shingle_size = 2, \
+             stop_words = 'the \"a\" it''s', normalization = 'casefold', bag = true, seed = '-7'); \
+             INSERT INTO sets VALUES ('{a,b}', minlsh_document('a text', 0.5, 2, 'word', 'casefold', 'the \"a\" \
+             it''s', true))",
+        )
+        .expect("tables");
+    let target = source.server.create_database();
+    source.shell(&format!("pg_dump -Fc | pg_restore -d {} --exit-on-error", target.name));
+    let mut restored = target.connect();
+    assert_eq!(pairs(&mut restored), before);
+    let definitions = "SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class c ON c.oid = indexrelid \
+                       JOIN pg_am m ON m.oid = relam WHERE amname = 'minlsh' ORDER BY 1";
+    assert_eq!(texts(&mut restored, definitions), texts(&mut client, definitions));
+    assert_eq!(texts(&mut restored, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
+    let refused =
+        "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
+    assert_eq!(minlsh_integration::sqlstate(&mut restored, refused), "23P01");
+}
+
+#[test]
+fn rewrites_leave_the_answers_as_they_are() {
+    let database = database();
+    let mut client = database.connect();
+    indexed(&mut client);
+    each(&mut client, CHANGES);
+    let before = pairs(&mut client);
+    for rewrite in [
+        "VACUUM FULL docs",
+        "CLUSTER docs USING docs_pkey",
+        "ALTER TABLE docs ALTER COLUMN tenant TYPE bigint",
+        "ALTER TABLE docs ALTER COLUMN body TYPE varchar(2000)",
+        "ALTER TABLE docs ALTER COLUMN body TYPE text USING body || ''",
+        "ALTER TABLE docs ADD COLUMN stamp float8 DEFAULT random()",
+        "ALTER TABLE docs SET UNLOGGED",
+        "ALTER TABLE docs SET LOGGED",
+        "ALTER TABLE docs DROP COLUMN stamp",
+        "VACUUM (PARALLEL 2) docs",
+        "REINDEX TABLE docs",
+        "REINDEX TABLE CONCURRENTLY docs",
+        "SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''; ALTER INDEX near SET \
+        TABLESPACE elsewhere; \
+         ALTER INDEX near SET TABLESPACE pg_default; DROP TABLESPACE elsewhere",
+        "BEGIN; TRUNCATE docs; REINDEX TABLE docs; ROLLBACK",
+        "BEGIN; ALTER TABLE docs ALTER COLUMN tenant TYPE int; ROLLBACK",
+    ] {
+        each(&mut client, rewrite);
+        assert_eq!(pairs(&mut client), before, "{rewrite}");
+        for index in ["near", "per_tenant"] {
+            assert_consistent(&mut client, index);
+        }
+    }
+}
+
+#[test]
+fn partitions_come_and_go_with_their_entries() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 400);
+    client
+        .batch_execute(
+            "ALTER TABLE docs RENAME TO plain; CREATE INDEX plain_near ON plain USING minlsh (body); \
+             CREATE TABLE docs (LIKE plain INCLUDING DEFAULTS) PARTITION BY HASH (id); \
+             CREATE TABLE p0 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
+             CREATE INDEX near ON docs USING minlsh (body); \
+             CREATE TABLE p1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
+             INSERT INTO docs SELECT * FROM plain; ANALYZE docs",
+        )
+        .expect("partitions");
+    let before = pairs(&mut client);
+    client
+        .batch_execute(
+            "ALTER TABLE docs DETACH PARTITION p1; INSERT INTO p1 (id, body) SELECT id, near(3, 0) FROM p1 WHERE \
+            false; \
+             UPDATE p1 SET extra = extra + 1; ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, \
+             REMAINDER 1)",
+        )
+        .expect("DETACH and ATTACH");
+    assert_eq!(pairs(&mut client), before);
+    client.batch_execute("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY").expect("DETACH");
+    client
+        .batch_execute(
+            "ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+        )
+        .expect("ATTACH");
+    assert_eq!(pairs(&mut client), before);
+    for name in ["near", "p0", "p1"] {
+        assert_consistent(&mut client, name);
+    }
+}
+
+#[test]
+fn a_prepared_transaction_brings_its_entries_along() {
+    let server = Server::start_with(&["max_prepared_transactions = 4"]);
+    let database = server.create_database();
+    let mut client = database.connect();
+    indexed(&mut client);
+    for (name, end) in [("kept", "COMMIT"), ("dropped", "ROLLBACK")] {
+        let text = format!("a text that a transaction has prepared, and that is {name}");
+        let count = format!("SELECT count(*) FROM docs WHERE body ~= minlsh_document('{text}', 1)");
+        client
+            .batch_execute(&format!(
+                "BEGIN; INSERT INTO docs (id, body) VALUES (9001 + length('{name}'), '{text}'); PREPARE TRANSACTION \
+                '{name}'"
+            ))
+            .expect("a prepared transaction");
+        drop(client);
+        server.crash();
+        server.launch();
+        client = database.connect();
+        client.batch_execute("SET enable_seqscan = off").expect("a setting");
+        assert_eq!(texts(&mut client, &count), ["0"]);
+        client.batch_execute(&format!("{end} PREPARED '{name}'")).expect("the end");
+        assert_eq!(texts(&mut client, &count), [if end == "COMMIT" { "1" } else { "0" }]);
+        assert_consistent(&mut client, "docs");
+    }
+}
+
+#[test]
+fn with_minimal_wal_a_crash_loses_no_index() {
+    let server = Server::start_with(&[
+        "wal_level = minimal",
+        "max_wal_senders = 0",
+        "wal_skip_threshold = 0",
+    ]);
+    let database = server.create_database();
+    let mut client = database.connect();
+    let before = indexed(&mut client);
+    client
+        .batch_execute(
+            "CREATE UNLOGGED TABLE fleeting (id int, body text); CREATE INDEX ON fleeting USING minlsh (body); \
+             INSERT INTO fleeting SELECT id, body FROM docs",
+        )
+        .expect("an unlogged table");
+    // Table and index in one transaction: nothing but the files has their pages.
+    client
+        .batch_execute(
+            "BEGIN; CREATE TABLE young AS SELECT * FROM docs; CREATE INDEX young_near ON young USING minlsh (body); \
+             INSERT INTO young SELECT id + 3000000, tenant, extra, body FROM docs; COMMIT; \
+             BEGIN; TRUNCATE young; INSERT INTO young SELECT * FROM docs; COMMIT; REINDEX INDEX near",
+        )
+        .expect("a young table");
+    client
+        .batch_execute("BEGIN; DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'lost')")
+        .expect("lost");
+    server.crash();
+    server.launch();
+    let mut client = database.connect();
+    assert_eq!(pairs(&mut client), before);
+    for name in ["docs", "young", "fleeting"] {
+        assert_consistent(&mut client, name);
+    }
+    assert_eq!(texts(&mut client, "SELECT count(*) FROM fleeting"), ["0"]);
+    let fleeting = "INSERT INTO fleeting SELECT id, body FROM docs; SET enable_seqscan = off";
+    client.batch_execute(fleeting).expect("rows");
+    let copies = "SELECT count(*) > 1 FROM fleeting WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = \
+    3), 1)";
+    assert_eq!(texts(&mut client, copies), ["t"]);
+    assert_consistent(&mut client, "fleeting");
+}
+
+#[test]
+fn writers_that_are_killed_leave_an_index_that_is_whole() {
+    let server = Server::start_with(&["full_page_writes = on", "checkpoint_timeout = 30s"]);
+    let database = server.create_database();
+    let mut client = database.connect();
+    docs(&mut client, 300);
+    client.batch_execute(INDEXES).expect("indexes");
+    client.batch_execute("CREATE SEQUENCE ids START 100000 CACHE 100").expect("a sequence");
+    drop(client);
+    for _ in 0..3 {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let mut session = database.connect();
+                std::thread::spawn(move || {
+                    // Until the server is gone.
+                    while session
+                        .batch_execute(&format!(
+                            "INSERT INTO docs (id, tenant, body) SELECT nextval('ids'), {writer}, near(i, i % 3) \
+                            FROM generate_series(1, 30) i; \
+                             DELETE FROM docs WHERE id % 100 = {writer} AND id > 100000"
+                        ))
+                        .and_then(|()| session.batch_execute("VACUUM docs"))
+                        .is_ok()
+                    {}
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        server.crash();
+        for writer in writers {
+            writer.join().expect("a writer");
+        }
+        server.launch();
+        let mut client = database.connect();
+        for index in ["near", "per_tenant"] {
+            assert_consistent(&mut client, index);
+        }
+    }
+    assert_sound(&mut database.connect(), "near");
+}

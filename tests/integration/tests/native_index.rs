@@ -1,0 +1,312 @@
+//! The access method: every plan of a query agrees, and the entries of the rows are there whatever writers do.
+
+use std::time::Duration;
+
+use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
+use minlsh_integration::{
+    Client, SqlState, backend, database, sqlstate, texts, wait_until_blocked,
+};
+
+/// Numbers that look random, from a seed (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    /// One that differs from run to run; the seed is printed when the test fails.
+    fn new() -> Self {
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
+        let seed = now.as_nanos() as u64 | 1;
+        println!("seed {seed}");
+        Self(seed)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % bound
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
+fn writes() -> u64 {
+    std::env::var("MINLSH_TEST_WRITES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
+}
+
+#[test]
+fn all_plans_agree_up_to_the_recall() {
+    let mut random = Random::new();
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 400);
+    for _ in 0..4 {
+        let unit = random.one(&["char", "word", "anchored"]);
+        let size = 2 + random.below(4);
+        let recall = random.one(&["0.9", "0.99", "0.999"]);
+        let threshold = random.one(&["0.6", "0.7", "0.8"]);
+        let scope = random.one(&["", "tenant, "]);
+        let options = format!(
+            "threshold = {threshold}, recall = {recall}, unit = '{unit}', shingle_size = {size}, num_perm = {}, \
+             seed = '{}', fillfactor = {}",
+            random.one(&["96", "128", "256"]),
+            random.below(1 << 31),
+            10 + random.below(90),
+        );
+        println!("WITH ({options})");
+        let create = format!(
+            "DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})"
+        );
+        client.batch_execute(&create).expect("an index");
+        assert_eq!(
+            texts(&mut client, "SELECT problem FROM minlsh_check('near')"),
+            Vec::<String>::new()
+        );
+        let tenant = if scope.is_empty() { "" } else { "b.tenant = a.tenant AND " };
+        for asked in ["0.55", threshold, "1"] {
+            let document = format!("minlsh_document(a.body, {asked}, {size}, '{unit}')");
+            let find = |condition: &str, of: &str| {
+                format!(
+                    "SELECT a.id || ' ' || b.id FROM docs AS a JOIN docs AS b ON {tenant}{condition} WHERE {of} \
+                     ORDER BY a.id, b.id"
+                )
+            };
+            // By jaccard() alone, of one row and of all of them.
+            let brute = find(&format!("jaccard(b.body, {document}) >= {asked}"), "a.id % 9 = 1");
+            let join = find(&format!("b.body ~= {document}"), "a.id % 9 = 1");
+            let truth = texts(&mut client, &brute);
+            let found = PLANS.map(|plan| {
+                only(&mut client, plan);
+                texts(&mut client, &join)
+            });
+            client.batch_execute("RESET ALL").expect("settings");
+            assert_eq!(found[0], truth, "reading all, at {asked}");
+            assert_eq!(found[1], found[2], "bitmap and index scan, at {asked}");
+            assert!(found[2].iter().all(|pair| truth.contains(pair)), "too much, at {asked}");
+            let share = found[2].len() as f64 / truth.len() as f64;
+            let promised: f64 = recall.parse().expect("a number");
+            // The slack is what chance takes of a few hundred pairs.
+            assert!(share >= promised - 0.03, "{share} of {} at {asked} by {options}", truth.len());
+            if asked == "1" || asked < threshold {
+                assert_eq!(found[2], truth, "copies, or everything read, at {asked}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_row_is_found_by_each_plan() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 300);
+    client.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    for id in [3, 13, 101, 7, 20, 21, 1_000_003] {
+        for asked in ["0.8", "1", "0.5"] {
+            let query = format!(
+                "SELECT id FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = {id}), {asked}) \
+                ORDER BY id"
+            );
+            let [seq, bitmap, index] = by_each_plan(&mut client, &query);
+            assert_eq!(bitmap, index, "{query}");
+            assert!(index.iter().all(|id| seq.contains(id)), "{query}");
+            let empty = id == 20 || id == 21;
+            assert_eq!(index.contains(&id.to_string()), !empty, "{query}");
+        }
+    }
+}
+
+/// Eight sessions insert, update, delete, roll back and vacuum.
+#[test]
+fn the_entries_of_the_rows_are_there_and_no_others() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 2_000);
+    client
+        .batch_execute(
+            "CREATE INDEX near ON docs USING minlsh (body); CREATE INDEX per_tenant ON docs USING minlsh (tenant, \
+            body) \
+             WITH (fillfactor = 50, threshold = 0.7); \
+             CREATE INDEX partial ON docs USING minlsh (body) WHERE extra > 50; CREATE SEQUENCE ids START 10000",
+        )
+        .expect("indexes");
+    let mut random = Random::new();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            let seed = random.below(u64::MAX) << 32 | random.below(u64::MAX) | 1;
+            let mut session = database.connect();
+            scope.spawn(move || churn(&mut session, Random(seed), writes() / 8));
+        }
+    });
+    for index in ["near", "per_tenant", "partial"] {
+        minlsh_integration::assert_consistent(&mut client, index);
+    }
+    each(&mut client, "VACUUM docs; DROP INDEX per_tenant, partial");
+    assert_sound(&mut client, "near");
+    let leftover =
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation = 'docs'::regclass";
+    assert_eq!(texts(&mut client, leftover), ["0"]);
+}
+
+fn churn(session: &mut Client, mut random: Random, writes: u64) {
+    let mut depth = 0;
+    for _ in 0..writes {
+        let (id, template) = (random.below(4_000), random.below(400));
+        let sql = match random.below(100) {
+            0..40 => format!(
+                "INSERT INTO docs (id, tenant, extra, body) VALUES (nextval('ids'), {}, {}, {})",
+                random.one(&["1", "2", "NULL"]),
+                random.below(100),
+                random.one(&["near(7, 0)", "near(8, 1)", "NULL", "''", "md5(random()::text)"]),
+            ),
+            40..50 => format!("UPDATE docs SET body = near({template}, 2) WHERE id = {id}"),
+            50..55 => {
+                format!("UPDATE docs SET body = near(9, 0), tenant = 2 WHERE id % 4000 = {id}")
+            }
+            55..65 => format!("UPDATE docs SET extra = extra + 1 WHERE id = {id}"),
+            65..78 => format!("DELETE FROM docs WHERE id % 4000 = {id}"),
+            78..84 if depth == 0 => "BEGIN".to_owned(),
+            78..84 => "SAVEPOINT s".to_owned(),
+            84..88 if depth > 1 => "ROLLBACK TO s".to_owned(),
+            84..92 => "COMMIT".to_owned(),
+            92..96 => "ROLLBACK".to_owned(),
+            96 if depth == 0 => "VACUUM docs".to_owned(),
+            97 if depth == 0 => "VACUUM (INDEX_CLEANUP on) docs".to_owned(),
+            98 => format!(
+                "SELECT count(*) FROM docs WHERE body ~= minlsh_document(near({template}, 0))"
+            ),
+            _ => format!(
+                "INSERT INTO docs (id, body) SELECT nextval('ids'), near({template}, i) FROM generate_series(0, 9) i"
+            ),
+        };
+        depth = match &sql[..5] {
+            "BEGIN" => 1,
+            "SAVEP" => 2,
+            "COMMI" => 0,
+            "ROLLB" if sql == "ROLLBACK" => 0,
+            _ => depth,
+        };
+        if let Err(error) = session.batch_execute(&sql) {
+            // Who holds rows of a transaction and waits for others may meet a deadlock: that is the table's.
+            assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{sql}: {error:?}");
+            session.batch_execute("ROLLBACK").expect("rollback");
+            depth = 0;
+        }
+    }
+    session.batch_execute("COMMIT").expect("commit");
+}
+
+#[test]
+fn an_update_of_another_column_stays_hot() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
+             CREATE TABLE plain (id int PRIMARY KEY, extra int, body text) WITH (fillfactor = 40); \
+             INSERT INTO docs SELECT i, 0, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 2000) i; \
+             INSERT INTO plain SELECT * FROM docs; CREATE INDEX near ON docs USING minlsh (body)",
+        )
+        .expect("tables");
+    each(&mut client, "VACUUM ANALYZE docs; VACUUM ANALYZE plain");
+    let size = "SELECT pg_relation_size('near')";
+    let before = texts(&mut client, size);
+    let mut written = |table: &str| -> i64 {
+        let lsn = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn";
+        let [before, after] = [true, false].map(|first| {
+            if !first {
+                client.batch_execute(&format!("UPDATE {table} SET extra = 1")).expect("an update");
+            }
+            texts(&mut client, lsn)[0].parse::<i64>().expect("a place in WAL")
+        });
+        after - before
+    };
+    let (indexed, plain) = (written("docs"), written("plain"));
+    // An entry alone takes 70 bytes of WAL, and a row has 16.
+    assert!((indexed - plain).abs() < 2000 * 16 * 2, "{indexed} bytes of WAL against {plain}");
+    assert_eq!(texts(&mut client, size), before);
+    client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
+    let hot =
+        "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
+    assert_eq!(texts(&mut client, hot), ["2000 2000"]);
+    minlsh_integration::assert_consistent(&mut client, "near");
+}
+
+/// While four sessions write, an index is built, rebuilt and dropped.
+#[test]
+fn concurrent_builds_miss_no_row() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 1_000);
+    client.batch_execute("CREATE SEQUENCE ids START 10000").expect("a sequence");
+    let end = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut random = Random::new();
+        for _ in 0..4 {
+            let mut session = database.connect();
+            let mut seed = Random(random.below(u64::MAX) | 1);
+            let end = &end;
+            scope.spawn(move || {
+                while !end.load(std::sync::atomic::Ordering::Relaxed) {
+                    churn(&mut session, Random(seed.below(u64::MAX) | 1), 20);
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        let built = [
+            "CREATE INDEX CONCURRENTLY near ON docs USING minlsh (body)",
+            "REINDEX INDEX CONCURRENTLY near",
+        ]
+        .map(|sql| client.batch_execute(sql));
+        end.store(true, std::sync::atomic::Ordering::Relaxed);
+        for built in built {
+            built.expect("a concurrent build");
+        }
+    });
+    assert_sound(&mut client, "near");
+    let before = pairs(&mut client);
+    client.batch_execute("REINDEX INDEX near").expect("REINDEX");
+    assert_eq!(pairs(&mut client), before);
+}
+
+/// A writer that the check has to wait for changes rows: what the check sees of them is how they are now.
+#[test]
+fn a_check_that_had_to_wait_takes_no_old_row_for_a_present_one() {
+    let database = database();
+    let mut writer = database.connect();
+    docs(&mut writer, 200);
+    writer.batch_execute("CREATE INDEX near ON docs USING minlsh (body)").expect("an index");
+    let mut checker = database.connect();
+    let pid = backend(&mut checker);
+    writer
+        .batch_execute("BEGIN; DELETE FROM docs WHERE id < 50; UPDATE docs SET body = near(7, 0) WHERE id < 100")
+        .expect("changes");
+    let waiting =
+        std::thread::spawn(move || texts(&mut checker, "SELECT problem FROM minlsh_check('near')"));
+    wait_until_blocked(&mut database.connect(), pid);
+    writer.batch_execute("COMMIT").expect("COMMIT");
+    assert_eq!(waiting.join().expect("thread"), Vec::<String>::new());
+}
+
+#[test]
+fn a_body_of_50_mb_is_indexed_and_found() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int, body text); ALTER TABLE docs ALTER body SET STORAGE EXTERNAL; \
+             CREATE INDEX near ON docs USING minlsh (body) WITH (unit = 'word', shingle_size = 1); \
+             INSERT INTO docs SELECT 1, repeat('the quick brown fox jumps over the lazy dog ', 1200000)",
+        )
+        .expect("50 MB");
+    only(&mut client, "indexscan");
+    let find = "SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog', 1, \
+    1, 'word')";
+    assert_eq!(texts(&mut client, find), ["1"]);
+    client.batch_execute("REINDEX INDEX near; UPDATE docs SET id = 2").expect("REINDEX");
+    assert_eq!(texts(&mut client, find), ["2"]);
+    client.batch_execute("SET statement_timeout = '1ms'").expect("a setting");
+    assert_eq!(sqlstate(&mut client, "REINDEX INDEX near"), "57014");
+}
