@@ -42,7 +42,10 @@ pub fn by_each_plan(client: &mut Client, query: &str) -> [Vec<String>; 3] {
         let explained = texts(client, &format!("EXPLAIN {query}")).join("\n");
         let node = ["Seq Scan", "Bitmap Index Scan", "Index Scan using"];
         let expected = PLANS.iter().position(|other| *other == plan).map(|at| node[at]);
-        assert!(expected.is_some_and(|node| explained.contains(node)), "{plan} of {query}:\n{explained}");
+        assert!(
+            expected.is_some_and(|node| explained.contains(node)),
+            "{plan} of {query}:\n{explained}"
+        );
         texts(client, query)
     })
 }

@@ -63,7 +63,9 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
     let database = server.create_database();
     let mut client = database.connect();
     docs(&mut client, 3_000);
-    client.batch_execute("CREATE TABLE all_docs AS SELECT * FROM docs ORDER BY id").expect("a copy");
+    client
+        .batch_execute("CREATE TABLE all_docs AS SELECT * FROM docs ORDER BY id")
+        .expect("a copy");
     // Rows, scope columns, fillfactor, levels above the leaves.
     for (rows, scope, fillfactor, height) in [
         (0, "", 90, 0),
@@ -99,7 +101,11 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         if scope.is_empty() && fillfactor == 90 {
             let after: u64 = texts(&mut client, size)[0].parse().expect("a size");
             // Of 16 entries a row, 20 bytes each, those of the first 2,000 rows take some 7.
-            assert!(after - before < 2_000 * 16 * 10 + 500 * 16 * 40, "{} bytes more", after - before);
+            assert!(
+                after - before < 2_000 * 16 * 10 + 500 * 16 * 40,
+                "{} bytes more",
+                after - before
+            );
         }
         assert_consistent(&mut client, "near");
         client
@@ -111,12 +117,21 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
             .expect("changes");
         assert_consistent(&mut client, "near");
         only(&mut client, "indexscan");
-        let scoped = if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001901 AND " };
-        let find = format!("SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)");
-        let left = if scope.is_empty() { "SELECT count(*) FROM docs WHERE body = near(77777, 0)" } else { "SELECT 1" };
+        let scoped =
+            if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001901 AND " };
+        let find = format!(
+            "SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)"
+        );
+        let left = if scope.is_empty() {
+            "SELECT count(*) FROM docs WHERE body = near(77777, 0)"
+        } else {
+            "SELECT 1"
+        };
         let expected = texts(&mut client, left);
         assert_eq!(texts(&mut client, &find), expected);
-        client.batch_execute("RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs").expect("VACUUM");
+        client
+            .batch_execute("RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs")
+            .expect("VACUUM");
         assert_consistent(&mut client, "near");
     }
 }
@@ -135,9 +150,15 @@ fn many_equal_keys_are_built_read_and_removed() {
     assert_consistent(&mut client, "near");
     only(&mut client, "bitmapscan");
     let find = "SELECT count(*) FROM docs WHERE tenant = 1 AND body ~= minlsh_document((SELECT near(5, 0)), 1)";
-    assert_eq!(texts(&mut client, find), texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)"));
+    assert_eq!(
+        texts(&mut client, find),
+        texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
+    );
     client.batch_execute("DELETE FROM docs WHERE id % 2 = 0; VACUUM docs").expect("VACUUM");
-    assert_eq!(texts(&mut client, find), texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)"));
+    assert_eq!(
+        texts(&mut client, find),
+        texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
+    );
     assert_consistent(&mut client, "near");
 }
 
@@ -146,7 +167,8 @@ fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 3_000);
-    let build = "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
+    let build =
+        "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
     client.batch_execute(&format!("{build}; VACUUM (INDEX_CLEANUP off) docs")).expect("an index");
     let contents = "SELECT pg_relation_size('near')";
     let in_memory = texts(&mut client, contents);
@@ -167,7 +189,8 @@ fn told(client: &mut Client, index: &str) -> Vec<String> {
     let told = match client.query(&check, &[]) {
         Ok(rows) => rows.iter().map(|row| row.get(0)).collect(),
         Err(error) => {
-            let code = error.code().unwrap_or_else(|| panic!("the backend has ended: {error:?}")).code();
+            let code =
+                error.code().unwrap_or_else(|| panic!("the backend has ended: {error:?}")).code();
             assert!(["XX001", "XX002", "55000"].contains(&code), "{index}: {error:?}");
             vec![error.to_string()]
         }
@@ -186,7 +209,10 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     if checksums {
         drop(client);
         server.stop();
-        server.run_locally("pg_checksums", &["--disable", "-D", server.data().to_str().expect("UTF-8")]);
+        server.run_locally(
+            "pg_checksums",
+            &["--disable", "-D", server.data().to_str().expect("UTF-8")],
+        );
         server.launch();
         client = database.connect();
     }
@@ -201,7 +227,11 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
         ("the options", |file| file.item(1, 1) + 8, 40),
         ("the flags of the options' page", |_| 2 * PAGE - 4, 1),
         ("the links and level of the root", |file| (file.root() + 1) * PAGE - OPAQUE, 12),
-        ("the root's second downlink: where to, and its bound", |file| file.item(file.root(), 2), 14),
+        (
+            "the root's second downlink: where to, and its bound",
+            |file| file.item(file.root(), 2),
+            14,
+        ),
         ("line pointers of a leaf page", |_| LEAF * PAGE + POINTERS + 4, 4),
         ("a leaf page's high key", |file| file.item(LEAF, 1) + 4, 10),
         ("an entry", |file| file.item(LEAF, 3), 14),
@@ -210,7 +240,9 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     let mut number = 0;
     for (_, _, bytes) in places {
         for _ in 0..bytes {
-            let create = format!("CREATE INDEX i{number} ON docs USING minlsh (body) WITH (fillfactor = 30)");
+            let create = format!(
+                "CREATE INDEX i{number} ON docs USING minlsh (body) WITH (fillfactor = 30)"
+            );
             client.batch_execute(&create).expect("an index");
             number += 1;
         }

@@ -97,10 +97,12 @@ fn a_subscriber_has_an_index_of_its_own() {
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
     from.batch_execute(CHANGES).expect("changes");
-    from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')").expect("the last");
+    from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')")
+        .expect("the last");
     let last = "SELECT count(*) FROM docs WHERE id = -1";
     wait_until("the changes are applied", || texts(&mut to, last) == ["1"]);
-    let contents = "SELECT md5(string_agg(id || ' ' || coalesce(body, ''), ',' ORDER BY id)) FROM docs";
+    let contents =
+        "SELECT md5(string_agg(id || ' ' || coalesce(body, ''), ',' ORDER BY id)) FROM docs";
     assert_eq!(texts(&mut to, contents), texts(&mut from, contents));
     assert_sound(&mut to, "near");
     assert_consistent(&mut to, "docs");
@@ -132,7 +134,8 @@ fn a_dump_brings_the_index_along() {
                        JOIN pg_am m ON m.oid = relam WHERE amname = 'minlsh' ORDER BY 1";
     assert_eq!(texts(&mut restored, definitions), texts(&mut client, definitions));
     assert_eq!(texts(&mut restored, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
-    let refused = "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
+    let refused =
+        "INSERT INTO kept SELECT 1, body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
     assert_eq!(minlsh_integration::sqlstate(&mut restored, refused), "23P01");
 }
 
@@ -165,7 +168,9 @@ fn rewrites_leave_the_answers_as_they_are() {
         if rewrite.contains("TABLESPACE") {
             client.batch_execute("SET allow_in_place_tablespaces = on").expect("a setting");
             for statement in rewrite.split("; ") {
-                client.batch_execute(statement).unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
+                client
+                    .batch_execute(statement)
+                    .unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
             }
         } else {
             client.batch_execute(rewrite).unwrap_or_else(|cause| panic!("{rewrite}: {cause:?}"));
@@ -202,7 +207,9 @@ fn partitions_come_and_go_with_their_entries() {
     assert_eq!(pairs(&mut client), before);
     client.batch_execute("ALTER TABLE docs DETACH PARTITION p0 CONCURRENTLY").expect("DETACH");
     client
-        .batch_execute("ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)")
+        .batch_execute(
+            "ALTER TABLE docs ATTACH PARTITION p0 FOR VALUES WITH (MODULUS 2, REMAINDER 0)",
+        )
         .expect("ATTACH");
     assert_eq!(pairs(&mut client), before);
     for name in ["near", "p0", "p1"] {
@@ -238,7 +245,11 @@ fn a_prepared_transaction_brings_its_entries_along() {
 
 #[test]
 fn with_minimal_wal_a_crash_loses_no_index() {
-    let server = Server::start_with(&["wal_level = minimal", "max_wal_senders = 0", "wal_skip_threshold = 0"]);
+    let server = Server::start_with(&[
+        "wal_level = minimal",
+        "max_wal_senders = 0",
+        "wal_skip_threshold = 0",
+    ]);
     let database = server.create_database();
     let mut client = database.connect();
     let before = indexed(&mut client);
@@ -256,7 +267,9 @@ fn with_minimal_wal_a_crash_loses_no_index() {
              BEGIN; TRUNCATE young; INSERT INTO young SELECT * FROM docs; COMMIT; REINDEX INDEX near",
         )
         .expect("a young table");
-    client.batch_execute("BEGIN; DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'lost')").expect("lost");
+    client
+        .batch_execute("BEGIN; DELETE FROM docs; INSERT INTO docs (id, body) VALUES (1, 'lost')")
+        .expect("lost");
     server.crash();
     server.launch();
     let mut client = database.connect();

@@ -13,7 +13,8 @@ struct Random(u64);
 impl Random {
     /// One that differs from run to run; the seed is printed when the test fails.
     fn new() -> Self {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
         let seed = now.as_nanos() as u64 | 1;
         println!("seed {seed}");
         Self(seed)
@@ -56,10 +57,14 @@ fn all_plans_agree_up_to_the_recall() {
             10 + random.below(90),
         );
         println!("WITH ({options})");
-        let create =
-            format!("DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})");
+        let create = format!(
+            "DROP INDEX IF EXISTS near; CREATE INDEX near ON docs USING minlsh ({scope}body) WITH ({options})"
+        );
         client.batch_execute(&create).expect("an index");
-        assert_eq!(texts(&mut client, "SELECT problem FROM minlsh_check('near')"), Vec::<String>::new());
+        assert_eq!(
+            texts(&mut client, "SELECT problem FROM minlsh_check('near')"),
+            Vec::<String>::new()
+        );
         let tenant = if scope.is_empty() { "" } else { "b.tenant = a.tenant AND " };
         for asked in ["0.55", threshold, "1"] {
             let document = format!("minlsh_document(a.body, {asked}, {size}, '{unit}')");
@@ -138,7 +143,8 @@ fn the_entries_of_the_rows_are_there_and_no_others() {
     }
     client.batch_execute("VACUUM docs; DROP INDEX per_tenant, some").expect("VACUUM");
     assert_sound(&mut client, "near");
-    let leftover = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation = 'docs'::regclass";
+    let leftover =
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation = 'docs'::regclass";
     assert_eq!(texts(&mut client, leftover), ["0"]);
 }
 
@@ -154,7 +160,9 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
                 random.one(&["near(7, 0)", "near(8, 1)", "NULL", "''", "md5(random()::text)"]),
             ),
             40..50 => format!("UPDATE docs SET body = near({template}, 2) WHERE id = {id}"),
-            50..55 => format!("UPDATE docs SET body = near(9, 0), tenant = 2 WHERE id % 4000 = {id}"),
+            50..55 => {
+                format!("UPDATE docs SET body = near(9, 0), tenant = 2 WHERE id % 4000 = {id}")
+            }
             55..65 => format!("UPDATE docs SET extra = extra + 1 WHERE id = {id}"),
             65..78 => format!("DELETE FROM docs WHERE id % 4000 = {id}"),
             78..84 if depth == 0 => "BEGIN".to_owned(),
@@ -164,8 +172,12 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
             92..96 => "ROLLBACK".to_owned(),
             96 if depth == 0 => "VACUUM docs".to_owned(),
             97 if depth == 0 => "VACUUM (INDEX_CLEANUP on) docs".to_owned(),
-            98 => format!("SELECT count(*) FROM docs WHERE body ~= minlsh_document(near({template}, 0))"),
-            _ => format!("INSERT INTO docs (id, body) SELECT nextval('ids'), near({template}, i) FROM generate_series(0, 9) i"),
+            98 => format!(
+                "SELECT count(*) FROM docs WHERE body ~= minlsh_document(near({template}, 0))"
+            ),
+            _ => format!(
+                "INSERT INTO docs (id, body) SELECT nextval('ids'), near({template}, i) FROM generate_series(0, 9) i"
+            ),
         };
         depth = match &sql[..5] {
             "BEGIN" => 1,
@@ -214,7 +226,8 @@ fn an_update_of_another_column_stays_hot() {
     assert!((indexed - plain).abs() < 2000 * 16 * 2, "{indexed} bytes of WAL against {plain}");
     assert_eq!(texts(&mut client, size), before);
     client.batch_execute("SELECT pg_stat_force_next_flush()").expect("statistics");
-    let hot = "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
+    let hot =
+        "SELECT n_tup_upd || ' ' || n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'docs'";
     assert_eq!(texts(&mut client, hot), ["2000 2000"]);
     minlsh_integration::assert_consistent(&mut client, "near");
 }
@@ -224,7 +237,9 @@ fn write_skew_between_near_duplicates_is_found() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
     docs(&mut first, 1_000);
-    first.batch_execute("CREATE INDEX near ON docs USING minlsh (body); ANALYZE docs").expect("an index");
+    first
+        .batch_execute("CREATE INDEX near ON docs USING minlsh (body); ANALYZE docs")
+        .expect("an index");
     let look = "SELECT count(*) FROM docs WHERE body ~= minlsh_document('a text that two sessions add at once', 0.9)";
     for plan in ["bitmapscan", "indexscan"] {
         for session in [&mut first, &mut second] {
@@ -266,7 +281,10 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
     .into_iter()
     .enumerate()
     {
-        let text = format!("{}: the quick brown fox jumps over the lazy dog", "number ".repeat(1 + 3 * number));
+        let text = format!(
+            "{}: the quick brown fox jumps over the lazy dog",
+            "number ".repeat(1 + 3 * number)
+        );
         first.batch_execute("BEGIN").expect("BEGIN");
         first.execute("INSERT INTO docs VALUES ($1)", &[&text]).expect("the first");
         let mut second = database.connect();
@@ -277,7 +295,8 @@ fn two_sessions_never_both_get_a_near_duplicate_in() {
         wait_until_blocked(&mut observer, pid);
         first.batch_execute(end).expect("the end");
         let got = waiting.join().expect("thread");
-        let got = got.map_err(|error| error.code().map_or_else(String::new, |code| code.code().to_owned()));
+        let got = got
+            .map_err(|error| error.code().map_or_else(String::new, |code| code.code().to_owned()));
         assert_eq!(got, outcome.map_err(str::to_owned), "{end}, {conflict}");
     }
     minlsh_integration::assert_consistent(&mut first, "docs");
@@ -334,8 +353,11 @@ fn concurrent_builds_miss_no_row() {
                 }
             });
         }
-        let built = ["CREATE INDEX CONCURRENTLY near ON docs USING minlsh (body)", "REINDEX INDEX CONCURRENTLY near"]
-            .map(|sql| client.batch_execute(sql));
+        let built = [
+            "CREATE INDEX CONCURRENTLY near ON docs USING minlsh (body)",
+            "REINDEX INDEX CONCURRENTLY near",
+        ]
+        .map(|sql| client.batch_execute(sql));
         end.store(true, std::sync::atomic::Ordering::Relaxed);
         for built in built {
             built.expect("a concurrent build");

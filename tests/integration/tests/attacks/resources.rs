@@ -47,7 +47,6 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (40, "SELECT jaccard(a, a) FROM sets"),
         (40, "SELECT jaccard(b, b) FROM sets"),
         (40, "SELECT cardinality(minhash(a)) FROM sets"),
-        (40, "SELECT count(*) FROM big, text_profile(body)"),
         (40, "SELECT weighted_jaccard(a, b::float8[], a, b::float8[]) FROM sets"),
         (
             150,
