@@ -59,7 +59,7 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (3, "SELECT count(*) FROM near_duplicates(1, 0.9, 'docs')"),
         (3, "SELECT count(*) FROM minlsh_check('docs')"),
         (6, "UPDATE docs SET body = body || '!'"),
-        (6, "SELECT minlsh_create_index('docs', 'body', name => 'second')"),
+        (6, "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)"),
     ] {
         let mut client = database.connect();
         // Warm, so that what follows is all of the work's own.
