@@ -358,7 +358,7 @@ COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
 	'a signature to compare others with: those with at least that share of equal slots';
 
 CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION jaccard(text, minlsh_document) IS
 	'exact Jaccard similarity of a text and a document, by the options of the document; NULL if both are empty';
 
@@ -368,7 +368,7 @@ COMMENT ON FUNCTION jaccard(anyarray, minlsh_document) IS
 	'exact Jaccard similarity of two sets, NULL if both are empty; of signatures, the share of equal slots';
 
 CREATE FUNCTION jaccard(a minlsh_document, b minlsh_document) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_jaccard_document_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
 	'exact Jaccard similarity of two documents with the same options; of signatures, the share of equal slots';
 
@@ -377,11 +377,11 @@ COMMENT ON FUNCTION jaccard(minlsh_document, minlsh_document) IS
 -- does not keep the planner from an index.
 
 CREATE FUNCTION minlsh_similar(a text, b minlsh_document) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_document' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(text, minlsh_document) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a minlsh_document, b text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, text) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a anyarray, b minlsh_document) RETURNS boolean
@@ -393,11 +393,11 @@ CREATE FUNCTION minlsh_similar(a minlsh_document, b anyarray) RETURNS boolean
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, anyarray) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a minlsh_document, b minlsh_document) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_document_similar_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(minlsh_document, minlsh_document) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a text, b text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 500;
+	AS 'MODULE_PATHNAME', 'minlsh_text_similar_text' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION minlsh_similar(text, text) IS 'implementation of ~= operator';
 
 CREATE FUNCTION minlsh_similar(a anyarray, b anyarray) RETURNS boolean
@@ -618,8 +618,8 @@ CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAU
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
 		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer, text, text, bigint, name, integer,
-	text, text, boolean, boolean, name) IS
+COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer,
+	text, text, bigint, name, integer, text, text, boolean, boolean, name) IS
 	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
 
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
@@ -687,8 +687,9 @@ CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
 	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
 
-CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, verify text DEFAULT NULL,
+		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
 	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
@@ -739,7 +740,8 @@ CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double 
 COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
 	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
 
-CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible, threshold double precision DEFAULT NULL,
+CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
+		threshold double precision DEFAULT NULL,
 		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
 		OUT containment_a double precision, OUT containment_b double precision,
 		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,

@@ -70,7 +70,8 @@ pub unsafe fn check(
         report("the metapage is damaged".to_owned())?;
     }
     let options = walk.page(OPTIONS_BLOCK).and_then(|page| page.opaque());
-    if options != Some(Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 }) {
+    if options != Some(Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 })
+    {
         report(format!("page {OPTIONS_BLOCK}, which has the options, is damaged"))?;
     }
     if root == NO_BLOCK {

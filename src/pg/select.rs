@@ -85,9 +85,11 @@ impl<'a> Select<'a> {
             dest: (&raw mut receiver).cast(),
             ..Default::default()
         };
+        let guard = ReadOnly::enter();
         // SAFETY: SPI is connected, the plan is alive and has no parameters; the receiver outlives
         // the call.
         let status = unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) };
+        drop(guard);
         if status < 0 {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
@@ -105,6 +107,28 @@ impl<'a> Select<'a> {
 unsafe fn first(list: *mut pg_sys::List) -> *mut std::ffi::c_void {
     // SAFETY: the caller's promise.
     unsafe { (*(*list).elements).ptr_value }
+}
+
+/// While it lives, nothing is written, not even by a volatile function that a SELECT calls. An ERROR
+/// ends the transaction, or the subtransaction, and that puts the state back by itself.
+struct ReadOnly {
+    before: bool,
+}
+
+impl ReadOnly {
+    fn enter() -> Self {
+        // SAFETY: a backend-local variable of the current transaction, as SET TRANSACTION sets it.
+        unsafe { Self { before: std::mem::replace(&mut *(&raw mut pg_sys::XactReadOnly), true) } }
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: as above.
+            unsafe { pg_sys::XactReadOnly = self.before };
+        }
+    }
 }
 
 /// The one source of a plan.

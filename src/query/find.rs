@@ -178,7 +178,7 @@ impl Extension {
                 "no table on your search path has a minlsh index that you may read",
             )
             .set_hint(format!(
-                "{} Or name one with index => '...': the view minlsh_indexes lists them.",
+                "Name one with index => '...' (the view minlsh_indexes lists them). {}",
                 create("docs")
             ))),
             _ => {

@@ -40,7 +40,10 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         b'r' | b'p' => {}
         b'm' | b'v' | b'f' => {
             return Err(wrong()
-                .set_detail("A side table is kept up to date by triggers, which views, materialized views and foreign tables do not fire.")
+                .set_detail(
+                    "A side table is kept up to date by triggers, which views, materialized \
+                     views and foreign tables do not fire.",
+                )
                 .set_hint("Index the table below it, or copy the rows into a table."));
         }
         _ => return Err(wrong()),
@@ -157,7 +160,10 @@ fn primary_key(relation: &Relation) -> Result<Column> {
     let columns = primary.form().indnkeyatts;
     if columns != 1 {
         let message = format!("the primary key of table \"{table}\" has {columns} columns");
-        return Err(not_supported(message).set_hint("Name one unique, NOT NULL column with key => 'column'; a generated column that combines them will do."));
+        return Err(not_supported(message).set_hint(
+            "Name one unique, NOT NULL column with key => 'column'; a generated column that combines them \
+             will do.",
+        ));
     }
     let column = primary.only_column().and_then(|number| relation.column(number));
     let column = column.ok_or_else(|| not_a_key(relation, "of the primary key"))?;

@@ -180,7 +180,8 @@ impl Config {
 
     /// The same configuration with another scheme. For 64-bit hashes of
     /// shingles only: the seed is not looked at.
-    pub(crate) fn with_scheme(&self, scheme: Scheme) -> Self {
+    #[must_use]
+    pub fn with_scheme(&self, scheme: Scheme) -> Self {
         Self { scheme, ..self.clone() }
     }
 

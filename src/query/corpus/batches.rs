@@ -17,10 +17,11 @@ use crate::query::corpus::arguments::{Plan, Verify};
 use crate::query::corpus::documents::Documents;
 use crate::query::corpus::group::{Group, Measure};
 use crate::query::corpus::scopes::Scope;
-use crate::query::corpus::sets::{Cache, Sets, Signatures};
+use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
-/// Fewer distinct documents have fewer pairs than it costs to number their shingles.
-const WORTH_NUMBERS: usize = 16;
+/// So many distinct documents, or bytes of them, are worth the time of looking for what they share.
+const MANY: usize = 16;
+const LARGE: usize = 1 << 20;
 
 /// What is called with each group.
 pub type Visit<'a> = dyn FnMut(&mut Group) -> Result<()> + 'a;
@@ -164,15 +165,17 @@ impl Batches {
             let signatures = Signatures::of(batch, places, config.num_perm())?;
             return visit(batch, Measure::Estimated(&signatures));
         }
-        let Some(sets) = Sets::of(batch, places, (kind, config), self.memory)? else {
+        let distinct = Distinct::of(batch, places)?;
+        if distinct.places.len() < MANY && distinct.bytes(batch) < LARGE.min(self.memory / 64) {
+            let sets = distinct.few(batch, kind, config)?;
+            return visit(batch, Measure::Few(&distinct, &sets));
+        }
+        let Some(sets) = distinct.sets(batch, kind, config, self.memory)? else {
             let cache = Cache::new(kind, config.clone(), self.memory);
             return visit(batch, Measure::OneByOne(cache));
         };
-        if sets.sets.len() < WORTH_NUMBERS {
-            return visit(batch, Measure::Exact(&sets));
-        }
-        let numbered = ExactGroup::new(&sets.sets, self.memory, &mut checkpoint).map_err(engine)?;
-        visit(batch, Measure::Numbered(&sets, &numbered))
+        let numbered = ExactGroup::new(&sets, self.memory, &mut checkpoint).map_err(engine)?;
+        visit(batch, Measure::Many(&distinct, &numbered))
     }
 }
 

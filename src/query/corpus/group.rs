@@ -2,13 +2,13 @@
 //! engine works on.
 
 use pgrx::pg_sys::panic::ErrorReport;
-use sketch::corpus::{Corpus, ExactGroup, Hashes};
+use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
 use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
 use crate::query::corpus::batches::Batch;
-use crate::query::corpus::sets::{Cache, Sets, Signatures};
+use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a> {
@@ -24,10 +24,10 @@ pub struct Group<'a> {
 pub enum Measure<'a> {
     /// By signatures.
     Estimated(&'a Signatures),
-    /// By shingles.
-    Exact(&'a Sets),
-    /// By shingles that are numbered.
-    Numbered(&'a Sets, &'a ExactGroup<'a>),
+    /// By all shingles of a few documents.
+    Few(&'a Distinct, &'a FewSets),
+    /// By the shingles that some of many documents share.
+    Many(&'a Distinct, &'a ExactGroup<'a>),
     /// By shingles, as many sets at a time as memory holds.
     OneByOne(Cache),
 }
@@ -72,16 +72,13 @@ impl<'a> Group<'a> {
             Measure::Estimated(signatures) => {
                 Ok(Some(signatures.estimate(a, b)?).filter(|estimate| *estimate >= threshold))
             }
-            Measure::Exact(sets) => {
-                let (a, b) = (sets.of_document(a), sets.of_document(b));
-                if a == b {
-                    return Ok(Some(1.0));
-                }
-                Ok(sets.sets[a].jaccard_at_least(&sets.sets[b], threshold))
+            Measure::Few(distinct, sets) => {
+                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
+                Ok(sets.similarity(a, b, threshold))
             }
-            Measure::Numbered(sets, numbered) => {
-                let (a, b) = (sets.of_document(a), sets.of_document(b));
-                Ok(if a == b { Some(1.0) } else { numbered.similarity(a, b, threshold) })
+            Measure::Many(distinct, sets) => {
+                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
+                Ok(sets.similarity(a, b, threshold))
             }
             Measure::OneByOne(cache) => {
                 let (a, b) = (self.places[a as usize], self.places[b as usize]);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Config, ElementHash, ShingleSet, Sketcher, memory};
+use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::checkpoint;
@@ -95,14 +95,23 @@ impl Kind {
 
     /// The set of a document, of what [`Self::append`] has made of it.
     pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
+        let mut hashes = Vec::new();
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes)?;
+        Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
+    }
+
+    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
+    /// must be one that hashes to 64 bits.
+    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
         if self == Self::Text {
             // SAFETY: `append` has put the UTF-8 of a text there.
             let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-            return ShingleSet::from_text(config, text, &mut checkpoint).map_err(engine);
+            return shingle_hashes(config, text, out, &mut checkpoint).map_err(engine);
         }
-        let hashes = bytes.as_chunks().0.iter().map(|hash| u64::from_ne_bytes(*hash));
-        let hashes = memory::collect(hashes).map_err(engine)?;
-        Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
+        let hashes = bytes.as_chunks().0;
+        memory::reserve(out, hashes.len()).map_err(engine)?;
+        out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
+        Ok(())
     }
 
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use sketch::{Config, ElementHash, ShingleSet, estimate_jaccard, memory};
+use sketch::corpus::FewSets;
+use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
@@ -38,46 +39,73 @@ impl Signatures {
     }
 }
 
-/// The distinct sets of a group.
-pub struct Sets {
-    /// Of documents that are the same to the byte there is one.
-    pub sets: Vec<ShingleSet>,
-    /// Which of them is that of each document.
-    place: Vec<u32>,
+/// The documents of a group that are not the same to the byte as an earlier one.
+pub struct Distinct {
+    /// Their places in the batch.
+    pub places: Vec<u32>,
+    /// Which of them each document is the same as.
+    of: Vec<u32>,
 }
 
-impl Sets {
-    /// Those of the documents at `places`; `None` if they take more than `memory` bytes.
-    pub fn of(
-        batch: &mut Batch,
-        places: &[u32],
-        (kind, config): (Kind, &Config),
-        memory: usize,
-    ) -> Result<Option<Self>> {
-        let same = same(batch, places)?;
-        let mut place = memory::filled(0, places.len()).map_err(engine)?;
-        let mut sets: Vec<ShingleSet> = Vec::new();
-        let mut shingles = 0;
-        for (document, &first) in same.iter().enumerate() {
-            if (first as usize) < document {
-                place[document] = place[first as usize];
-                continue;
+impl Distinct {
+    /// Those at `places`.
+    pub fn of(batch: &mut Batch, places: &[u32]) -> Result<Self> {
+        let mut of = same(batch, places)?;
+        let mut distinct = Vec::new();
+        for document in 0..places.len() {
+            let first = of[document] as usize;
+            if first < document {
+                of[document] = of[first];
+            } else {
+                of[document] = distinct.len() as u32;
+                memory::push(&mut distinct, places[document]).map_err(engine)?;
             }
+        }
+        Ok(Self { places: distinct, of })
+    }
+
+    /// Which of the distinct ones a document is.
+    pub fn of_document(&self, document: u32) -> usize {
+        self.of[document as usize] as usize
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self, batch: &Batch) -> usize {
+        self.places.iter().map(|place| batch.size(*place)).sum()
+    }
+
+    /// Their sets, without sorting.
+    pub fn few(&self, batch: &mut Batch, kind: Kind, config: &Config) -> Result<FewSets> {
+        let (mut hashes, mut ends) = (Vec::new(), Vec::new());
+        let config = config.with_scheme(Scheme::Fss);
+        for &place in &self.places {
             checkpoint();
-            let set = batch.with_bytes(places[document], |bytes| kind.set(config, bytes))?;
+            batch.with_bytes(place, |bytes| kind.hashes(&config, bytes, &mut hashes))?;
+            memory::push(&mut ends, hashes.len()).map_err(engine)?;
+        }
+        FewSets::new(&hashes, &ends).map_err(engine)
+    }
+
+    /// Their sets; `None` if they take more than `memory` bytes.
+    pub fn sets(
+        &self,
+        batch: &mut Batch,
+        kind: Kind,
+        config: &Config,
+        memory: usize,
+    ) -> Result<Option<Vec<ShingleSet>>> {
+        let mut sets = memory::with_capacity(self.places.len()).map_err(engine)?;
+        let mut shingles = 0;
+        for &place in &self.places {
+            checkpoint();
+            let set = batch.with_bytes(place, |bytes| kind.set(config, bytes))?;
             shingles += set.len();
             if shingles * size_of::<u64>() > memory {
                 return Ok(None);
             }
-            place[document] = sets.len() as u32;
-            memory::push(&mut sets, set).map_err(engine)?;
+            sets.push(set);
         }
-        Ok(Some(Self { sets, place }))
-    }
-
-    /// The place of a document's set.
-    pub fn of_document(&self, document: u32) -> usize {
-        self.place[document as usize] as usize
+        Ok(Some(sets))
     }
 }
 

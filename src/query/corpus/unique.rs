@@ -63,7 +63,7 @@ impl Unique {
         let key = row.datum(0)?;
         (self.hash(key) == repeated).then(|| {
             invalid_parameter(format!(
-                "{argument} gives the key {} to several documents",
+                "{argument} gives the key \"{}\" to several documents",
                 output(key, self.type_oid)
             ))
             .set_hint(

@@ -2,7 +2,8 @@
 
 use crate::{Client, texts};
 
-/// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, of which that many are its own. Two texts of
+/// Makes the function `near(template, edits)`: a text of 30 words of 6 letters, of which that many are its own. Two
+/// texts of
 /// one template that have k words of their own between them are (30 - k) / (30 + k) similar, nearly.
 pub const NEAR: &str = "CREATE FUNCTION near(template int, edits int) RETURNS text LANGUAGE sql VOLATILE AS $$ \
      SELECT string_agg(left(md5(CASE WHEN word <= edits THEN random()::text ELSE template || ' ' || word END), 6), ' ' \
@@ -21,6 +22,13 @@ pub fn docs(client: &mut Client, rows: u32) {
              ANALYZE docs"
         ))
         .expect("a table");
+}
+
+/// Runs statements that "; " separates one by one, as VACUUM and its like must be.
+pub fn each(client: &mut Client, statements: &str) {
+    for statement in statements.split("; ") {
+        client.batch_execute(statement).unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
+    }
 }
 
 /// The plans of one query that must agree.
@@ -55,7 +63,8 @@ pub fn by_each_plan(client: &mut Client, query: &str) -> [Vec<String>; 3] {
 pub fn assert_sound(client: &mut Client, index: &str) {
     crate::assert_consistent(client, index);
     only(client, "indexscan");
-    let lost = "WITH copies AS MATERIALIZED (SELECT a.id AS a, b.id AS b FROM docs AS a JOIN docs AS b ON a.body = b.body \
+    let lost = "WITH copies AS MATERIALIZED (SELECT a.id AS a, b.id AS b FROM docs AS a JOIN docs AS b ON a.body = \
+    b.body \
                 WHERE a.body <> ''), found AS MATERIALIZED (SELECT a.id AS a, b.id AS b FROM docs AS a JOIN docs AS b \
                 ON b.body ~= minlsh_document(a.body, 1)) SELECT * FROM copies EXCEPT \
                 SELECT * FROM found";

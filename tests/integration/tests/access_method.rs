@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use minlsh_integration::near::{assert_sound, docs, only};
+use minlsh_integration::near::{assert_sound, docs, each, only};
 use minlsh_integration::{Client, Server, assert_consistent, database, texts};
 
 /// Bytes of a page, and of what stands at its end.
@@ -94,8 +94,10 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         let before: u64 = texts(&mut client, size)[0].parse().expect("a size");
         client
             .batch_execute(
-                "INSERT INTO docs (id, tenant, body) SELECT i, 7, (SELECT near(77777, 0)) FROM generate_series(2000000, 2001999) AS i; \
-                 INSERT INTO docs (id, tenant, body) SELECT i, 8, near(88888, i % 7) FROM generate_series(3000000, 3000499) AS i",
+                "INSERT INTO docs (id, tenant, body) SELECT i, 7, (SELECT near(77777, 0)) FROM \
+                generate_series(2000000, 2001999) AS i; \
+                 INSERT INTO docs (id, tenant, body) SELECT i, 8, near(88888, i % 7) FROM generate_series(3000000, \
+                 3000499) AS i",
             )
             .expect("rows");
         if scope.is_empty() && fillfactor == 90 {
@@ -108,17 +110,17 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
             );
         }
         assert_consistent(&mut client, "near");
-        client
-            .batch_execute(
-                "DELETE FROM docs WHERE id % 3 = 0; VACUUM docs; UPDATE docs SET body = near(99, 0) WHERE id % 5 = 1; \
+        each(
+            &mut client,
+            "DELETE FROM docs WHERE id % 3 = 0; VACUUM docs; UPDATE docs SET body = near(99, 0) WHERE id % 5 = 1; \
                  DELETE FROM docs WHERE id BETWEEN 2000000 AND 2001500; VACUUM docs; VACUUM docs; \
-                 INSERT INTO docs (id, tenant, body) SELECT i, 9, near(i % 9, 1) FROM generate_series(4000000, 4000300) AS i",
-            )
-            .expect("changes");
+                 INSERT INTO docs (id, tenant, body) SELECT i, 9, near(i % 9, 1) FROM generate_series(4000000, \
+                 4000300) AS i",
+        );
         assert_consistent(&mut client, "near");
         only(&mut client, "indexscan");
         let scoped =
-            if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001901 AND " };
+            if scope.is_empty() { "" } else { "tenant = 7 AND extra = 0 AND id = 2001902 AND " };
         let find = format!(
             "SELECT count(*) FROM docs WHERE {scoped}body ~= minlsh_document((SELECT near(77777, 0)), 1)"
         );
@@ -129,9 +131,7 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         };
         let expected = texts(&mut client, left);
         assert_eq!(texts(&mut client, &find), expected);
-        client
-            .batch_execute("RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs")
-            .expect("VACUUM");
+        each(&mut client, "RESET ALL; DELETE FROM docs; VACUUM docs; VACUUM docs");
         assert_consistent(&mut client, "near");
     }
 }
@@ -143,7 +143,8 @@ fn many_equal_keys_are_built_read_and_removed() {
     docs(&mut client, 100);
     client
         .batch_execute(
-            "INSERT INTO docs (id, tenant, body) SELECT i, 1, (SELECT near(5, 0)) FROM generate_series(2000000, 2004999) AS i; \
+            "INSERT INTO docs (id, tenant, body) SELECT i, 1, (SELECT near(5, 0)) FROM generate_series(2000000, \
+            2004999) AS i; \
              CREATE INDEX near ON docs USING minlsh (tenant, body); ANALYZE docs",
         )
         .expect("an index");
@@ -154,7 +155,7 @@ fn many_equal_keys_are_built_read_and_removed() {
         texts(&mut client, find),
         texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
     );
-    client.batch_execute("DELETE FROM docs WHERE id % 2 = 0; VACUUM docs").expect("VACUUM");
+    each(&mut client, "DELETE FROM docs WHERE id % 2 = 0; VACUUM docs");
     assert_eq!(
         texts(&mut client, find),
         texts(&mut client, "SELECT count(*) FROM docs WHERE tenant = 1 AND body = near(5, 0)")
@@ -169,7 +170,7 @@ fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
     docs(&mut client, 3_000);
     let build =
         "CREATE INDEX near ON docs USING minlsh (body) WITH (num_perm = 256, threshold = 0.6)";
-    client.batch_execute(&format!("{build}; VACUUM (INDEX_CLEANUP off) docs")).expect("an index");
+    each(&mut client, &format!("{build}; VACUUM (INDEX_CLEANUP off) docs"));
     let contents = "SELECT pg_relation_size('near')";
     let in_memory = texts(&mut client, contents);
     let files = "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()";

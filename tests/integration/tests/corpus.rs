@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Database, NoTls, backend, database, texts, wait_until};
+use minlsh_integration::{Client, Database, NoTls, Server, backend, database, texts, wait_until};
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
 /// The index finds every pair of similarity 0.5, but for one in a million.
@@ -18,7 +18,8 @@ fn docs(database: &Database, table: &str, groups: u32, num_perm: u32) -> Client 
              FROM generate_series(1, {groups}) g, generate_series(0, 7) v; \
              INSERT INTO {table} SELECT -id, body FROM {table} WHERE id % 50 = 3; \
              INSERT INTO {table} SELECT 1000000 + i, 'boilerplate of the site' FROM generate_series(1, 30) i; \
-             SELECT minlsh_create_index('{table}', 'body', threshold => 0.5, recall => 0.999999, num_perm => {num_perm})"
+             CREATE INDEX {table}_body ON {table} USING minlsh (body) \
+             WITH (threshold = 0.5, recall = 0.999999, num_perm = {num_perm})"
         ))
         .expect("an index");
     client
@@ -113,13 +114,13 @@ fn pairs_between_two_tables_are_those_of_brute_force() {
 }
 
 #[test]
-fn results_do_not_depend_on_memory_or_threads() {
+fn results_do_not_depend_on_memory_or_plans() {
     let database = database();
     let mut client = docs(&database, "docs", 1500, 128);
     docs(&database, "other", 300, 128);
     let jobs = [
         "near_duplicate_pairs('docs', 0.8)",
-        "near_duplicate_pairs('docs', 0.8, 'exact')",
+        "near_duplicate_pairs('docs', 0.8, 'signature')",
         "near_duplicate_clusters('docs', 0.7)",
         "near_duplicate_clusters('docs', 0.7, linkage => 'leader')",
         "near_duplicate_plan('docs', 0.8, 'length(body), id DESC')",
@@ -128,9 +129,13 @@ fn results_do_not_depend_on_memory_or_threads() {
     let settings = [
         (
             "in_memory",
-            "SET maintenance_work_mem = '256MB'; SET max_parallel_maintenance_workers = 0",
+            "SET maintenance_work_mem = '256MB'; SET max_parallel_workers_per_gather = 0",
         ),
-        ("threads", "SET maintenance_work_mem = '256MB'; SET max_parallel_maintenance_workers = 4"),
+        (
+            "parallel",
+            "SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; \
+             SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
+        ),
         // The least there is, in every version.
         ("spilled", "SET maintenance_work_mem = '1MB'; SET work_mem = '64kB'"),
     ];
@@ -140,7 +145,7 @@ fn results_do_not_depend_on_memory_or_threads() {
                 .batch_execute(&format!("{setting}; DROP TABLE IF EXISTS {name}; CREATE TABLE {name} AS SELECT * FROM {job}"))
                 .unwrap_or_else(|cause| panic!("{job}, {name}: {cause:?}"));
         }
-        for name in ["threads", "spilled"] {
+        for name in ["parallel", "spilled"] {
             assert_same(&mut client, "SELECT * FROM in_memory", &format!("SELECT * FROM {name}"));
         }
     }
@@ -157,7 +162,7 @@ fn every_job_is_cancelled_within_a_second() {
     let database = database();
     let mut client = docs(&database, "docs", 2500, 128);
     client
-        .batch_execute("SET max_parallel_maintenance_workers = 2; SET maintenance_work_mem = '2MB'")
+        .batch_execute("SET maintenance_work_mem = '2MB'")
         .expect("settings");
     for job in [
         "near_duplicate_pairs('docs', 0.5, 'exact')",
@@ -200,4 +205,52 @@ fn every_job_is_cancelled_within_a_second() {
         texts(&mut client, "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)"),
         ["0"]
     );
+}
+
+#[test]
+fn an_index_a_table_a_query_and_a_window_give_the_same() {
+    let database = database();
+    let mut client = docs(&database, "docs", 40, 256);
+    let options = "num_perm => 256, recall => 0.999999";
+    let by_index = "SELECT * FROM near_duplicate_pairs('docs_body', 0.7)";
+    for other in [
+        "near_duplicate_pairs('docs', 0.7)",
+        &format!("near_duplicate_pairs('SELECT id, body FROM docs', 0.7, {options})"),
+    ] {
+        assert_same(&mut client, by_index, &format!("SELECT * FROM {other}"));
+    }
+    assert_same(
+        &mut client,
+        &format!(
+            "SELECT n.id, f.id FROM (SELECT id, near_duplicate_cluster(body, 0.7, {options}) OVER (ORDER BY id) AS first \
+             FROM docs) n JOIN (SELECT id, row_number() OVER (ORDER BY id) AS number FROM docs) f ON f.number = n.first \
+             WHERE EXISTS (SELECT FROM docs d WHERE d.id <> n.id AND jaccard(d.body, (SELECT o.body FROM docs o WHERE o.id = n.id)) >= 0.7)"
+        ),
+        "SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, key => NULL::int)",
+    );
+}
+
+#[test]
+fn a_standby_answers() {
+    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 2"]);
+    let database = primary.create_database();
+    let mut client = docs(&database, "docs", 10, 128);
+    let standby = Server::new_directory();
+    let data = standby.data();
+    primary.run("pg_basebackup", &["-D", &data.display().to_string(), "-R", "-c", "fast", "-X", "stream"]);
+    standby.configure(&["hot_standby = on"]);
+    standby.launch();
+    standby.wait_ready();
+    let mut reader = standby.connect(&database.name);
+    assert_eq!(texts(&mut reader, "SELECT pg_is_in_recovery()::text"), ["true"]);
+    for job in [
+        "SELECT count(*)::text FROM near_duplicate_pairs('docs', 0.7)",
+        "SELECT count(*)::text FROM near_duplicate_clusters('SELECT id, body FROM docs', 0.7)",
+        "SELECT count(*)::text FROM near_duplicate_plan('docs', 0.7, 'length(body)')",
+        "SELECT sum(c)::text FROM (SELECT near_duplicate_cluster(body, 0.7) OVER (ORDER BY id) AS c FROM docs) d",
+    ] {
+        let (there, here) = (texts(&mut reader, job), texts(&mut client, job));
+        assert_eq!(there, here, "{job}");
+        assert_ne!(there, ["0"], "{job}");
+    }
 }

@@ -242,6 +242,25 @@ fn documents_pass_through_copy_unchanged() {
 }
 
 #[test]
+fn long_texts_are_compared_as_short_ones_are() {
+    let database = database();
+    let mut client = database.connect();
+    // More than a million shingles, of which a table is not made.
+    let sql = "WITH texts AS MATERIALIZED ( \
+                   SELECT body, left(body, -100000) AS most FROM ( \
+                       SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 34000) i) AS t), \
+               measured AS MATERIALIZED (SELECT jaccard(body, most) AS expected FROM texts) \
+               SELECT jaccard(most, minlsh_document(body)) = expected, jaccard(minlsh_document(most), d) = expected, \
+                      jaccard('', d) = 0, most ~= minlsh_document(body, expected), \
+                      most ~= minlsh_document(body, expected + 1e-9), '' ~= d, \
+                      jaccard(string_to_array(most, ' '), minlsh_document(string_to_array(body, ' '))) > 0.9 \
+               FROM texts, measured, minlsh_document(body) AS d";
+    let row = client.query_one(sql, &[]).expect("similarities");
+    let outcomes: Vec<bool> = (0..row.len()).map(|column| row.get(column)).collect();
+    assert_eq!(outcomes, [true, true, true, true, false, false, true]);
+}
+
+#[test]
 fn comparing_long_texts_can_be_cancelled() {
     let database = database();
     let mut client = database.connect();

@@ -1,6 +1,6 @@
 //! What an index goes through without a change of its answers: standbys, subscribers, dumps, rewrites, crashes.
 
-use minlsh_integration::near::{NEAR, assert_sound, docs, pairs};
+use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
     Client, Server, assert_consistent, database, superuser, texts, wait_until,
 };
@@ -9,7 +9,8 @@ const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
      CREATE INDEX per_tenant ON docs USING minlsh (tenant, body) WITH (threshold = 0.9, fillfactor = 50)";
 
 /// More rows, of templates that are there already, and fewer.
-const CHANGES: &str = "INSERT INTO docs (id, tenant, body) SELECT i, i % 3, near(i % 100, 1) FROM generate_series(5000, 5200) i; \
+const CHANGES: &str = "INSERT INTO docs (id, tenant, body) SELECT i, i % 3, near(i % 100, 1) FROM \
+generate_series(5000, 5200) i; \
      UPDATE docs SET body = near(id / 4, 0) WHERE id % 7 = 2; DELETE FROM docs WHERE id % 11 = 3; VACUUM docs";
 
 fn indexed(client: &mut Client) -> Vec<String> {
@@ -38,7 +39,8 @@ fn a_standby_answers_during_replay_and_after_promotion() {
         let done = &done;
         let lookups = scope.spawn(move || {
             minlsh_integration::near::only(&mut reader, "indexscan");
-            let find = "SELECT count(*) > 0 FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = 1), 1)";
+            let find = "SELECT count(*) > 0 FROM docs WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id \
+            = 1), 1)";
             let mut lookups = 0;
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 assert_eq!(texts(&mut reader, find), ["t"]);
@@ -48,10 +50,11 @@ fn a_standby_answers_during_replay_and_after_promotion() {
         });
         for round in 0..10 {
             let changes = format!(
-                "INSERT INTO docs (id, body) SELECT 10000 + {round} * 100 + i, near(i % 50, i % 3) FROM generate_series(0, 99) i; \
+                "INSERT INTO docs (id, body) SELECT 10000 + {round} * 100 + i, near(i % 50, i % 3) FROM \
+                generate_series(0, 99) i; \
                  DELETE FROM docs WHERE id % 13 = {round} AND id <> 1; VACUUM docs"
             );
-            client.batch_execute(&changes).expect("changes");
+            each(&mut client, &changes);
         }
         client.batch_execute("REINDEX INDEX CONCURRENTLY near").expect("REINDEX");
         done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -69,7 +72,7 @@ fn a_standby_answers_during_replay_and_after_promotion() {
     }
     replica.batch_execute("SELECT pg_promote()").expect("a promotion");
     assert_eq!(pairs(&mut replica), expected);
-    replica.batch_execute(CHANGES).expect("changes");
+    each(&mut replica, CHANGES);
     assert_sound(&mut replica, "near");
     assert_consistent(&mut replica, "per_tenant");
 }
@@ -96,7 +99,7 @@ fn a_subscriber_has_an_index_of_its_own() {
     .expect("a subscription");
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
-    from.batch_execute(CHANGES).expect("changes");
+    each(&mut from, CHANGES);
     from.batch_execute("INSERT INTO docs (id, body) VALUES (-1, 'the last one')")
         .expect("the last");
     let last = "SELECT count(*) FROM docs WHERE id = -1";
@@ -118,12 +121,14 @@ fn a_dump_brings_the_index_along() {
     let before = indexed(&mut client);
     client
         .batch_execute(
-            "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, 0.85) WITH ~=) \
+            "CREATE TABLE kept (tenant int, body text, EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, \
+            0.85) WITH ~=) \
              WITH (num_perm = 256)); INSERT INTO kept SELECT 1, body FROM docs ON CONFLICT DO NOTHING; \
              CREATE TABLE sets (items text[], document minlsh_document); CREATE INDEX ON sets USING minlsh (items); \
              CREATE INDEX ON sets USING minlsh (document) WITH (threshold = 0.5, unit = 'word', shingle_size = 2, \
              stop_words = 'the \"a\" it''s', normalization = 'casefold', bag = true, seed = '-7'); \
-             INSERT INTO sets VALUES ('{a,b}', minlsh_document('a text', 0.5, 2, 'word', 'casefold', 'the \"a\" it''s', true))",
+             INSERT INTO sets VALUES ('{a,b}', minlsh_document('a text', 0.5, 2, 'word', 'casefold', 'the \"a\" \
+             it''s', true))",
         )
         .expect("tables");
     let target = source.server.create_database();
@@ -144,7 +149,7 @@ fn rewrites_leave_the_answers_as_they_are() {
     let database = database();
     let mut client = database.connect();
     indexed(&mut client);
-    client.batch_execute(CHANGES).expect("changes");
+    each(&mut client, CHANGES);
     let before = pairs(&mut client);
     for rewrite in [
         "VACUUM FULL docs",
@@ -159,22 +164,13 @@ fn rewrites_leave_the_answers_as_they_are() {
         "VACUUM (PARALLEL 2) docs",
         "REINDEX TABLE docs",
         "REINDEX TABLE CONCURRENTLY docs",
-        "CREATE TABLESPACE elsewhere LOCATION ''; ALTER INDEX near SET TABLESPACE elsewhere; \
+        "SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''; ALTER INDEX near SET \
+        TABLESPACE elsewhere; \
          ALTER INDEX near SET TABLESPACE pg_default; DROP TABLESPACE elsewhere",
         "BEGIN; TRUNCATE docs; REINDEX TABLE docs; ROLLBACK",
         "BEGIN; ALTER TABLE docs ALTER COLUMN tenant TYPE int; ROLLBACK",
     ] {
-        // A tablespace without a place needs to be asked for, and each statement of its own.
-        if rewrite.contains("TABLESPACE") {
-            client.batch_execute("SET allow_in_place_tablespaces = on").expect("a setting");
-            for statement in rewrite.split("; ") {
-                client
-                    .batch_execute(statement)
-                    .unwrap_or_else(|cause| panic!("{statement}: {cause:?}"));
-            }
-        } else {
-            client.batch_execute(rewrite).unwrap_or_else(|cause| panic!("{rewrite}: {cause:?}"));
-        }
+        each(&mut client, rewrite);
         assert_eq!(pairs(&mut client), before, "{rewrite}");
         for index in ["near", "per_tenant"] {
             assert_consistent(&mut client, index);
@@ -200,8 +196,10 @@ fn partitions_come_and_go_with_their_entries() {
     let before = pairs(&mut client);
     client
         .batch_execute(
-            "ALTER TABLE docs DETACH PARTITION p1; INSERT INTO p1 (id, body) SELECT id, near(3, 0) FROM p1 WHERE false; \
-             UPDATE p1 SET extra = extra + 1; ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)",
+            "ALTER TABLE docs DETACH PARTITION p1; INSERT INTO p1 (id, body) SELECT id, near(3, 0) FROM p1 WHERE \
+            false; \
+             UPDATE p1 SET extra = extra + 1; ALTER TABLE docs ATTACH PARTITION p1 FOR VALUES WITH (MODULUS 2, \
+             REMAINDER 1)",
         )
         .expect("DETACH and ATTACH");
     assert_eq!(pairs(&mut client), before);
@@ -228,7 +226,8 @@ fn a_prepared_transaction_brings_its_entries_along() {
         let count = format!("SELECT count(*) FROM docs WHERE body ~= minlsh_document('{text}', 1)");
         client
             .batch_execute(&format!(
-                "BEGIN; INSERT INTO docs (id, body) VALUES (9001 + length('{name}'), '{text}'); PREPARE TRANSACTION '{name}'"
+                "BEGIN; INSERT INTO docs (id, body) VALUES (9001 + length('{name}'), '{text}'); PREPARE TRANSACTION \
+                '{name}'"
             ))
             .expect("a prepared transaction");
         drop(client);
@@ -280,7 +279,8 @@ fn with_minimal_wal_a_crash_loses_no_index() {
     assert_eq!(texts(&mut client, "SELECT count(*) FROM fleeting"), ["0"]);
     let fleeting = "INSERT INTO fleeting SELECT id, body FROM docs; SET enable_seqscan = off";
     client.batch_execute(fleeting).expect("rows");
-    let copies = "SELECT count(*) > 1 FROM fleeting WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = 3), 1)";
+    let copies = "SELECT count(*) > 1 FROM fleeting WHERE body ~= minlsh_document((SELECT body FROM docs WHERE id = \
+    3), 1)";
     assert_eq!(texts(&mut client, copies), ["t"]);
     assert_consistent(&mut client, "fleeting");
 }
@@ -302,7 +302,8 @@ fn writers_that_are_killed_leave_an_index_that_is_whole() {
                     // Until the server is gone.
                     while session
                         .batch_execute(&format!(
-                            "INSERT INTO docs (id, tenant, body) SELECT nextval('ids'), {writer}, near(i, i % 3) FROM generate_series(1, 30) i; \
+                            "INSERT INTO docs (id, tenant, body) SELECT nextval('ids'), {writer}, near(i, i % 3) \
+                            FROM generate_series(1, 30) i; \
                              DELETE FROM docs WHERE id % 100 = {writer} AND id > 100000"
                         ))
                         .and_then(|()| session.batch_execute("VACUUM docs"))

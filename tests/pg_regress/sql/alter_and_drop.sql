@@ -3,7 +3,8 @@
 
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text);
-INSERT INTO docs SELECT i, 'title', 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all' || repeat('!', i)
+INSERT INTO docs SELECT i, 'title', 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all'
+	|| repeat('!', i)
 FROM generate_series(1, 3) AS i;
 SELECT minlsh_create_index('docs', 'body');
 
@@ -14,7 +15,8 @@ ALTER TABLE docs DROP COLUMN title, ADD COLUMN extra integer DEFAULT 7;
 ALTER TABLE docs RENAME TO "My Docs";
 CREATE SCHEMA "Other";
 ALTER TABLE "My Docs" SET SCHEMA "Other";
-INSERT INTO "Other"."My Docs" VALUES (5, 'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all?');
+INSERT INTO "Other"."My Docs" VALUES (5,
+	'The quick brown fox jumps over the lazy dog, and the dog does not mind it at all?');
 SELECT * FROM minlsh_check();
 ALTER TABLE "Other"."My Docs" SET SCHEMA public;
 DROP SCHEMA "Other";
@@ -60,7 +62,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM LIKE '%column%';
 END $$;
-SELECT refused('ALTER TABLE docs ALTER body TYPE varchar(100)') AS body, refused('ALTER TABLE docs ALTER id TYPE bigint') AS key;
+SELECT refused('ALTER TABLE docs ALTER body TYPE varchar(100)') AS body,
+	refused('ALTER TABLE docs ALTER id TYPE bigint') AS key;
 DROP FUNCTION refused;
 ALTER TABLE docs DROP CONSTRAINT docs_pkey;
 BEGIN;
@@ -153,7 +156,8 @@ CREATE TABLE docs (id bigint PRIMARY KEY, body text);
 SELECT minlsh_create_index('docs', 'body', num_perm => 64);
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 
--- Another owner: the side table has to follow, as ALTER TABLE does not know of it. Until then nobody writes what belongs
+-- Another owner: the side table has to follow, as ALTER TABLE does not know of it. Until then nobody writes what
+-- belongs
 -- to one role into a table of another.
 CREATE ROLE regress_minlsh_heir;
 GRANT CREATE ON SCHEMA public TO regress_minlsh_heir;

@@ -91,7 +91,9 @@ DROP TABLE forms;
 
 -- The licences: what a comparison of all with all finds.
 CREATE TABLE licenses (id text PRIMARY KEY, name text, body text);
-\copy licenses FROM 'examples/licenses/licenses.csv' WITH (FORMAT csv, HEADER)
+\getenv input PG_ABS_SRCDIR
+\set file :input '/examples/licenses/licenses.csv'
+COPY licenses FROM :'file' WITH (FORMAT csv, HEADER);
 SELECT count(*), count(*) FILTER (WHERE similarity = 1) AS copies FROM near_duplicate_pairs('licenses', 0.9, body => 'body', normalization => 'none');
 -- Two columns of text: which is the document?
 SELECT * FROM near_duplicate_pairs('licenses', 0.9);

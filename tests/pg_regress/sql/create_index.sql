@@ -33,7 +33,8 @@ SELECT minlsh_create_index('docs', 'body', if_not_exists => true);
 SET client_min_messages = warning;
 
 -- A second one, on another column and with other options; names must then be told apart.
-SELECT minlsh_create_index('docs', 'title', threshold => 0.5, num_perm => 64, shingle_size => 2, scheme => 'permutations', seed => -1);
+SELECT minlsh_create_index('docs', 'title', threshold => 0.5, num_perm => 64, shingle_size => 2, scheme =>
+	'permutations', seed => -1);
 SELECT minlsh_drop_index('docs');
 SELECT minlsh_reindex('docs');
 SELECT bool_and(s.signature = minhash(d.title, 64, 2, 'char', 'permutations', -1)) AS signatures
@@ -44,18 +45,21 @@ SELECT minlsh_drop_index('docs_title_minlsh');
 -- Names: of one's own, or the first that is free; the schema is that of the table, or another.
 CREATE SCHEMA aside;
 SELECT minlsh_create_index('docs', 'title', name => 'titles', threshold => 0.5, schema => 'aside');
-SELECT minlsh_create_index('docs', 'title', name => 'Titles, "all"', threshold => 0.5, unit => 'word', shingle_size => 1);
+SELECT minlsh_create_index('docs', 'title', name => 'Titles, "all"', threshold => 0.5, unit => 'word', shingle_size =>
+	1);
 SELECT minlsh_create_index('docs', 'body', recall => 0.9), minlsh_create_index('docs', 'body', seed => 1);
 SELECT conrelid::regclass AS side_table FROM pg_constraint WHERE contype = 'p' AND conrelid <> 'docs'::regclass
 	AND conrelid IN (SELECT tgconstrrelid FROM pg_trigger) ORDER BY 1;
 SELECT minlsh_create_index('docs', 'title', threshold => 0.5, if_not_exists => true);
-SELECT minlsh_drop_index('"Titles, ""all"""'), minlsh_drop_index('aside.titles'), minlsh_drop_index('docs_body_minlsh'), minlsh_drop_index('docs_body_minlsh1');
+SELECT minlsh_drop_index('"Titles, ""all"""'), minlsh_drop_index('aside.titles'),
+	minlsh_drop_index('docs_body_minlsh'), minlsh_drop_index('docs_body_minlsh1');
 SELECT minlsh_create_index('docs', 'body', seed => 1, schema => 'no such schema');
 DROP SCHEMA aside;
 
 -- Options by place or by name. Strings reach the index as they are, whatever the session makes of backslashes.
 SET standard_conforming_strings = off;
-SELECT minlsh_create_index('docs', 'body', 'id', 1, 0.9, 16, 3, 'word', 'permutations', 9223372036854775807, 'by_place', 16, 'aggressive stop_words', E'the "a" it\'s \\', true);
+SELECT minlsh_create_index('docs', 'body', 'id', 1, 0.9, 16, 3, 'word', 'permutations', 9223372036854775807,
+	'by_place', 16, 'aggressive stop_words', E'the "a" it\'s \\', true);
 SELECT unnest(reloptions) AS option FROM pg_class WHERE oid = 'by_place_bands_idx'::regclass;
 RESET standard_conforming_strings;
 INSERT INTO docs SELECT 5, title, body FROM docs WHERE id = 1;
@@ -69,7 +73,8 @@ CREATE DOMAIN slug AS varchar(20) CHECK (VALUE <> '');
 CREATE TABLE docs (a integer, b integer, slug slug NOT NULL UNIQUE, summary varchar(200), body prose,
 	ab text GENERATED ALWAYS AS (a || '/' || b) STORED NOT NULL UNIQUE, PRIMARY KEY (a, b));
 SELECT minlsh_create_index('docs', 'body', key => 'slug'), minlsh_create_index('docs', 'summary', key => 'ab');
-INSERT INTO docs (a, b, slug, summary, body) VALUES (1, 1, 'one', 'a summary', 'a body'), (1, 2, 'two', 'a summary', 'a body');
+INSERT INTO docs (a, b, slug, summary, body) VALUES (1, 1, 'one', 'a summary', 'a body'), (1, 2, 'two', 'a summary',
+	'a body');
 UPDATE docs SET b = 3 WHERE b = 2;
 SELECT doc_id, pg_typeof(doc_id) FROM docs_minlsh ORDER BY doc_id;
 SELECT doc_id, pg_typeof(doc_id) FROM docs_summary_minlsh ORDER BY doc_id;
@@ -81,11 +86,13 @@ DROP DOMAIN prose, slug;
 CREATE UNLOGGED TABLE quick (id integer PRIMARY KEY, body text);
 CREATE TEMP TABLE brief (id integer PRIMARY KEY, body text);
 SELECT minlsh_create_index('quick', 'body'), minlsh_create_index('brief', 'body');
-SELECT relname, relpersistence FROM pg_class WHERE oid IN ('quick_minlsh'::regclass, 'brief_minlsh'::regclass) ORDER BY relname;
+SELECT relname, relpersistence FROM pg_class WHERE oid IN ('quick_minlsh'::regclass, 'brief_minlsh'::regclass) ORDER
+	BY relname;
 DROP TABLE quick, brief;
 
 -- What cannot be indexed is refused, and nothing is left of it.
-CREATE TABLE docs (id integer, part integer, body text, nullable integer UNIQUE, late integer NOT NULL UNIQUE DEFERRABLE,
+CREATE TABLE docs (id integer, part integer, body text, nullable integer UNIQUE, late integer NOT NULL UNIQUE
+	DEFERRABLE,
 	partial integer NOT NULL, pair integer NOT NULL, fixed char(10), UNIQUE (pair, part));
 CREATE UNIQUE INDEX ON docs (partial) WHERE id > 0;
 CREATE UNIQUE INDEX ON docs ((pair + 1));

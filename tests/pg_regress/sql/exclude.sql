@@ -13,8 +13,10 @@ INSERT INTO docs VALUES (4, NULL, 'The quick brown fox jumps over the lazy dog n
 	(5, NULL, 'The quick brown fox jumps over the lazy dog near the river bank!');
 INSERT INTO docs VALUES (6, 1, NULL), (7, 1, NULL), (8, 1, ''), (9, 1, '');
 INSERT INTO docs VALUES (10, 1, 'A wholly different sentence about the weather in the mountains.');
-INSERT INTO docs VALUES (11, 1, 'The quick brown fox jumps over the lazy dog near the river bank.') ON CONFLICT DO NOTHING;
-INSERT INTO docs SELECT 20 + i, 3, 'The quick brown fox jumps over the lazy dog, and so on and so forth' || repeat('.', i)
+INSERT INTO docs VALUES (11, 1, 'The quick brown fox jumps over the lazy dog near the river bank.')
+	ON CONFLICT DO NOTHING;
+INSERT INTO docs SELECT 20 + i, 3, 'The quick brown fox jumps over the lazy dog, and so on and so forth' ||
+	repeat('.', i)
 FROM generate_series(1, 9) AS i ON CONFLICT ON CONSTRAINT near_unique DO NOTHING RETURNING id;
 INSERT INTO docs VALUES (12, 1, 'The quick brown fox') ON CONFLICT ON CONSTRAINT near_unique DO UPDATE SET body = '';
 -- An update may make a duplicate; one of itself is none.
@@ -26,9 +28,11 @@ SELECT id, tenant, body FROM docs ORDER BY id;
 -- The constraint's index serves searches for documents.
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 1
-	AND minlsh_document(body, 0.8) ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank', 0.9);
+	AND minlsh_document(body, 0.8) ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank',
+	0.9);
 SELECT id FROM docs WHERE tenant = 1
-	AND minlsh_document(body, 0.8) ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank', 0.9);
+	AND minlsh_document(body, 0.8) ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank',
+	0.9);
 SELECT id FROM docs WHERE tenant = 1
 	AND minlsh_document(body, 0.8) ~= 'The quick brown fox jumps over the lazy dog near the river bank'::text;
 RESET enable_seqscan;
@@ -60,7 +64,8 @@ INSERT INTO docs VALUES ('some text');
 DROP TABLE docs;
 CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.7, 2, 'word') WITH ~=)
 	WITH (threshold = 0.7, unit = 'word', shingle_size = 2));
-INSERT INTO docs VALUES ('one two three four five six seven eight nine ten'), ('one two three four five six seven eight nine');
+INSERT INTO docs VALUES ('one two three four five six seven eight nine ten'),
+	('one two three four five six seven eight nine');
 INSERT INTO docs VALUES ('one two three four five six seven eight nine ten') ON CONFLICT DO NOTHING;
 SELECT * FROM docs;
 DROP TABLE docs;
@@ -70,12 +75,14 @@ DROP TABLE docs;
 
 -- Part of a table; sets; signatures.
 CREATE TABLE docs (body text, draft boolean, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=) WHERE (NOT draft));
-INSERT INTO docs VALUES ('one text of some length', true), ('one text of some length', true), ('one text of some length', false);
+INSERT INTO docs VALUES ('one text of some length', true), ('one text of some length', true),
+	('one text of some length', false);
 UPDATE docs SET draft = false WHERE draft;
 DROP TABLE docs;
 CREATE TABLE baskets (items text[], EXCLUDE USING minlsh (minlsh_document(items, 0.5) WITH ~=) WITH (threshold = 0.5));
 INSERT INTO baskets VALUES ('{milk,bread,eggs}'), ('{milk,beer,crisps}'), ('{eggs,milk,bread,bread}');
-INSERT INTO baskets VALUES ('{milk,bread,eggs}'), ('{milk,beer,crisps}'), ('{eggs,milk,bread,bread}') ON CONFLICT DO NOTHING;
+INSERT INTO baskets VALUES ('{milk,bread,eggs}'), ('{milk,beer,crisps}'), ('{eggs,milk,bread,bread}')
+	ON CONFLICT DO NOTHING;
 SELECT * FROM baskets;
 DROP TABLE baskets;
 CREATE TABLE signed (signature integer[], EXCLUDE USING minlsh (minlsh_signature(signature, 0.9) WITH ~=));

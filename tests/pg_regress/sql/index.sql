@@ -17,7 +17,8 @@ SELECT * FROM minlsh_check('docs_body_idx');
 -- The planner takes it: for a document, for a bare text, with the sides swapped, and in a join.
 EXPLAIN (COSTS OFF) SELECT id FROM docs
 WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank.', 0.9);
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= 'The quick brown fox jumps over the lazy dog near the river bank.';
+EXPLAIN (COSTS OFF) SELECT id FROM docs
+WHERE body ~= 'The quick brown fox jumps over the lazy dog near the river bank.';
 EXPLAIN (COSTS OFF) SELECT b.id FROM docs AS a JOIN docs AS b ON b.body ~= minlsh_document(a.body, 0.9)
 WHERE a.id = 1 AND b.id <> 1;
 EXPLAIN (COSTS OFF) SELECT b.id FROM docs AS a JOIN docs AS b ON minlsh_document(a.body, 0.9) ~= b.body WHERE a.id = 1;
@@ -25,7 +26,8 @@ SELECT id FROM docs
 WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank.', 0.9) ORDER BY id;
 SELECT id FROM docs WHERE body ~= 'The quick brown fox jumps over the lazy dog near the river bank.' ORDER BY id;
 SELECT a.id, b.id FROM docs AS a JOIN docs AS b ON b.body ~= minlsh_document(a.body) WHERE a.id < b.id ORDER BY 1, 2;
-SELECT count(*) FROM docs AS a WHERE EXISTS (SELECT FROM docs AS b WHERE b.body ~= minlsh_document(a.body) AND b.id <> a.id);
+SELECT count(*) FROM docs AS a WHERE EXISTS (SELECT FROM docs AS b
+	WHERE b.body ~= minlsh_document(a.body) AND b.id <> a.id);
 
 -- Every plan finds the same.
 CREATE FUNCTION found(threshold float8, OUT plan text, OUT ids text) RETURNS SETOF record LANGUAGE plpgsql AS $$
@@ -58,7 +60,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.9, 3, 'word');
 BEGIN;
 SET LOCAL enable_seqscan = off;
-SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy cow', 0.4, 2, 'word') ORDER BY id;
+SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy cow', 0.4, 2, 'word')
+	ORDER BY id;
 SET LOCAL minlsh.threshold = 0.5;
 SELECT id FROM docs WHERE body ~= 'The quick brown fox jumps over the lazy dog' ORDER BY id;
 ROLLBACK;
@@ -143,7 +146,8 @@ WITH (threshold = 0.5, unit = 'word', shingle_size = 2, recall = 0.999, num_perm
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.6, 2, 'word');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.6, 3, 'word');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= 'some text';
-SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy cow near the river bank', 0.5, 2, 'word');
+SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy cow near the river bank',
+	0.5, 2, 'word');
 -- ALTER INDEX SET waits for REINDEX, and minlsh_check says so.
 ALTER INDEX words SET (threshold = 0.7);
 SELECT * FROM minlsh_check('words');
@@ -175,7 +179,8 @@ $$;
 SELECT refused.* FROM unnest(ARRAY[
 	'threshold = 1.5', 'threshold = 0', 'threshold = much', 'threshold = 0.01', 'recall = 0', 'recall = 1',
 	'num_perm = 0', 'num_perm = 100000', 'num_perm = 1', 'scheme = md5', 'seed = many', 'seed = 99999999999999999999',
-	'shingle_size = 0', 'shingle_size = 1000000', 'unit = letter', 'normalization = upper', 'stop_words = ''''',
+	'shingle_size = 0', 'shingle_size = 1000000', 'unit = letter', 'normalization = upper',
+	'unit = anchored, stop_words = ''''',
 	'bag = perhaps', 'fillfactor = 5', 'deduplicate_items = 2', 'slot_bits = 7', 'bands = 3'
 ]) WITH ORDINALITY AS o (options, place), refused(options) ORDER BY place;
 \x off
@@ -202,7 +207,8 @@ CREATE INDEX ON typed USING minlsh ((c::text));
 CREATE INDEX ON typed USING minlsh ((j ->> 'body'));
 CREATE INDEX ON typed USING minlsh (c);
 CREATE INDEX ON typed USING minlsh (j);
-INSERT INTO typed SELECT t, t, t, jsonb_build_object('body', t) FROM (VALUES ('a text of some kind, or another')) AS v (t);
+INSERT INTO typed SELECT t, t, t, jsonb_build_object('body', t)
+	FROM (VALUES ('a text of some kind, or another')) AS v (t);
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM typed WHERE v ~= minlsh_document('a text of some kind, or another');
 EXPLAIN (COSTS OFF) SELECT count(*) FROM typed WHERE d ~= 'a text of some kind, or another';
@@ -220,7 +226,8 @@ CREATE UNLOGGED TABLE fleeting (body text);
 CREATE INDEX ON fleeting USING minlsh (body);
 CREATE TEMPORARY TABLE session (body text) ON COMMIT DELETE ROWS;
 CREATE INDEX ON session USING minlsh (body);
-CREATE MATERIALIZED VIEW bodies AS SELECT 'a text of some kind, number ' || i / 2 AS body FROM generate_series(0, 99) AS i;
+CREATE MATERIALIZED VIEW bodies AS SELECT 'a text of some kind, number ' || i / 2 AS body
+FROM generate_series(0, 99) AS i;
 CREATE INDEX ON bodies USING minlsh (body);
 CREATE UNIQUE INDEX ON bodies (body) WHERE false;
 INSERT INTO fleeting SELECT body FROM bodies;

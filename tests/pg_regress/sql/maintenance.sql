@@ -6,7 +6,8 @@ SET client_min_messages = warning;
 SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
 
 -- INSERT and COPY.
-INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 5) AS i;
+INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 5)
+	AS i;
 COPY docs (id, body) FROM STDIN;
 6	a document that differs from the others in its number, 6
 7	\N
@@ -39,7 +40,8 @@ WITH gone AS (DELETE FROM docs WHERE id = 104 RETURNING body) INSERT INTO docs S
 SELECT * FROM minlsh_check();
 
 -- INSERT ... ON CONFLICT, and MERGE with all its actions.
-INSERT INTO docs VALUES (105, 'written over'), (300, 'written anew') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+INSERT INTO docs VALUES (105, 'written over'), (300, 'written anew') ON CONFLICT (id) DO UPDATE SET body =
+	excluded.body;
 INSERT INTO docs VALUES (105, 'left out'), (301, 'let in') ON CONFLICT DO NOTHING;
 SELECT * FROM minlsh_check();
 MERGE INTO docs USING (VALUES (105, 'merged'), (300, NULL), (302, 'merged, too')) AS v (id, body) ON docs.id = v.id
@@ -51,14 +53,17 @@ SELECT * FROM minlsh_check();
 
 -- A statement may give the key of one document to another: by MERGE, ON CONFLICT, or a writable CTE.
 BEGIN;
-INSERT INTO docs VALUES (310, 'will be deleted, and its key reused'), (311, 'will move, and its key be reused'), (312, 'stays');
+INSERT INTO docs VALUES (310, 'will be deleted, and its key reused'), (311, 'will move, and its key be reused'), (312,
+	'stays');
 MERGE INTO docs USING (VALUES (310), (311), (390), (391)) AS v (id) ON docs.id = v.id
 WHEN MATCHED AND v.id = 310 THEN DELETE
 WHEN MATCHED THEN UPDATE SET id = 320
 WHEN NOT MATCHED THEN INSERT (id, body) VALUES (v.id - 80, 'a new document of an old key');
-INSERT INTO docs VALUES (312, ''), (330, 'a new one'), (312, 'a new document of an old key') ON CONFLICT (id) DO UPDATE SET id = 340;
+INSERT INTO docs VALUES (312, ''), (330, 'a new one'), (312, 'a new document of an old key') ON CONFLICT (id) DO
+	UPDATE SET id = 340;
 UPDATE docs SET id = id + 1 WHERE id IN (330, 340);
-WITH gone AS (DELETE FROM docs WHERE id IN (320, 331) RETURNING id) INSERT INTO docs SELECT id, 'a new document of an old key' FROM gone;
+WITH gone AS (DELETE FROM docs WHERE id IN (320, 331) RETURNING id) INSERT INTO docs SELECT id,
+	'a new document of an old key' FROM gone;
 SELECT id, body FROM docs WHERE id BETWEEN 310 AND 350 ORDER BY id;
 SELECT * FROM minlsh_check();
 ROLLBACK;
@@ -121,13 +126,15 @@ SELECT * FROM minlsh_check();
 DROP VIEW docs_view;
 
 -- A trigger that changes the text on its way is seen through, also where no SET names the text.
-CREATE FUNCTION docs_shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.body := upper(NEW.body); RETURN NEW; END $$;
+CREATE FUNCTION docs_shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.body := upper(NEW.body); RETURN NEW; END
+	$$;
 CREATE TRIGGER shout BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_shout();
 UPDATE docs SET note = 'shouted' WHERE id = 401;
 INSERT INTO docs VALUES (402, 'loud');
 SELECT * FROM minlsh_check();
 DROP FUNCTION docs_shout CASCADE;
-CREATE FUNCTION docs_keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN NEW.body LIKE '%keep out%' THEN NULL ELSE NEW END; END $$;
+CREATE FUNCTION docs_keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN NEW.body LIKE '%keep out%'
+	THEN NULL ELSE NEW END; END $$;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION docs_keep();
 INSERT INTO docs VALUES (403, 'keep out'), (404, 'let in');
 UPDATE docs SET body = 'keep out of ' || id WHERE id IN (402, 404);
@@ -179,7 +186,8 @@ SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
 
 -- A generated column can be indexed, if it is stored.
-CREATE TABLE pages (id integer PRIMARY KEY, head text, body text, full_text text GENERATED ALWAYS AS (head || ' ' || body) STORED);
+CREATE TABLE pages (id integer PRIMARY KEY, head text, body text, full_text text GENERATED ALWAYS AS (head || ' ' ||
+	body) STORED);
 SELECT minlsh_create_index('pages', 'full_text');
 INSERT INTO pages VALUES (1, 'head', 'and body'), (2, 'head', 'and body');
 UPDATE pages SET head = 'another' WHERE id = 2;
@@ -188,9 +196,12 @@ SELECT * FROM minlsh_check('pages');
 -- Several indexes, and triggers that read transition tables.
 CREATE TABLE many (id integer PRIMARY KEY, title text, body text);
 SELECT minlsh_create_index('many', 'body'), minlsh_create_index('many', 'title', num_perm => 32);
-CREATE FUNCTION many_count() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '% %: %', TG_NAME, TG_OP, (SELECT count(*) FROM written); RETURN NULL; END $$;
-CREATE TRIGGER aaa AFTER INSERT ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION many_count();
-CREATE TRIGGER zzz AFTER UPDATE ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION many_count();
+CREATE FUNCTION many_count() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '% %: %', TG_NAME, TG_OP,
+	(SELECT count(*) FROM written); RETURN NULL; END $$;
+CREATE TRIGGER aaa AFTER INSERT ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION
+	many_count();
+CREATE TRIGGER zzz AFTER UPDATE ON many REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION
+	many_count();
 INSERT INTO many SELECT i, 'title ' || i, repeat('text ' || i || ' ', 20) FROM generate_series(1, 3000) AS i;
 UPDATE many SET id = id + 10000, body = body || '!' WHERE id % 2 = 0;
 UPDATE many SET title = NULL WHERE id % 3 = 0;

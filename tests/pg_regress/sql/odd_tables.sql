@@ -12,7 +12,8 @@ DROP TABLE docs;
 
 -- A text may be its own key.
 CREATE TABLE titles (title text PRIMARY KEY);
-INSERT INTO titles VALUES ('The quick brown fox jumps over the lazy dog'), ('The quick brown fox jumps over the lazy dog!');
+INSERT INTO titles VALUES ('The quick brown fox jumps over the lazy dog'),
+	('The quick brown fox jumps over the lazy dog!');
 SELECT minlsh_create_index('titles', 'title');
 INSERT INTO titles VALUES ('The quick brown fox jumps over the lazy dog.');
 UPDATE titles SET title = title || '?' WHERE title LIKE '%!';
@@ -92,7 +93,8 @@ DROP COLLATION ignore_case;
 CREATE SCHEMA parts;
 CREATE TABLE docs (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE parts.low PARTITION OF docs FOR VALUES FROM (0) TO (100);
-SELECT minlsh_create_index('docs', 'body', name => 'sketches'), minlsh_create_index('parts.low', 'body', name => 'sketches');
+SELECT minlsh_create_index('docs', 'body', name => 'sketches'), minlsh_create_index('parts.low', 'body', name =>
+	'sketches');
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 SELECT * FROM minlsh_check('public.sketches');
 SELECT * FROM minlsh_check('parts.sketches');

@@ -6,7 +6,8 @@ CREATE TABLE docs_low PARTITION OF docs FOR VALUES FROM (0) TO (100);
 CREATE TABLE docs_high (body text, gone integer, id integer NOT NULL);
 ALTER TABLE docs_high DROP gone;
 ALTER TABLE docs ATTACH PARTITION docs_high FOR VALUES FROM (100) TO (200);
-INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 10) AS i;
+INSERT INTO docs SELECT i, 'a document that differs from the others in its number, ' || i FROM generate_series(1, 10)
+	AS i;
 SET client_min_messages = warning;
 SELECT minlsh_create_index('docs', 'body');
 
@@ -43,12 +44,14 @@ CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 2, REMAINDER 1) P
 CREATE TABLE docs_1_low PARTITION OF docs_1 FOR VALUES FROM (0) TO (100);
 CREATE TABLE docs_1_rest PARTITION OF docs_1 DEFAULT;
 SELECT minlsh_create_index('docs', 'body', threshold => 0.5);
-INSERT INTO docs SELECT i, 'eu', 'a document that differs from the others in its number, ' || i FROM generate_series(1, 20) AS i;
+INSERT INTO docs SELECT i, 'eu', 'a document that differs from the others in its number, ' || i FROM
+	generate_series(1, 20) AS i;
 COPY docs (id, body) FROM STDIN;
 201	a document that differs from the others in its number, 201
 202	a document that differs from the others in its number, 202
 \.
-INSERT INTO docs VALUES (1, 'eu', 'written over'), (30, 'eu', 'a document that differs from the others in its number, 30')
+INSERT INTO docs VALUES (1, 'eu', 'written over'), (30, 'eu',
+	'a document that differs from the others in its number, 30')
 	ON CONFLICT (id) DO UPDATE SET body = excluded.body;
 INSERT INTO docs VALUES (1, 'eu', 'left out'), (31, 'eu', 'let in') ON CONFLICT DO NOTHING;
 MERGE INTO docs USING (VALUES (2, 'merged'), (3, NULL), (40, 'merged, too')) AS v (id, body) ON docs.id = v.id
@@ -88,14 +91,17 @@ SELECT count(*) FROM docs_minlsh;
 -- The table and a partition may each have an index.
 SELECT minlsh_create_index('docs_0', 'body');
 INSERT INTO docs SELECT i, 'eu', 'one text for two' FROM generate_series(50, 60) AS i;
-INSERT INTO docs_0 SELECT i, 'eu', 'one text for two' FROM generate_series(61, 80) AS i WHERE satisfies_hash_partition('docs'::regclass, 2, 0, i);
+INSERT INTO docs_0 SELECT i, 'eu', 'one text for two' FROM generate_series(61, 80) AS i WHERE
+	satisfies_hash_partition('docs'::regclass, 2, 0, i);
 UPDATE docs SET body = body || '!' WHERE id > 55;
-SELECT (SELECT count(*) FROM docs_minlsh) - (SELECT count(*) FROM docs) AS of_all, (SELECT count(*) FROM docs_0_minlsh) - (SELECT count(*) FROM docs_0) AS of_one;
+SELECT (SELECT count(*) FROM docs_minlsh) - (SELECT count(*) FROM docs) AS of_all, (SELECT count(*) FROM
+	docs_0_minlsh) - (SELECT count(*) FROM docs_0) AS of_one;
 DROP TABLE docs_0;
 DROP TABLE docs;
 
 -- A key must be unique over all partitions.
-CREATE TABLE docs (id integer NOT NULL, part integer NOT NULL, body text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+CREATE TABLE docs (id integer NOT NULL, part integer NOT NULL, body text, PRIMARY KEY (id, part)) PARTITION BY LIST
+	(part);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1);
 CREATE UNIQUE INDEX ON docs_1 (id);
 SELECT minlsh_create_index('docs', 'body');

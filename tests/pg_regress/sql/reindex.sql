@@ -21,7 +21,8 @@ DELETE FROM aside.sketches WHERE doc_id = 1;
 SELECT * FROM minlsh_check();
 SELECT minlsh_reindex('docs');
 SELECT c.oid::regclass AS relation, t.spcname AS tablespace, c.relacl IS NOT NULL AS granted
-FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE t.spcname LIKE 'regress%' AND c.relnamespace = 'aside'::regnamespace ORDER BY c.relname;
+FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE t.spcname LIKE 'regress%' AND
+	c.relnamespace = 'aside'::regnamespace ORDER BY c.relname;
 SELECT has_table_privilege('regress_minlsh_reader', 'aside.sketches', 'SELECT'), (SELECT count(*) FROM signatures);
 SELECT * FROM minlsh_check();
 INSERT INTO docs VALUES (3, 'one text');

@@ -2,7 +2,8 @@
 
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text);
 INSERT INTO docs
-SELECT i, nullif(i % 10, 0), 'The quick brown fox jumps over the lazy dog, and it does so for the ' || i / 100 || 'th time.'
+SELECT i, nullif(i % 10, 0), 'The quick brown fox jumps over the lazy dog for the ' || i / 100 ||
+	'th time.'
 FROM generate_series(1, 400) AS i;
 CREATE INDEX docs_near ON docs USING minlsh (tenant, body);
 ANALYZE docs;
@@ -10,34 +11,35 @@ ANALYZE docs;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 3 AND body ~= minlsh_document('some text');
 SELECT count(*), min(id) FROM docs
-WHERE tenant = 3 AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+WHERE tenant = 3 AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 
 -- Other types of integer are the same tenant.
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 3::bigint AND body ~= minlsh_document('some text');
 SELECT count(*) FROM docs WHERE tenant = 3::bigint
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE 3::smallint = tenant
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE tenant = 3::bigint + (1::bigint << 40)
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 
 -- What leaves a column open is answered, if not from buckets: by the tenant alone, by the text alone, of no tenant.
 SELECT count(*) FROM docs WHERE tenant = 3;
 SELECT count(*) FROM docs
-WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE tenant IS NULL
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE tenant = NULL
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE tenant = 3 AND tenant = 4
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT count(*) FROM docs WHERE tenant IN (3, 4)
-	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+	AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 -- With every tenant of its own in a join.
-SELECT count(*) FROM docs AS a JOIN docs AS b ON b.tenant = a.tenant AND b.body ~= minlsh_document(a.body, 1) WHERE a.id <= 20;
+SELECT count(*) FROM docs AS a JOIN docs AS b ON b.tenant = a.tenant AND b.body ~= minlsh_document(a.body, 1)
+	WHERE a.id <= 20;
 UPDATE docs SET tenant = 4 WHERE id = 203;
 SELECT count(*) FROM docs
-WHERE tenant = 4 AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog, and it does so for the 2th time.', 1);
+WHERE tenant = 4 AND body ~= minlsh_document('The quick brown fox jumps over the lazy dog for the 2th time.', 1);
 SELECT * FROM minlsh_check('docs_near');
 DROP TABLE docs;
 
@@ -61,9 +63,11 @@ DROP TABLE docs;
 
 -- Every type with an operator class for scopes finds what it equals.
 CREATE TYPE colour AS ENUM ('red', 'green');
-CREATE TABLE docs (a smallint, b bigint, c uuid, d timestamp, e timestamptz, f boolean, g oid, h numeric, i char(5), j bytea,
+CREATE TABLE docs (a smallint, b bigint, c uuid, d timestamp, e timestamptz, f boolean, g oid, h numeric, i char(5),
+	j bytea,
 	k colour, l inet, m name, n "char", body text);
-INSERT INTO docs SELECT 1, 2, '00000000-0000-0000-0000-000000000003', '2026-01-01', '2026-01-01 00:00+00', true, 7, 8.50, 'ab',
+INSERT INTO docs SELECT 1, 2, '00000000-0000-0000-0000-000000000003', '2026-01-01', '2026-01-01 00:00+00', true, 7,
+	8.50, 'ab',
 	'\x09', 'green', '10.0.0.1/32', 'm', 'n', 'a text of some kind, which is the same in each row'
 FROM generate_series(1, 5);
 CREATE FUNCTION found(scope text) RETURNS text LANGUAGE plpgsql AS $$

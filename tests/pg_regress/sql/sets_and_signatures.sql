@@ -2,7 +2,8 @@
 
 -- An array's elements are the set, whatever their type; order, repeats and NULLs do not count.
 CREATE TABLE baskets (id integer PRIMARY KEY, items text[]);
-INSERT INTO baskets VALUES (1, '{milk,bread,eggs,butter}'), (2, '{eggs,butter,milk,bread,bread}'), (3, '{milk,bread,eggs,beer}'),
+INSERT INTO baskets VALUES (1, '{milk,bread,eggs,butter}'), (2, '{eggs,butter,milk,bread,bread}'), 
+	(3, '{milk,bread,eggs,beer}'),
 	(4, '{crisps,beer}'), (5, '{}'), (6, NULL), (7, '{NULL}');
 CREATE INDEX ON baskets USING minlsh (items) WITH (threshold = 0.5);
 SET enable_seqscan = off;
@@ -11,7 +12,8 @@ SELECT id FROM baskets WHERE items ~= minlsh_document('{milk,bread,eggs,butter}'
 SELECT id FROM baskets WHERE items ~= minlsh_document('{milk,bread,eggs,butter}'::text[], 1) ORDER BY id;
 SELECT id FROM baskets WHERE items ~= '{milk,bread,eggs,butter,NULL}' ORDER BY id;
 EXPLAIN (COSTS OFF) SELECT id FROM baskets WHERE items ~= '{milk,bread,eggs,butter}';
-SELECT a.id, b.id FROM baskets AS a JOIN baskets AS b ON b.items ~= minlsh_document(a.items, 0.5) WHERE a.id < b.id ORDER BY 1, 2;
+SELECT a.id, b.id FROM baskets AS a JOIN baskets AS b ON b.items ~= minlsh_document(a.items, 0.5) WHERE a.id < b.id
+	ORDER BY 1, 2;
 -- Below the threshold of the index, and something else than a set.
 SELECT id FROM baskets WHERE items ~= minlsh_document('{milk,bread,eggs,butter}'::text[], 0.1) ORDER BY id;
 SELECT id FROM baskets WHERE items ~= minlsh_document('milk');
@@ -39,16 +41,19 @@ DROP TABLE sets;
 -- Signatures are of one length, that of the index.
 CREATE TABLE signed (id integer, signature integer[]);
 CREATE INDEX ON signed USING minlsh (signature minlsh_signature_ops) WITH (num_perm = 64, threshold = 0.7);
-INSERT INTO signed SELECT i, minhash('The quick brown fox jumps over the lazy dog near the river bank' || repeat('.', i), 64)
+INSERT INTO signed SELECT i, minhash('The quick brown fox jumps over the lazy dog near the river bank' || repeat('.',
+	i), 64)
 FROM generate_series(1, 3) AS i;
 INSERT INTO signed VALUES (4, minhash('Another text altogether', 64)), (5, NULL);
 INSERT INTO signed VALUES (6, minhash('Another text altogether', 128));
 INSERT INTO signed VALUES (6, '{}');
 INSERT INTO signed VALUES (6, array_fill(NULL::integer, '{64}'));
 INSERT INTO signed VALUES (6, ARRAY[[1, 2], [3, 4]]);
-EXPLAIN (COSTS OFF) SELECT id FROM signed WHERE signature ~= minlsh_signature((SELECT minhash('some text', 64)), 0.7);
+EXPLAIN (COSTS OFF) SELECT b.id FROM signed AS a JOIN signed AS b ON b.signature ~= minlsh_signature(a.signature, 0.7)
+WHERE a.id = 1;
 SELECT id FROM signed
-WHERE signature ~= minlsh_signature(minhash('The quick brown fox jumps over the lazy dog near the river bank.', 64), 0.7)
+WHERE signature ~= minlsh_signature(minhash('The quick brown fox jumps over the lazy dog near the river bank.', 64),
+	0.7)
 ORDER BY id;
 SELECT id FROM signed WHERE signature ~= minlsh_signature(minhash('Another text altogether', 64), 1);
 SELECT id FROM signed WHERE signature ~= minlsh_signature(minhash('Another text altogether', 64), 0.1) ORDER BY id;
@@ -59,14 +64,16 @@ SELECT * FROM minlsh_check('signed');
 DROP TABLE signed;
 CREATE TABLE weighted (id integer, signature integer[]);
 CREATE INDEX ON weighted USING minlsh (signature minlsh_signature_ops) WITH (num_perm = 128);
-INSERT INTO weighted VALUES (1, minhash_weighted('{milk,bread}', '{2.0,1.0}')), (2, minhash_weighted('{milk,bread}', '{1.0,2.0}'));
+INSERT INTO weighted VALUES (1, minhash_weighted('{milk,bread}', '{2.0,1.0}')), (2, minhash_weighted('{milk,bread}',
+	'{1.0,2.0}'));
 SELECT id FROM weighted WHERE signature ~= minlsh_signature(minhash_weighted('{bread,milk}', '{1.0,2.0}'), 0.9);
 DROP TABLE weighted;
 
 -- Documents of each kind in one column: the search finds its own kind.
 CREATE TABLE mixed (id integer, document minlsh_document);
 CREATE INDEX ON mixed USING minlsh (document);
-INSERT INTO mixed VALUES (1, minlsh_document('one text of some length', 0.9)), (2, minlsh_document(ARRAY['milk', 'bread'])),
+INSERT INTO mixed VALUES (1, minlsh_document('one text of some length', 0.9)), (2, minlsh_document(ARRAY['milk',
+	'bread'])),
 	(3, minlsh_signature(minhash('one text of some length'))), (4, minlsh_document(minhash('one text of some length'))),
 	(5, minlsh_document('')), (6, NULL);
 SELECT id FROM mixed WHERE document ~= minlsh_document('one text of some length');

@@ -29,7 +29,8 @@ DECLARE
 	statement text;
 BEGIN
 	EXECUTE change;
-	FOREACH statement IN ARRAY ARRAY['INSERT INTO docs VALUES (5, NULL, ''one text'')', 'UPDATE docs SET body = ''new'' WHERE id = 1',
+	FOREACH statement IN ARRAY ARRAY['INSERT INTO docs VALUES (5, NULL, ''one text'')',
+	'UPDATE docs SET body = ''new'' WHERE id = 1',
 		'DELETE FROM docs WHERE id = 2', 'SELECT minlsh_reindex(''docs'')', 'SELECT * FROM minlsh_check(''docs'')'] LOOP
 		BEGIN
 			EXECUTE statement;
@@ -44,7 +45,8 @@ SELECT refused('ALTER TABLE docs_minlsh ALTER signature TYPE bigint[]');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 BEGIN;
-SELECT refused($$ALTER TABLE docs_minlsh ALTER signature TYPE bytea USING '\x010000000000000017000000ffffff3f01000000'$$);
+SELECT refused($$ALTER TABLE docs_minlsh ALTER signature TYPE bytea USING
+	'\x010000000000000017000000ffffff3f01000000'$$);
 ROLLBACK;
 BEGIN;
 SELECT DISTINCT refused('ALTER TABLE docs_minlsh ALTER doc_id TYPE text');
@@ -82,10 +84,12 @@ SELECT * FROM minlsh_check();
 ROLLBACK;
 
 -- Triggers, rules, policies, constraints and defaults of a side table take no part.
-CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trapped: %', TG_NAME; RETURN NULL; END $$;
+CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'trapped: %', TG_NAME; RETURN NULL;
+	END $$;
 BEGIN;
 CREATE TRIGGER before BEFORE INSERT OR UPDATE OR DELETE ON docs_minlsh FOR EACH ROW EXECUTE FUNCTION trap();
-CREATE TRIGGER after AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON docs_minlsh FOR EACH STATEMENT EXECUTE FUNCTION trap();
+CREATE TRIGGER after AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON docs_minlsh FOR EACH STATEMENT EXECUTE FUNCTION
+	trap();
 ALTER TABLE docs_minlsh ENABLE ALWAYS TRIGGER before;
 CREATE RULE nothing AS ON INSERT TO docs_minlsh DO INSTEAD NOTHING;
 ALTER TABLE docs_minlsh ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY, ADD CHECK (doc_id < 5);
@@ -115,7 +119,8 @@ TRUNCATE docs_minlsh;
 SELECT * FROM minlsh_check();
 ROLLBACK;
 
--- Triggers that are lost: minlsh_check() tells, minlsh_reindex() brings them back. The one for each row that names the columns
+-- Triggers that are lost: minlsh_check() tells, minlsh_reindex() brings them back. The one for each row that names
+-- the columns
 -- is the index itself: the others go with it, and what is left is a table.
 BEGIN;
 DROP TRIGGER docs_minlsh_update ON docs;

@@ -34,19 +34,23 @@ SELECT * FROM minlsh_check();
 DROP TRIGGER count ON docs;
 
 -- One that deletes the row just written, one that gives it another key.
-CREATE FUNCTION docs_reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM docs WHERE id = NEW.id; RETURN NULL; END $$;
-CREATE TRIGGER reject AFTER INSERT ON docs FOR EACH ROW WHEN (NEW.body LIKE '%rejected%') EXECUTE FUNCTION docs_reject();
+CREATE FUNCTION docs_reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM docs WHERE id = NEW.id; RETURN
+	NULL; END $$;
+CREATE TRIGGER reject AFTER INSERT ON docs FOR EACH ROW WHEN (NEW.body LIKE '%rejected%') EXECUTE FUNCTION
+	docs_reject();
 INSERT INTO docs VALUES (4, 'to be rejected'), (5, 'to be kept');
 SELECT * FROM minlsh_check();
 DROP TRIGGER reject ON docs;
-CREATE FUNCTION docs_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE docs SET id = -id WHERE id = NEW.id AND id > 0; RETURN NULL; END $$;
+CREATE FUNCTION docs_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE docs SET id = -id WHERE id = NEW.id
+	AND id > 0; RETURN NULL; END $$;
 CREATE TRIGGER move AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION docs_move();
 INSERT INTO docs VALUES (6, 'to be moved');
 SELECT * FROM minlsh_check();
 DROP TRIGGER move ON docs;
 
 -- One that brings a deleted row back.
-CREATE FUNCTION docs_revive() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO docs VALUES (OLD.id, OLD.body || ' (back)'); RETURN NULL; END $$;
+CREATE FUNCTION docs_revive() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO docs VALUES (OLD.id, OLD.body
+	|| ' (back)'); RETURN NULL; END $$;
 CREATE TRIGGER revive AFTER DELETE ON docs FOR EACH ROW EXECUTE FUNCTION docs_revive();
 DELETE FROM docs WHERE id = 5;
 SELECT id, body FROM docs WHERE id = 5;
@@ -54,7 +58,8 @@ SELECT * FROM minlsh_check();
 DROP TRIGGER revive ON docs;
 
 -- Statement triggers that fire before and after those of the index.
-CREATE FUNCTION docs_tidy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE docs SET body = trim(body) WHERE body <> trim(body); RETURN NULL; END $$;
+CREATE FUNCTION docs_tidy() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE docs SET body = trim(body) WHERE body
+	<> trim(body); RETURN NULL; END $$;
 CREATE TRIGGER aaa AFTER INSERT ON docs FOR EACH STATEMENT EXECUTE FUNCTION docs_tidy();
 INSERT INTO docs VALUES (7, '   a text with margins   ');
 SELECT * FROM minlsh_check();
@@ -64,7 +69,8 @@ SELECT * FROM minlsh_check();
 DROP TRIGGER zzz ON docs;
 
 -- A deferred constraint trigger.
-CREATE CONSTRAINT TRIGGER late AFTER INSERT ON docs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION docs_shout();
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON docs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION
+	docs_shout();
 BEGIN;
 INSERT INTO docs VALUES (9, 'late');
 UPDATE docs SET body = 'later' WHERE id = 9;
@@ -74,15 +80,18 @@ SELECT * FROM minlsh_check();
 DROP TRIGGER late ON docs;
 
 -- A function in the statement itself that writes the table.
-CREATE FUNCTION docs_note(key integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO docs VALUES (key + 100, 'noted ' || key); RETURN 'noting ' || key; END $$;
+CREATE FUNCTION docs_note(key integer) RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO docs VALUES (key + 100,
+	'noted ' || key); RETURN 'noting ' || key; END $$;
 INSERT INTO docs SELECT 20, docs_note(20);
 UPDATE docs SET body = docs_note(30) WHERE id = 20;
 SELECT * FROM minlsh_check();
 
 -- A writable CTE that is not read to its end runs after the main statement has.
-WITH gone AS (DELETE FROM docs WHERE id IN (20, 120, 130) RETURNING id) INSERT INTO docs SELECT id, 'reborn' FROM gone LIMIT 1;
+WITH gone AS (DELETE FROM docs WHERE id IN (20, 120, 130) RETURNING id) INSERT INTO docs SELECT id, 'reborn' FROM gone
+	LIMIT 1;
 SELECT * FROM minlsh_check();
-WITH gone AS (UPDATE docs SET id = id + 1000 WHERE id IN (7, 8) RETURNING id) INSERT INTO docs SELECT id - 1000, 'in its place' FROM gone LIMIT 1;
+WITH gone AS (UPDATE docs SET id = id + 1000 WHERE id IN (7, 8) RETURNING id) INSERT INTO docs SELECT id - 1000,
+	'in its place' FROM gone LIMIT 1;
 SELECT * FROM minlsh_check();
 
 -- The same with triggers for each row, which fire among the others in the order of their names.
