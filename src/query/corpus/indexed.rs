@@ -11,7 +11,7 @@ use crate::document::values::Values;
 use crate::error::{Result, error, not_supported};
 use crate::pg::index::Index;
 use crate::pg::relation::Relation;
-use crate::pg::spi::{Access, Parameter, Session};
+use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::native::document_column;
 use crate::side_table::SideTable;
@@ -97,7 +97,6 @@ impl Indexed {
              pg_catalog.pg_get_expr(i.indpred, i.indrelid) FROM pg_catalog.pg_index i \
              WHERE i.indexrelid OPERATOR(pg_catalog.=) $1",
             &[Parameter::oid(index.oid), Parameter::int4(place as i32 + 1)],
-            Access::Read,
         )?;
         let sql = |column| -> Result<Option<Vec<u8>>> {
             // SAFETY: columns of type text.
