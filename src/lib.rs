@@ -1,8 +1,8 @@
 //! minlsh: near-duplicate documents, found inside PostgreSQL.
 //!
-//! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → side
-//! table → candidates → verification → rows. The engine knows nothing of
-//! PostgreSQL; this crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
+//! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → index or
+//! side table → candidates → verification → rows. The engine knows nothing of PostgreSQL; this
+//! crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
 
 mod am;
 mod document;
