@@ -142,6 +142,7 @@ fn an_error_carries_no_backtrace() {
         "SELECT near_duplicates(1)",
         "SELECT jaccard('a', 'b', 0)",
         "SELECT minlsh_create_index('pg_class', 'relname')",
+        "CREATE TABLE docs (body text); CREATE INDEX ON docs USING minlsh (body) WITH (threshold = 2)",
     ] {
         let error = client.batch_execute(mistake).expect_err(mistake);
         let detail = error.as_db_error().and_then(|error| error.detail()).unwrap_or_default();
