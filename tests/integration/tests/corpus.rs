@@ -161,9 +161,7 @@ fn results_do_not_depend_on_memory_or_plans() {
 fn every_job_is_cancelled_within_a_second() {
     let database = database();
     let mut client = docs(&database, "docs", 2500, 128);
-    client
-        .batch_execute("SET maintenance_work_mem = '2MB'")
-        .expect("settings");
+    client.batch_execute("SET maintenance_work_mem = '2MB'").expect("settings");
     for job in [
         "near_duplicate_pairs('docs', 0.5, 'exact')",
         "near_duplicate_clusters('docs', 0.5)",
@@ -237,7 +235,10 @@ fn a_standby_answers() {
     let mut client = docs(&database, "docs", 10, 128);
     let standby = Server::new_directory();
     let data = standby.data();
-    primary.run("pg_basebackup", &["-D", &data.display().to_string(), "-R", "-c", "fast", "-X", "stream"]);
+    primary.run(
+        "pg_basebackup",
+        &["-D", &data.display().to_string(), "-R", "-c", "fast", "-X", "stream"],
+    );
     standby.configure(&["hot_standby = on"]);
     standby.launch();
     standby.wait_ready();
