@@ -72,7 +72,7 @@ COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
 CREATE FUNCTION minhash_pack(signature integer[], slot_bits integer) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
-	'16 or 8 bits of each slot of a signature: what an index with slot_bits stores';
+	'16 or 8 bits of each slot of a signature: what a side table with slot_bits stores';
 
 CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
@@ -337,7 +337,7 @@ CREATE FUNCTION minlsh_document(body text, threshold double precision DEFAULT 0.
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(text, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
 
 -- Without it PostgreSQL would take minlsh_document(v) of a varchar for a cast through the input function.
 CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
@@ -345,17 +345,17 @@ CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(varchar, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
 
 CREATE FUNCTION minlsh_document(elements anyarray, threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_set' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION minlsh_document(anyarray, double precision) IS
-	'a ready-made set to compare others with; nulls and repeats do not count';
+	'a set to compare others with, as elements ~= minlsh_document(ARRAY[''a'', ''b''], 0.9); nulls and repeats do not count';
 
 CREATE FUNCTION minlsh_signature(signature integer[], threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
-	'a signature to compare others with: those with at least that share of equal slots';
+	'a signature to compare others with, as signature ~= minlsh_signature(minhash(''some text''), 0.9): by the share of equal slots';
 
 CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
@@ -514,18 +514,22 @@ COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashe
 -- tells them from document columns. One byte of it is stored as such.
 
 CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_integer_scope USING minlsh IS 'scopes: integers, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int2_scope_ops USING minlsh IS 'scopes: smallint, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int4_scope_ops USING minlsh IS 'scopes: integer, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int8_scope_ops USING minlsh IS 'scopes: bigint, searched by = beside a document';
 ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
@@ -534,75 +538,103 @@ ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
 CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_text_scope USING minlsh IS 'scopes: texts that are no documents, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_text_scope_ops USING minlsh IS 'scopes: texts that are no documents, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_bpchar_scope USING minlsh IS 'scopes: char(n), searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar USING minlsh FAMILY minlsh_bpchar_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bpchar_scope_ops USING minlsh IS 'scopes: char(n), searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_name_scope USING minlsh IS 'scopes: names, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_name_scope_ops USING minlsh IS 'scopes: names, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_char_scope USING minlsh IS 'scopes: "char", searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_char_scope_ops USING minlsh IS 'scopes: "char", searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_bool_scope USING minlsh IS 'scopes: booleans, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bool_scope_ops USING minlsh IS 'scopes: booleans, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_uuid_scope USING minlsh IS 'scopes: uuids, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_uuid_scope_ops USING minlsh IS 'scopes: uuids, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_oid_scope USING minlsh IS 'scopes: oids, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_oid_scope_ops USING minlsh IS 'scopes: oids, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_date_scope USING minlsh IS 'scopes: dates, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_date_scope_ops USING minlsh IS 'scopes: dates, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_timestamp_scope USING minlsh IS 'scopes: timestamps, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp USING minlsh FAMILY minlsh_timestamp_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_timestamp_scope_ops USING minlsh IS 'scopes: timestamps, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh IS 'scopes: timestamps with time zone, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz USING minlsh FAMILY minlsh_timestamptz_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_timestamptz_scope_ops USING minlsh IS 'scopes: timestamps with time zone, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_numeric_scope USING minlsh IS 'scopes: numerics, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric USING minlsh FAMILY minlsh_numeric_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_numeric_scope_ops USING minlsh IS 'scopes: numerics, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_bytea_scope USING minlsh IS 'scopes: byte strings, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bytea_scope_ops USING minlsh IS 'scopes: byte strings, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_inet_scope USING minlsh IS 'scopes: network addresses, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_inet_scope_ops USING minlsh IS 'scopes: network addresses, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_enum_scope USING minlsh IS 'scopes: enums, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by = beside a document';
 
 -- side tables
 
@@ -648,51 +680,51 @@ CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 -- Without one of its own a "char" would fit text and anyelement alike.
 CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are at least as similar to the one of that key as the threshold (that of the index), most similar first';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
-	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
+	'stored documents that are at least as similar to a text as the threshold; most similar first, keys as text';
 
 CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, verify text DEFAULT NULL,
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
-	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
+	'stored documents that are at least as similar to a set, or a signature, as the threshold; most similar first, keys as text';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
