@@ -20,6 +20,8 @@ use crate::side_table::SideTable;
 pub struct Indexed {
     /// The table.
     pub table: Oid,
+    /// The index, and what its documents are, if it is of the table itself.
+    pub native: Option<(Oid, Values)>,
     /// Its options.
     pub settings: Rc<Settings>,
     /// The column of the documents.
@@ -80,6 +82,7 @@ impl Indexed {
     fn of_side_table(side: SideTable) -> Self {
         Self {
             table: side.table.oid,
+            native: None,
             settings: side.settings,
             body: Body::Column(side.body.number),
             scope: None,
@@ -120,6 +123,7 @@ impl Indexed {
         };
         Ok(Self {
             table: index.table,
+            native: document_column(index).map(|c| (index.oid, Values::of(c.input_type))),
             settings: options::built(index.oid)?,
             body: match index.columns[place].attribute {
                 0 => Body::Expression(sql(1)?.unwrap_or_default()),
