@@ -96,10 +96,13 @@ impl Indexed {
         let place = index.columns.iter().position(|column| is_document(column.input_type));
         let place = place.unwrap_or(0);
         let rows = session.query(
-            "SELECT pg_catalog.pg_get_indexdef(i.indexrelid, $2, false), \
-             pg_catalog.pg_get_expr(i.indpred, i.indrelid) FROM pg_catalog.pg_index i \
-             WHERE i.indexrelid OPERATOR(pg_catalog.=) $1",
-            &[Parameter::oid(index.oid), Parameter::int4(place as i32 + 1)],
+            "SELECT pg_catalog.pg_get_indexdef($1, $2, false), pg_catalog.pg_get_expr($3, $4)",
+            &[
+                Parameter::oid(index.oid),
+                Parameter::int4(place as i32 + 1),
+                Parameter::new(pg_sys::PG_NODE_TREEOID, index.predicate()),
+                Parameter::oid(index.table),
+            ],
             Access::Read,
         )?;
         let sql = |column| -> Result<Option<Vec<u8>>> {
