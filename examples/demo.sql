@@ -29,17 +29,27 @@ SELECT count(*) AS documents, pg_size_pretty(sum(octet_length(body))) AS text,
        percentile_disc(0.5) WITHIN GROUP (ORDER BY octet_length(body)) AS median_bytes
 FROM licenses;
 
-\echo '== 2. One call indexes them'
-\echo '   SELECT minlsh_create_index(''licenses'', ''body'');'
+\echo '== 2. An index, as for any column'
+\echo '   CREATE INDEX ON licenses USING minlsh (body);'
 \echo
 
-SELECT minlsh_create_index('licenses', 'body') AS index;
+CREATE INDEX ON licenses USING minlsh (body);
+
+\echo '   Which licence is this, as somebody remembers it? ... WHERE body ~= minlsh_document(''...'', 0.8)'
+\echo
+
+\set first 'permission to use, copy, modify and distribute this software for any purpose and without fee '
+\set remembered :first 'is hereby granted. the author disclaims all warranties with regard to this software.'
+SELECT id, round(jaccard(body, minlsh_document(:'remembered'))::numeric, 3) AS similarity, name
+FROM licenses WHERE body ~= minlsh_document(:'remembered', 0.8);
+
+EXPLAIN (COSTS OFF) SELECT id FROM licenses WHERE body ~= 'some text';
 
 \echo '== 3. Which licences read like the Apache licence?'
-\echo '   near_duplicates(id, threshold): most similar first.'
+\echo '   near_duplicates(id, threshold) asks the index, and puts the most similar first.'
 \echo
 
-SELECT n.doc_id, round(n.similarity::numeric, 2) AS similarity, left(l.name, 48) AS name
+SELECT n.doc_id, round(n.similarity::numeric, 3) AS similarity, left(l.name, 48) AS name
 FROM near_duplicates('Apache-2.0', 0.8) n JOIN licenses l ON l.id = n.doc_id;
 
 \echo '== 4. ... and where do two of them differ?'
@@ -70,32 +80,17 @@ $$;
 
 \echo '   Microsoft''s Public License and its "limited" sister:'
 \echo
-SELECT n.* FROM near_duplicates('MS-PL', 0.9) n;
+SELECT doc_id, round(similarity::numeric, 3) AS similarity FROM near_duplicates('MS-PL', 0.9);
 SELECT * FROM side_by_side('MS-PL', 'MS-LPL');
 \echo '   The one on the right is for Windows alone. And MIT beside JSON:'
 \echo
 SELECT * FROM side_by_side('MIT', 'JSON');
 
-\echo '== 5. The similarities above are estimates from 128 numbers per document'
-\echo '   verify => ''exact'' counts them out from the stored texts. (A gap: on that'
-\echo '   count the document falls short of 0.8.)'
+\echo '== 5. The whole corpus needs no index: name a table, or give a query'
+\echo '   near_duplicate_pairs(''SELECT id, body FROM licenses'', 0.9)'
 \echo
 
-SELECT coalesce(s.doc_id, e.doc_id) AS doc_id,
-       round(s.similarity::numeric, 4) AS estimate, round(e.similarity::numeric, 4) AS exact
-FROM near_duplicates('BSD-3-Clause', 0.8) s
-FULL JOIN near_duplicates('BSD-3-Clause', 0.8, verify => 'exact') e USING (doc_id)
-ORDER BY e.similarity DESC NULLS LAST, doc_id;
-
-\echo '== 6. The whole corpus: one LATERAL join'
-\echo '   SELECT ... FROM licenses d, near_duplicates(d.id, 0.9, verify => ''exact'') n'
-\echo
-
-CREATE TEMP TABLE pairs AS
-SELECT d.id AS doc_a, n.doc_id AS doc_b, n.similarity
-FROM licenses d, near_duplicates(d.id, 0.9, verify => 'exact') n
-WHERE d.id < n.doc_id;
-
+CREATE TEMP TABLE pairs AS SELECT * FROM near_duplicate_pairs('SELECT id, body FROM licenses', 0.9);
 SELECT count(*) AS pairs, count(*) FILTER (WHERE similarity = 1) AS identical FROM pairs;
 
 \echo '   The closest pairs that are not the same text:'
@@ -111,11 +106,25 @@ FROM pairs
 WHERE similarity = 1 AND doc_a NOT IN (SELECT doc_b FROM pairs WHERE similarity = 1)
 GROUP BY doc_a ORDER BY names DESC, text LIMIT 5;
 
-\echo '   Families, in one call: near_duplicate_clusters(''licenses'', 0.9, verify => ''exact'')'
+\echo '   Families: near_duplicate_clusters(''licenses'', 0.9). least_similar: of any two members.'
 \echo
-SELECT cluster_id AS family, size, left(string_agg(doc_id, ' ' ORDER BY doc_id), 70) AS members
-FROM near_duplicate_clusters('licenses', 0.9, verify => 'exact')
-GROUP BY cluster_id, size ORDER BY size DESC, cluster_id LIMIT 6;
+SELECT cluster_id AS family, size, round(least_similar::numeric, 2) AS least_similar,
+       left(string_agg(doc_id, ' ' ORDER BY doc_id), 60) AS members
+FROM near_duplicate_clusters('licenses', 0.9)
+GROUP BY cluster_id, size, least_similar ORDER BY size DESC, cluster_id LIMIT 6;
+
+\echo '   What to remove so that no near-duplicates remain, keeping the shortest name:'
+\echo
+SELECT count(*) AS to_remove, count(DISTINCT kept_id) AS kept_instead
+FROM near_duplicate_plan('licenses', 0.9, keep => 'length(id), id');
+
+\echo '== 6. As a window function: the cluster of each row, named by its first row'
+\echo '   near_duplicate_cluster(body, 0.9) OVER (ORDER BY id)'
+\echo
+SELECT id, cluster, cluster = number AS keep
+FROM (SELECT id, row_number() OVER w AS number, near_duplicate_cluster(body, 0.9) OVER w AS cluster
+      FROM licenses WHERE id LIKE 'OLDAP-1%' OR id LIKE 'PHP%' WINDOW w AS (ORDER BY id)) AS rows
+ORDER BY number;
 
 \echo '== 7. A new document is found in the transaction that writes it'
 \echo '   A company takes the Boost licence and changes the name and a phrase.'
@@ -125,7 +134,7 @@ BEGIN;
 INSERT INTO licenses
 SELECT 'Acme-1.0', 'Acme Software License', replace(replace(body, 'Boost', 'Acme'), 'free of charge', 'at no cost')
 FROM licenses WHERE id = 'BSL-1.0';
-SELECT * FROM near_duplicates('Acme-1.0', 0.8);
+SELECT doc_id, round(similarity::numeric, 3) AS similarity FROM near_duplicates('Acme-1.0', 0.8);
 SELECT * FROM side_by_side('Acme-1.0', 'BSL-1.0');
 ROLLBACK;
 
@@ -133,16 +142,10 @@ ROLLBACK;
 \echo
 SELECT count(*) AS near_copies_of_boost FROM near_duplicates('BSL-1.0', 0.8);
 
-\echo '== 8. A text that is not stored: near_duplicates_of(text)'
-\echo '   Which licence is this, pasted from somebody''s README?'
+\echo '== 8. Kept out: no two near-duplicates in one table'
+\echo '   EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=), and INSERT ... ON CONFLICT DO NOTHING'
 \echo
 
-SELECT * FROM near_duplicates_of($readme$
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
-
-The Software shall be used for Good, not Evil.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
-$readme$, 0.9);
+CREATE TEMP TABLE distinct_texts (id text, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=));
+INSERT INTO distinct_texts SELECT id, body FROM licenses ORDER BY id ON CONFLICT DO NOTHING;
+SELECT (SELECT count(*) FROM licenses) AS licences, count(*) AS distinct_texts FROM distinct_texts;

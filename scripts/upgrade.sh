@@ -20,7 +20,7 @@ cluster() {
 	local bin flags=(-A trust -N -E UTF8 --no-locale -U "$server_user")
 	bin=$("$2" --bindir)
 	# From 18 on checksums are the default, and both clusters must have them or not.
-	! "$bin/initdb" --help | grep -q no-data-checksums || flags+=(--no-data-checksums)
+	[[ $("$bin/initdb" --help) != *no-data-checksums* ]] || flags+=(--no-data-checksums)
 	as_server_user "$bin/initdb" -D "$run_dir/$1" "${flags[@]}" >/dev/null
 	cat >>"$run_dir/$1/postgresql.conf" <<-END
 		listen_addresses = ''
@@ -41,7 +41,7 @@ cluster new "$new_config"
 pg_config=$old_config
 stage "$run_dir/stage" >>"$run_dir/old/postgresql.conf"
 make -s install PG_CONFIG="$new_config" DESTDIR= >&2
-chmod -R a+rX "$run_dir"
+chmod -R a+rX "$run_dir/stage"
 
 answers="
 	SET enable_seqscan = off;

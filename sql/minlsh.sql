@@ -4,12 +4,14 @@
 
 -- texts and shingles
 
-CREATE FUNCTION normalize_text(body text, normalization text DEFAULT 'plain', stop_words text DEFAULT 'english') RETURNS text
+CREATE FUNCTION normalize_text(body text, normalization text DEFAULT 'plain', stop_words text DEFAULT 'english')
+		RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_normalize_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION normalize_text(text, text, text) IS
 	'a text after normalization: by the name of a preset, or by its steps';
 
-CREATE FUNCTION tokens(body text, unit text DEFAULT 'word', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english') RETURNS text[]
+CREATE FUNCTION tokens(body text, unit text DEFAULT 'word', normalization text DEFAULT 'auto',
+		stop_words text DEFAULT 'english') RETURNS text[]
 	AS 'MODULE_PATHNAME', 'minlsh_tokens' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION tokens(text, text, text, text) IS
 	'what shingles are windows of: the words, or characters, of a text after normalization';
@@ -28,14 +30,15 @@ COMMENT ON FUNCTION shingle_hashes(text, integer, text, text, text, boolean) IS
 
 -- signatures
 
-CREATE FUNCTION minhash(body text, num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0,
+CREATE FUNCTION minhash(body text, num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5,
+		unit text DEFAULT 'char', scheme text DEFAULT 'fss', seed bigint DEFAULT 0,
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash(text, integer, integer, text, text, bigint, text, text, boolean) IS
 	'MinHash signature of a text''s shingles; NULL if it has none';
 
-CREATE FUNCTION minhash(elements anyarray, num_perm integer DEFAULT 128, scheme text DEFAULT 'fss', seed bigint DEFAULT 0)
+CREATE FUNCTION minhash(elements anyarray, num_perm integer DEFAULT 128, scheme text DEFAULT 'fss',
+		seed bigint DEFAULT 0)
 	RETURNS integer[] AS 'MODULE_PATHNAME', 'minlsh_minhash_elements' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash(anyarray, integer, text, bigint) IS
 	'MinHash signature of a set of texts, integers, uuids or byte strings; nulls do not count; NULL if it is empty';
@@ -43,7 +46,8 @@ COMMENT ON FUNCTION minhash(anyarray, integer, text, bigint) IS
 -- measures
 
 CREATE FUNCTION jaccard(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS double precision
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false)
+		RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION jaccard(text, text, integer, text, text, text, boolean) IS
 	'exact Jaccard similarity of the shingle sets of two texts; NULL if both are empty';
@@ -54,7 +58,8 @@ COMMENT ON FUNCTION jaccard(anyarray, anyarray) IS
 	'exact Jaccard similarity of two sets given as arrays; nulls and repeats do not count; NULL if both are empty';
 
 CREATE FUNCTION containment(a text, b text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS double precision
+		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false)
+		RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_containment_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION containment(text, text, integer, text, text, text, boolean) IS
 	'share of the first text''s shingles that the second one has too; NULL if the first has none';
@@ -72,7 +77,7 @@ COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
 CREATE FUNCTION minhash_pack(signature integer[], slot_bits integer) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
-	'16 or 8 bits of each slot of a signature: what an index with slot_bits stores';
+	'16 or 8 bits of each slot of a signature: what a side table with slot_bits stores';
 
 CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
@@ -130,133 +135,177 @@ COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text) IS 'aggregate
 
 CREATE FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) IS 'aggregate support: adds an element to a set';
+COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) IS
+	'aggregate support: adds an element to a set';
 
 CREATE FUNCTION minlsh_set_add_signature(internal, integer[]) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[]) IS 'aggregate support: adds the elements of another set';
+COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[]) IS
+	'aggregate support: adds the elements of another set';
 
 CREATE FUNCTION minlsh_set_add_signature(internal, integer[], text) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[], text) IS 'aggregate support: adds the elements of another set';
+COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[], text) IS
+	'aggregate support: adds the elements of another set';
 
-CREATE AGGREGATE minhash_agg(element text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element text) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(text) IS
 	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element text, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element text, num_perm integer) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(text, integer) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(text, integer, text) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text, seed bigint) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(text, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bigint) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bigint) IS
 	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer, text) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text, seed bigint) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bigint, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element uuid) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element uuid) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(uuid) IS
 	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer, text) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text, seed bigint) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(uuid, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bytea) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bytea) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bytea) IS
 	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer, text) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text, seed bigint) (SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text, seed bigint) (
+	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_agg(bytea, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty; options as in minhash(anyarray)';
+	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
 
-CREATE AGGREGATE minhash_union_agg(signature integer[]) (SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_union_agg(signature integer[]) (
+	SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_union_agg(integer[]) IS
 	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
 
-CREATE AGGREGATE minhash_union_agg(signature integer[], scheme text) (SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE minhash_union_agg(signature integer[], scheme text) (
+	SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
+	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
+);
 COMMENT ON AGGREGATE minhash_union_agg(integer[], text) IS
 	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
 
-CREATE FUNCTION minhash_cardinality(signature integer[], scheme text DEFAULT 'fss', OUT cardinality double precision, OUT error double precision) RETURNS record
+CREATE FUNCTION minhash_cardinality(signature integer[], scheme text DEFAULT 'fss', OUT cardinality double precision,
+		OUT error double precision) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_cardinality' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION minhash_cardinality(integer[], text) IS
 	'number of distinct elements of a set, estimated from its signature, and the standard error of the estimate';
 
-CREATE FUNCTION minhash_containment(a integer[], b integer[], scheme text DEFAULT 'fss', OUT containment_a double precision, OUT containment_b double precision) RETURNS record
+CREATE FUNCTION minhash_containment(a integer[], b integer[], scheme text DEFAULT 'fss',
+		OUT containment_a double precision, OUT containment_b double precision) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_containment' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash_containment(integer[], integer[], text) IS
-	'share of the first set''s elements that the second has too, and of the second''s that the first has, estimated from their signatures';
+	'share of the first set that the second has too, and of the second that the first has, by their signatures';
 
-CREATE FUNCTION minhash_weighted(elements text[], weights double precision[], num_perm integer DEFAULT 128, seed bigint DEFAULT 0) RETURNS integer[]
+CREATE FUNCTION minhash_weighted(elements text[], weights double precision[], num_perm integer DEFAULT 128,
+		seed bigint DEFAULT 0) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_weighted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION minhash_weighted(text[], double precision[], integer, bigint) IS
-	'signature of a weighted set, of which minhash_jaccard() estimates the weighted Jaccard similarity; NULL if it is empty';
+	'signature of a weighted set: minhash_jaccard() estimates the weighted Jaccard similarity; NULL if it is empty';
 
-CREATE FUNCTION weighted_jaccard(a text[], a_weights double precision[], b text[], b_weights double precision[]) RETURNS double precision
+CREATE FUNCTION weighted_jaccard(a text[], a_weights double precision[], b text[], b_weights double precision[])
+		RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_weighted_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION weighted_jaccard(text[], double precision[], text[], double precision[]) IS
-	'exact weighted Jaccard similarity: the sum of each element''s lesser weight over that of its greater; NULL if both sets are empty';
+	'exact weighted Jaccard similarity: the sum of the lesser weights over that of the greater; NULL if both are empty';
 
 CREATE FUNCTION text_profile(body text, min_token_len integer DEFAULT 2, quant_rate double precision DEFAULT 0.01,
 		OUT token text, OUT count integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_text_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100;
 COMMENT ON FUNCTION text_profile(text, integer, double precision) IS
-	'frequent words of a text and how often they come, rounded down, the most frequent first: what text_profile_signature() digests';
+	'frequent words of a text and how often they come, rounded down: what text_profile_signature() digests';
 
-CREATE FUNCTION text_profile_signature(body text, min_token_len integer DEFAULT 2, quant_rate double precision DEFAULT 0.01) RETURNS text
+CREATE FUNCTION text_profile_signature(body text, min_token_len integer DEFAULT 2,
+		quant_rate double precision DEFAULT 0.01) RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_text_profile_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION text_profile_signature(text, integer, double precision) IS
 	'MD5 of the frequent words of a text, as Apache Nutch''s TextProfileSignature; NULL if it has none';
@@ -266,7 +315,8 @@ CREATE FUNCTION minhash_from_lean(lean bytea, OUT signature integer[], OUT seed 
 COMMENT ON FUNCTION minhash_from_lean(bytea) IS
 	'reads what LeanMinHash.serialize() of the Python library datasketch wrote; no signature if the set was empty';
 
-CREATE FUNCTION minhash_to_lean(signature integer[], scheme text DEFAULT 'datasketch_affine32', seed bigint DEFAULT 1, byte_order text DEFAULT '@') RETURNS bytea
+CREATE FUNCTION minhash_to_lean(signature integer[], scheme text DEFAULT 'datasketch_affine32', seed bigint DEFAULT 1,
+		byte_order text DEFAULT '@') RETURNS bytea
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_to_lean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_to_lean(integer[], text, bigint, text) IS
 	'a signature as bytes that LeanMinHash.deserialize() of the Python library datasketch reads';
@@ -288,18 +338,19 @@ CREATE FUNCTION lsh_threshold(bands integer, rows integer) RETURNS double precis
 COMMENT ON FUNCTION lsh_threshold(integer, integer) IS
 	'where the S-curve rises: (1 / bands)^(1 / rows)';
 
-CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 128, recall double precision DEFAULT 0.99,
-		OUT bands integer, OUT rows integer, OUT recall_at_threshold double precision, OUT probes integer) RETURNS SETOF record
+CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 128,
+		recall double precision DEFAULT 0.99, OUT bands integer, OUT rows integer,
+		OUT recall_at_threshold double precision, OUT probes integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_lsh_params_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION lsh_params(double precision, integer, double precision) IS
-	'bands and rows with the fewest false candidates that reach the recall at the threshold; probes: how many of the bands suffice there';
+	'bands and rows with the fewest false candidates that reach the recall; probes: how many bands suffice there';
 
 -- textbook
 
 CREATE FUNCTION minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_with' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash_with(bigint[], bigint[], bigint[], bigint) IS
-	'MinHash signature of a set of row numbers under the given functions (a x + b) mod p; nulls do not count; NULL if it is empty';
+	'MinHash signature of a set of row numbers under the functions (a x + b) mod p; NULL if it is empty';
 
 CREATE FUNCTION minlsh_version() RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -337,7 +388,7 @@ CREATE FUNCTION minlsh_document(body text, threshold double precision DEFAULT 0.
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(text, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
 
 -- Without it PostgreSQL would take minlsh_document(v) of a varchar for a cast through the input function.
 CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
@@ -345,17 +396,17 @@ CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(varchar, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: those whose shingles have at least that Jaccard similarity with its own';
+	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
 
 CREATE FUNCTION minlsh_document(elements anyarray, threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_set' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION minlsh_document(anyarray, double precision) IS
-	'a ready-made set to compare others with; nulls and repeats do not count';
+	'a set to compare others with: items ~= minlsh_document(ARRAY[''a'', ''b''], 0.9); repeats do not count';
 
 CREATE FUNCTION minlsh_signature(signature integer[], threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
-	'a signature to compare others with: those with at least that share of equal slots';
+	'a signature to compare others with, by the share of equal slots: signature ~= minlsh_signature(minhash(''...''))';
 
 CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
@@ -514,18 +565,25 @@ COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashe
 -- tells them from document columns. One byte of it is stored as such.
 
 CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_integer_scope USING minlsh IS 'scopes: integers, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int2_scope_ops USING minlsh IS 'scopes: smallint, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int4_scope_ops USING minlsh IS 'scopes: integer, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_int8_scope_ops USING minlsh IS 'scopes: bigint, searched by = beside a document';
 ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
@@ -534,75 +592,129 @@ ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
 CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_text_scope USING minlsh IS
+	'scopes: texts that are no documents, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_text_scope_ops USING minlsh IS
+	'scopes: texts that are no documents, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
-CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar USING minlsh FAMILY minlsh_bpchar_scope AS
+COMMENT ON OPERATOR FAMILY minlsh_bpchar_scope USING minlsh IS 'scopes: char(n), searched by = beside a document';
+CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar
+		USING minlsh FAMILY minlsh_bpchar_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bpchar_scope_ops USING minlsh IS 'scopes: char(n), searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_name_scope USING minlsh IS 'scopes: names, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_name_scope_ops USING minlsh IS 'scopes: names, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_char_scope USING minlsh IS 'scopes: "char", searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_char_scope_ops USING minlsh IS 'scopes: "char", searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_bool_scope USING minlsh IS 'scopes: booleans, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bool_scope_ops USING minlsh IS 'scopes: booleans, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_uuid_scope USING minlsh IS 'scopes: uuids, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_uuid_scope_ops USING minlsh IS 'scopes: uuids, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_oid_scope USING minlsh IS 'scopes: oids, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_oid_scope_ops USING minlsh IS 'scopes: oids, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_date_scope USING minlsh IS 'scopes: dates, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_date_scope_ops USING minlsh IS 'scopes: dates, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
-CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp USING minlsh FAMILY minlsh_timestamp_scope AS
+COMMENT ON OPERATOR FAMILY minlsh_timestamp_scope USING minlsh IS 'scopes: timestamps, searched by = beside a document';
+CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp
+		USING minlsh FAMILY minlsh_timestamp_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_timestamp_scope_ops USING minlsh IS
+	'scopes: timestamps, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
-CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz USING minlsh FAMILY minlsh_timestamptz_scope AS
+COMMENT ON OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh IS
+	'scopes: timestamps with time zone, searched by = beside a document';
+CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz
+		USING minlsh FAMILY minlsh_timestamptz_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_timestamptz_scope_ops USING minlsh IS
+	'scopes: timestamps with time zone, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
-CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric USING minlsh FAMILY minlsh_numeric_scope AS
+COMMENT ON OPERATOR FAMILY minlsh_numeric_scope USING minlsh IS 'scopes: numerics, searched by = beside a document';
+CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric
+		USING minlsh FAMILY minlsh_numeric_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_numeric_scope_ops USING minlsh IS 'scopes: numerics, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_bytea_scope USING minlsh IS 'scopes: byte strings, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_bytea_scope_ops USING minlsh IS
+	'scopes: byte strings, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_inet_scope USING minlsh IS
+	'scopes: network addresses, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_inet_scope_ops USING minlsh IS
+	'scopes: network addresses, searched by = beside a document';
 CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_enum_scope USING minlsh IS 'scopes: enums, searched by = beside a document';
 CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
-	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid), FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
+	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
 	STORAGE pg_catalog."char";
+COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by = beside a document';
 
 -- side tables
 
@@ -648,51 +760,51 @@ CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 -- Without one of its own a "char" would fit text and anyelement alike.
 CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
-	'documents at least as similar to a stored one as the threshold, most similar first';
+	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
-	'stored documents at least as similar to a text as the threshold, most similar first; keys as text';
+	'stored documents that are similar to a text, by the threshold; most similar first, keys as text';
 
 CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, verify text DEFAULT NULL,
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
-	'stored documents at least as similar to a set, or of a signature as the threshold, most similar first; keys as text';
+	'stored documents that are similar to a set, or a signature, by the threshold; most similar first, keys as text';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
@@ -813,9 +925,9 @@ GRANT SELECT ON minlsh_indexes TO PUBLIC;
 CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
@@ -825,23 +937,24 @@ COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, tex
 CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
 		verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys of the type of key';
+	'all pairs of documents at least as similar as the threshold, the lesser key first; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
+		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
@@ -850,11 +963,12 @@ COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
 		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean) RETURNS SETOF record
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
+		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
@@ -863,65 +977,66 @@ COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys as text';
+	'what to remove so that no near-duplicates remain, and what is kept: first by keep, an ORDER BY list; keys as text';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'what to remove so that no near-duplicates remain, and which is kept: the first by keep, an ORDER BY list; keys of the type of key';
+	'what to remove so that no near-duplicates remain, and what is kept: first by keep; keys of the type of key';
 
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys as text';
+	'all pairs of documents of two sources at least as similar as the threshold; keys as text';
 
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision, key anyelement,
 		verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'all pairs of a document of one source and one of another, at least as similar as the threshold; keys of the type of key';
+	'all pairs of documents of two sources at least as similar as the threshold; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL) RETURNS bigint
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION near_duplicate_cluster(text, double precision, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'window function over a text: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+	'window function: the cluster of near-duplicates of a text, named by the number of its first row in the partition';
 
-CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL, stop_words text DEFAULT NULL,
-		bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL, seed bigint DEFAULT NULL,
-		recall double precision DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'window function over a set, or a signature of type integer[]: the cluster of near-duplicates of the row, named by the number of its first row in the partition';
+	'window function: the cluster of a set, or of a signature (integer[]), named by the number of its first row';

@@ -1,8 +1,8 @@
 //! minlsh: near-duplicate documents, found inside PostgreSQL.
 //!
-//! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → side
-//! table → candidates → verification → rows. The engine knows nothing of
-//! PostgreSQL; this crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
+//! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → index or
+//! side table → candidates → verification → rows. The engine knows nothing of PostgreSQL; this
+//! crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
 
 mod am;
 mod document;
@@ -20,8 +20,16 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 
 #[pg_guard]
 extern "C-unwind" fn _PG_init() {
+    without_backtraces();
     settings::define();
     am::options::define();
+}
+
+/// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks Rust for some:
+/// also of PostgreSQL's own errors, and for whoever connects.
+fn without_backtraces() {
+    // SAFETY: PostgreSQL loads a library when it has one thread; Rust reads this at its first error.
+    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
 }
 
 /// The version of the library that is loaded.

@@ -22,6 +22,7 @@ const PROHIBITIVE: f64 = 1e13;
 
 /// `amcostestimate`
 #[pg_guard]
+#[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub unsafe extern "C-unwind" fn amcostestimate(
     root: *mut pg_sys::PlannerInfo,
     path: *mut pg_sys::IndexPath,

@@ -11,6 +11,7 @@ use crate::pg::interrupts::checkpoint;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
 #[pg_guard]
+#[expect(clippy::too_many_arguments, reason = "PostgreSQL's signature")]
 pub unsafe extern "C-unwind" fn aminsert(
     index: Relation,
     values: *mut Datum,

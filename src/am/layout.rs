@@ -79,14 +79,17 @@ impl Layout {
         };
         let documents: Vec<usize> = (0..count).filter(|&column| !is_scope(column)).collect();
         let [document] = documents[..] else {
+            let hint = if documents.is_empty() {
+                "Name a text, an array or a minlsh_document; cast others, as in ((body::text))."
+            } else {
+                "Join several texts in one expression, as in ((title || ' ' || body)); a text that is searched by = \
+                 needs the operator class minlsh_text_scope_ops."
+            };
             return Err(not_supported(format!(
                 "a minlsh index has exactly one document column, not {}",
                 documents.len()
             ))
-            .set_hint(
-                "Join several texts in one expression, as in ((title || ' ' || body)); \
-                 columns searched by = may stand beside it.",
-            ));
+            .set_hint(hint));
         };
         // An operator class that stores something else would have the B-tree read what is not there.
         for column in 0..count {

@@ -268,11 +268,11 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
     use pg_sys::relopt_type::{
         RELOPT_TYPE_BOOL, RELOPT_TYPE_INT, RELOPT_TYPE_REAL, RELOPT_TYPE_STRING,
     };
-    let element = |name: &'static CStr, opttype, offset: usize| pg_sys::relopt_parse_elt {
-        optname: name.as_ptr(),
-        opttype,
-        offset: offset as i32,
-        ..Default::default()
+    let element = |name: &'static CStr, opttype, offset: usize| {
+        let mut element = pg_sys::relopt_parse_elt::default();
+        (element.optname, element.opttype) = (name.as_ptr(), opttype);
+        element.offset = offset as i32;
+        element
     };
     let elements = [
         element(c"fillfactor", RELOPT_TYPE_INT, offset_of!(Parameters, btree.fillfactor)),

@@ -213,7 +213,8 @@ unsafe fn search(
         lookup?
     };
     // SAFETY: as above.
-    let (tree, layout) = unsafe { ((*state(scan)).tree, state(scan).keys.layout()) };
+    let State { tree, keys: index_keys, .. } = unsafe { state(scan) };
+    let (tree, layout) = (*tree, index_keys.layout());
     let mut visit_all = |keys: &mut [ScanKeyData]| {
         // SAFETY: the tree's scan was begun for as many keys as the index has columns.
         unsafe {

@@ -174,15 +174,12 @@ impl Values {
     /// # Safety
     /// `value` must be a non-null array.
     unsafe fn array<'a>(self, value: Datum, settings: &Settings) -> Result<Asked<'a>> {
+        // SAFETY: the caller's promise; an array's elements are of an existing type.
+        let element = unsafe { pg_sys::getBaseType(array::detoast(value).1) };
         let threshold = match self {
             Self::Set if settings::threshold() >= settings.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
-            // SAFETY: the caller's promise; an array's elements are of an existing type.
-            Self::Document
-                if unsafe { pg_sys::getBaseType(array::detoast(value).1) } != pg_sys::INT4OID =>
-            {
-                settings.threshold
-            }
+            Self::Document if element != pg_sys::INT4OID => settings.threshold,
             Self::Text | Self::Bands => return Ok(Asked::Nothing),
             Self::Set | Self::Document | Self::Signature => return Ok(Asked::Everything),
         };

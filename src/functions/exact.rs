@@ -66,9 +66,8 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
         }
         pg_sys::TEXTOID if is_deterministic(call.collation()) => {
             // SAFETY: the elements are texts, which live as long as the call.
-            let all = |set: Vec<Datum>| {
-                memory::collect(set.into_iter().map(|datum| unsafe { text::bytes(datum) }))
-            };
+            let bytes = |datum| unsafe { text::bytes(datum) };
+            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
             all(a).and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut checkpoint))
         }
         _ => Overlap::count(a, b, |a, b| order.compare(*a, *b), &mut checkpoint),

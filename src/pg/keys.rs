@@ -109,13 +109,6 @@ impl Keys {
         documents.sort_unstable_by(|a, b| self.compare(*a, *b));
         documents
     }
-
-    /// The document of that key, given all of them in the order of their keys.
-    pub fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
-        let found = sorted
-            .binary_search_by(|&document| self.order.compare(self.datums[document as usize], key));
-        found.ok().map(|place| sorted[place])
-    }
 }
 
 /// A copy of a value, in the current memory context.

@@ -26,7 +26,6 @@ pub mod relation;
 pub mod restricted;
 pub mod rows;
 pub mod select;
-pub mod signals;
 pub mod slot;
 pub mod snapshot;
 pub mod spi;

@@ -129,7 +129,11 @@ struct ReadOnly {
 impl ReadOnly {
     fn enter() -> Self {
         // SAFETY: a backend-local variable of the current transaction, as SET TRANSACTION sets it.
-        unsafe { Self { before: std::mem::replace(&mut *(&raw mut pg_sys::XactReadOnly), true) } }
+        unsafe {
+            let before = pg_sys::XactReadOnly;
+            pg_sys::XactReadOnly = true;
+            Self { before }
+        }
     }
 }
 

@@ -20,16 +20,7 @@ use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 use crate::pg::{ffi, guc, rows, text};
 
-/// What a query may do, and what it sees.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reads, under the snapshot of the statement that called us.
-    Read,
-    /// Reads and writes, under a new snapshot that includes all earlier commands.
-    Write,
-}
-
-/// A connection to SPI.
+/// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
 
 impl Session {
@@ -40,25 +31,14 @@ impl Session {
         Self(())
     }
 
-    /// Runs `sql` once, for its effect.
-    pub fn run(&self, sql: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
-        self.query(sql, &[], Access::Write).map(drop)
-    }
-
     /// Runs `sql`, in the encoding of the database, once with typed parameters.
     pub fn query(
         &self,
         sql: &(impl AsRef<[u8]> + ?Sized),
         parameters: &[Parameter],
-        access: Access,
     ) -> Result<Rows<'_>> {
         let plan = self.plan(sql, &types(parameters))?;
-        self.execute(&plan, parameters, access)
-    }
-
-    /// Plans `sql`, in the encoding of the database, once for many executions.
-    pub fn prepare(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<Plan> {
-        Ok(self.plan(sql, types)?.keep())
+        self.execute(&plan, parameters)
     }
 
     /// A plan that ends with the session, or with its owner.
@@ -74,8 +54,8 @@ impl Session {
     }
 
     /// Runs a plan.
-    pub fn execute(&self, plan: &Plan, values: &[Parameter], access: Access) -> Result<Rows<'_>> {
-        self.start(plan, values, access, std::ptr::null_mut())
+    pub fn execute(&self, plan: &Plan, values: &[Parameter]) -> Result<Rows<'_>> {
+        self.start(plan, values, std::ptr::null_mut())
     }
 
     /// Runs a plan; its rows flow into the function's result without passing through memory here,
@@ -84,22 +64,20 @@ impl Session {
         &self,
         plan: &Plan,
         values: &[Parameter],
-        access: Access,
         result: &rows::ResultRows,
     ) -> Result<()> {
-        self.start(plan, values, access, result.receiver()).map(drop)
+        self.start(plan, values, result.receiver()).map(drop)
     }
 
     fn start(
         &self,
         plan: &Plan,
         values: &[Parameter],
-        access: Access,
         dest: *mut pg_sys::DestReceiver,
     ) -> Result<Rows<'_>> {
         let options = pg_sys::SPIExecuteOptions {
             params: plan.parameters(values)?,
-            read_only: access == Access::Read,
+            read_only: true,
             dest,
             ..Default::default()
         };
@@ -111,7 +89,7 @@ impl Session {
     }
 
     /// Opens a cursor over a kept plan, for results too large to hold.
-    pub fn cursor(&self, plan: &Plan, values: &[Parameter], access: Access) -> Result<Cursor<'_>> {
+    pub fn cursor(&self, plan: &Plan, values: &[Parameter]) -> Result<Cursor<'_>> {
         let parameters = plan.parameters(values)?;
         // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
         // outlives a CLOSE ALL in a function that the query calls.
@@ -120,7 +98,7 @@ impl Session {
                 std::ptr::null(),
                 plan.pointer,
                 parameters,
-                access == Access::Read,
+                true,
             );
             pg_sys::PinPortal(portal);
             portal
@@ -273,19 +251,9 @@ impl Parameter {
         self.type_oid
     }
 
-    /// Its value.
-    pub fn value(&self) -> Option<Datum> {
-        self.value
-    }
-
     /// An `oid`.
     pub fn oid(value: Oid) -> Self {
         Self::new(pg_sys::OIDOID, Some(Datum::from(value)))
-    }
-
-    /// A `text`.
-    pub fn text(value: &str) -> Self {
-        Self::new(pg_sys::TEXTOID, Some(text::write(value)))
     }
 
     /// An `integer`.
@@ -381,16 +349,6 @@ impl Rows<'_> {
     /// A `smallint` value.
     pub fn int2(&self, row: usize, column: i32) -> Result<Option<i16>> {
         Ok(self.value(row, column, pg_sys::INT2OID)?.map(|datum| datum.value() as i16))
-    }
-
-    /// An `integer` value.
-    pub fn int4(&self, row: usize, column: i32) -> Result<Option<i32>> {
-        Ok(self.value(row, column, pg_sys::INT4OID)?.map(|datum| datum.value() as i32))
-    }
-
-    /// A `bigint` value.
-    pub fn int8(&self, row: usize, column: i32) -> Result<Option<i64>> {
-        Ok(self.value(row, column, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
     }
 
     /// A `double precision` value.

@@ -101,10 +101,8 @@ impl Open {
     /// An empty row of its kind.
     pub fn row(&self) -> Row {
         // SAFETY: an open table; `Drop` frees the slot.
-        Row {
-            slot: unsafe { pg_sys::table_slot_create(self.0, std::ptr::null_mut()) },
-            owned: true,
-        }
+        let slot = unsafe { pg_sys::table_slot_create(self.0, std::ptr::null_mut()) };
+        Row { slot, owned: true }
     }
 
     /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,

@@ -13,7 +13,8 @@ use crate::pg::text;
 pub enum Entries {
     /// Those of all indexes.
     All,
-    /// Those of indexes that summarize pages, as BRIN.
+    /// Those of indexes that summarize pages, as BRIN: PostgreSQL 15 does not ask for them alone.
+    #[cfg(not(feature = "pg15"))]
     Summaries,
 }
 

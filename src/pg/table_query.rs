@@ -13,7 +13,7 @@ use crate::pg::expression::{Expression, Expressions};
 use crate::pg::list;
 use crate::pg::names::{qualified_bytes, relation_name};
 use crate::pg::rows::ResultRows;
-use crate::pg::spi::{self, Access, Cursor, Parameter, Plan, Rows, Session};
+use crate::pg::spi::{self, Cursor, Parameter, Plan, Rows, Session};
 
 /// What is to be selected.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl TableQuery {
     /// Runs it.
     pub fn rows<'a>(&self, session: &'a Session, values: &[Parameter]) -> Result<Rows<'a>> {
         self.check()?;
-        session.execute(&self.plan, values, Access::Read)
+        session.execute(&self.plan, values)
     }
 
     /// Runs it; its rows flow into the function's result.
@@ -98,13 +98,13 @@ impl TableQuery {
         result: &ResultRows,
     ) -> Result<()> {
         self.check()?;
-        session.execute_into(&self.plan, values, Access::Read, result)
+        session.execute_into(&self.plan, values, result)
     }
 
     /// Opens a cursor over its rows.
     pub fn cursor<'a>(&self, session: &'a Session, values: &[Parameter]) -> Result<Cursor<'a>> {
         self.check()?;
-        session.cursor(&self.plan, values, Access::Read)
+        session.cursor(&self.plan, values)
     }
 
     /// Has PostgreSQL bring the query up to date, and sees that it reads the table that was meant,

@@ -49,16 +49,6 @@ pub unsafe fn bytes<'a>(datum: Datum) -> &'a [u8] {
     }
 }
 
-/// Reads a `name` datum.
-///
-/// # Safety
-/// `datum` must be a non-null `name` value.
-pub unsafe fn read_name(datum: Datum) -> Result<String> {
-    // SAFETY: a name is a NUL-terminated array of NAMEDATALEN bytes.
-    let bytes = unsafe { CStr::from_ptr(datum.cast_mut_ptr()) }.to_bytes();
-    from_utf8(bytes).map(str::to_owned)
-}
-
 /// Reads a palloc'd C string.
 ///
 /// # Safety

@@ -158,12 +158,12 @@ impl<'a> Fired<'a> {
     }
 
     /// The row before an UPDATE or DELETE.
-    pub fn old(&self) -> Option<Row> {
+    pub fn old_row(&self) -> Option<Row> {
         (self.event() != Event::Insert).then(|| self.row(self.0.tg_trigslot)).flatten()
     }
 
     /// The row after an INSERT or UPDATE.
-    pub fn new(&self) -> Option<Row> {
+    pub fn new_row(&self) -> Option<Row> {
         match self.event() {
             Event::Insert => self.row(self.0.tg_trigslot),
             Event::Update => self.row(self.0.tg_newslot),

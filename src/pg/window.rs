@@ -1,6 +1,7 @@
 //! Window functions: the rows of a partition, as the executor has them. windowapi.h is not among
 //! pgrx's bindings; the few functions needed are declared here, the same from PostgreSQL 15 to 18.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -102,14 +103,13 @@ impl Window {
     }
 
     /// Numbers that are kept for the partition, at first 0; `count` is the same in each call.
-    pub fn numbers(&self, count: usize) -> &mut [u32] {
+    pub fn numbers(&self, count: usize) -> &[Cell<u32>] {
         let size = count * size_of::<u32>();
-        // SAFETY: memory that PostgreSQL keeps, zeroed at first, until the partition ends; nobody
-        // else has a reference to it.
+        // SAFETY: memory that PostgreSQL keeps, zeroed at first, until the partition ends.
         unsafe {
             let memory =
                 pg_guard_ffi_boundary(|| raw::WinGetPartitionLocalMemory(self.object, size));
-            std::slice::from_raw_parts_mut(memory.cast(), count)
+            std::slice::from_raw_parts(memory.cast(), count)
         }
     }
 }

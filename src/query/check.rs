@@ -10,7 +10,7 @@ use crate::pg::names::relation_name;
 use crate::pg::relation::{Lock, Relation, is_owned_by, leaves, owner_of};
 use crate::pg::restricted::{current_role, restricted_to};
 use crate::pg::rows::ResultRows;
-use crate::pg::spi::{Access, Session};
+use crate::pg::spi::Session;
 use crate::pg::table::Open;
 use crate::pg::text;
 use crate::side_table;
@@ -45,7 +45,6 @@ fn indexed_tables() -> Result<Vec<Oid>> {
          WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
          AND NOT pg_catalog.pg_is_other_temp_schema(r.relnamespace) ORDER BY relation",
         &[],
-        Access::Read,
     )?;
     let mut tables = Vec::new();
     for row in 0..rows.len() {

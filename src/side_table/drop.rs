@@ -21,10 +21,10 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     check_owner(found.watch.storage)?;
     // The documents first, as every other user of an index locks them: no deadlock.
     let documents = Open::relation(found.documents, Lock::Exclusive);
-    if let Some(documents) = documents {
-        if !watch::is_linked(found.documents, &found.watch) {
-            watch::link(&documents, &found.watch);
-        }
+    if let Some(documents) = documents
+        && !watch::is_linked(found.documents, &found.watch)
+    {
+        watch::link(&documents, &found.watch);
     }
     let side_table = Object::Relation(found.watch.storage).address();
     // SAFETY: the side table exists, and the caller owns it; what depends on it and is no part of

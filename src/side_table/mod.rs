@@ -109,18 +109,6 @@ impl SideTable {
         })
     }
 
-    /// Calls `visit(key, signature, bands)` with each document.
-    pub fn each(&self, visit: &mut Visit) -> Result<()> {
-        let storage = self.open()?;
-        if self.is_emptied(&storage) {
-            return Ok(());
-        }
-        let mut memory = PgMemoryContexts::new("minlsh document");
-        storage
-            .table
-            .each(&Snapshot::statement(), |row| in_memory(&mut memory, || visit_row(row, visit)))
-    }
-
     /// Opened again, and checked again: a caller may have altered it since.
     fn open(&self) -> Result<Storage> {
         let documents = Open::relation(self.table.oid, Lock::Read).ok_or_else(|| {

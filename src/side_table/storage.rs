@@ -101,11 +101,14 @@ fn is_over_bands(index: &Index) -> bool {
         && index.access_method() == "minlsh"
 }
 
+/// The key of a document, its signature and its bands.
+type StoredRow<'a> = (Datum, &'a [i32], &'a [i64]);
+
 /// What is stored in a row; `None` if its owner has put NULLs there.
 ///
 /// # Errors
 /// SQLSTATE 2202E or 22004 if the arrays are not such as a sketch has.
-pub fn stored(row: &Row) -> Result<Option<(Datum, &[i32], &[i64])>> {
+pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let values = (row.value(DOC_ID), row.value(SIGNATURE), row.value(BANDS));
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
     // SAFETY: `check_columns` has found arrays of these types; they are read while the row lasts.

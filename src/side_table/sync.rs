@@ -61,18 +61,18 @@ fn misused(problem: &str) -> ErrorReport {
 /// Empties the side tables of a table that has been emptied; refuses a side table that has been
 /// emptied by itself, since queries would find nothing and not say so.
 fn truncated(relation: Oid) -> Result<()> {
-    if let Some((documents, _)) = watch::documents_of(relation, Lock::Read) {
-        if has_rows(documents.oid())? {
-            let table = regclass_literal(documents.oid());
-            return Err(wrong_state(format!(
-                "cannot truncate side table \"{}\" alone",
-                relation_name(relation)
-            ))
-            .set_hint(format!(
-                "TRUNCATE {}, which empties it too; or build it anew with SELECT minlsh_reindex({table});",
-                crate::pg::names::visible_name(documents.oid())
-            )));
-        }
+    if let Some((documents, _)) = watch::documents_of(relation, Lock::Read)
+        && has_rows(documents.oid())?
+    {
+        let table = regclass_literal(documents.oid());
+        return Err(wrong_state(format!(
+            "cannot truncate side table \"{}\" alone",
+            relation_name(relation)
+        ))
+        .set_hint(format!(
+            "TRUNCATE {}, which empties it too; or build it anew with SELECT minlsh_reindex({table});",
+            crate::pg::names::visible_name(documents.oid())
+        )));
     }
     let Some(documents) = Open::relation(relation, Lock::Held) else { return Ok(()) };
     empty_sides(&documents)
@@ -136,16 +136,16 @@ fn written(fired: &Fired, event: Event) -> Result<()> {
         return Ok(());
     }
     let (key, body) = key_and_body(&documents, watch.key, watch.body)?;
-    let (old, new) = (fired.old(), fired.new());
+    let (old, new) = (fired.old_row(), fired.new_row());
     let keys = (
         old.as_ref().and_then(|row| row.value(key.number)),
         new.as_ref().and_then(|row| row.value(key.number)),
     );
     let same_key = matches!(keys, (Some(old), Some(new)) if same_datum(&key, old, new));
-    if let (true, Some(old), Some(new)) = (same_key, &old, &new) {
-        if same_value(&body, old, new) {
-            return Ok(());
-        }
+    if let (true, Some(old), Some(new)) = (same_key, &old, &new)
+        && same_value(&body, old, new)
+    {
+        return Ok(());
     }
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
     storage.check_current()?;

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
 
 use sketch::corpus::{
-    Components, Corpus, ExactGroup, Identical, InMemory, Interruption, Layout as RecordLayout,
+    Components, ExactGroup, Hashes, Identical, InMemory, Interruption, Layout as RecordLayout,
     Pair, Records, Side, Threads, bridges, connect, connect_in_threads, leaders, pairs,
     pairs_in_threads, weakest_link,
 };

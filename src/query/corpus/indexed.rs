@@ -11,7 +11,7 @@ use crate::document::values::Values;
 use crate::error::{Result, error, not_supported};
 use crate::pg::index::Index;
 use crate::pg::relation::Relation;
-use crate::pg::spi::{Access, Parameter, Session};
+use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::native::document_column;
 use crate::side_table::SideTable;
@@ -103,7 +103,6 @@ impl Indexed {
                 Parameter::new(pg_sys::PG_NODE_TREEOID, index.predicate()),
                 Parameter::oid(index.table),
             ],
-            Access::Read,
         )?;
         let sql = |column| -> Result<Option<Vec<u8>>> {
             // SAFETY: columns of type text.

@@ -10,7 +10,7 @@ use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::pg::catching::catching;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::select::SelectColumn;
-use crate::pg::spi::{Access, Parameter, Session};
+use crate::pg::spi::{Parameter, Session};
 use crate::pg::sql::Sql;
 use crate::query::corpus::indexed::{Body, Indexed};
 use crate::query::corpus::kind::Kind;
@@ -186,7 +186,6 @@ fn unique_columns(session: &Session, relation: &Relation) -> Result<Vec<(usize, 
          AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts OPERATOR(pg_catalog.=) 1 \
          ORDER BY i.indkey[0]",
         &[Parameter::oid(relation.oid)],
-        Access::Read,
     )?;
     let mut keys = Vec::new();
     for row in 0..rows.len() {

@@ -1,6 +1,8 @@
 //! `near_duplicate_cluster() OVER (...)`: clusters as a window function, named by the first row of
 //! each in the order of the window.
 
+use std::cell::Cell;
+
 use pgrx::pg_sys::Datum;
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::memory;
@@ -42,16 +44,16 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
             .set_hint("near_duplicate_clusters() has no such limit."));
     }
     let first = window.numbers(rows);
-    if first.first() == Some(&0) {
+    if first.first().is_some_and(|first| first.get() == 0) {
         clusters(call, &window, first)?;
     }
     let position = usize::try_from(window.position()).unwrap_or(0);
     let value = window.argument(0).and(first.get(position));
-    Ok(value.map(|first| Datum::from(i64::from(*first))))
+    Ok(value.map(|first| Datum::from(i64::from(first.get()))))
 }
 
 /// Finds the clusters of a partition.
-fn clusters(call: &Call, window: &Window, first: &mut [u32]) -> Result<()> {
+fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let kind = Kind::of(call.argument_type(0)).unwrap_or(Kind::Text);
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
     let plan = Arguments::new(values, PLACES).plan(kind, None)?;
@@ -68,7 +70,7 @@ fn clusters(call: &Call, window: &Window, first: &mut [u32]) -> Result<()> {
     })?;
     report(left_out);
     // All at once: a partition of which this was not reached is done again.
-    first.copy_from_slice(&found);
+    first.iter().zip(found).for_each(|(place, first)| place.set(first));
     Ok(())
 }
 

@@ -71,7 +71,7 @@ fn postgresql_reads_and_splits_what_the_page_writer_wrote() {
         (0, "", 90, 0),
         (1, "", 90, 0),
         (2, "tenant, ", 100, 0),
-        (25, "", 90, 0),
+        (22, "", 90, 0),
         (26, "tenant, extra, id, ", 90, 1),
         (300, "", 100, 1),
         (2_000, "tenant, ", 90, 1),

@@ -227,7 +227,7 @@ fn documents_pass_through_copy_unchanged() {
         let mut bytes = Vec::new();
         client
             .copy_out(&format!("COPY docs TO STDOUT (FORMAT {format})"))
-            .and_then(|mut reader| Ok(reader.read_to_end(&mut bytes).expect("bytes")))
+            .map(|mut reader| reader.read_to_end(&mut bytes).expect("bytes"))
             .expect("COPY TO");
         client.batch_execute("CREATE TABLE copied (LIKE docs)").expect("a table");
         let mut writer = client

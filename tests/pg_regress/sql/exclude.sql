@@ -41,7 +41,9 @@ SELECT * FROM minlsh_check('near_unique');
 -- To a table with duplicates it cannot be added.
 ALTER TABLE docs DROP CONSTRAINT near_unique;
 INSERT INTO docs VALUES (30, 1, 'The quick brown fox jumps over the lazy dog near the river bank!');
+\set VERBOSITY terse
 ALTER TABLE docs ADD CONSTRAINT near_unique EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, 0.8) WITH ~=);
+\set VERBOSITY default
 DELETE FROM docs WHERE id = 30;
 ALTER TABLE docs ADD CONSTRAINT near_unique EXCLUDE USING minlsh (tenant WITH =, minlsh_document(body, 0.8) WITH ~=)
 	DEFERRABLE;

@@ -55,7 +55,7 @@ $$;
 SELECT * FROM found(0.95);
 SELECT * FROM found(0.8);
 -- Below the index's threshold too.
-SELECT * FROM found(0.6);
+SELECT DISTINCT ids FROM found(0.6);
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.6);
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.9, 3, 'word');
 BEGIN;
@@ -180,7 +180,7 @@ SELECT refused.* FROM unnest(ARRAY[
 	'threshold = 1.5', 'threshold = 0', 'threshold = much', 'threshold = 0.01', 'recall = 0', 'recall = 1',
 	'num_perm = 0', 'num_perm = 100000', 'num_perm = 1', 'scheme = md5', 'seed = many', 'seed = 99999999999999999999',
 	'shingle_size = 0', 'shingle_size = 1000000', 'unit = letter', 'normalization = upper',
-	'unit = anchored, stop_words = ''''',
+	'normalization = ''stop_words=''',
 	'bag = perhaps', 'fillfactor = 5', 'deduplicate_items = 2', 'slot_bits = 7', 'bands = 3'
 ]) WITH ORDINALITY AS o (options, place), refused(options) ORDER BY place;
 \x off
@@ -190,7 +190,9 @@ DROP FUNCTION refused;
 CREATE INDEX both_parts ON docs USING minlsh ((title || ' ' || body)) WHERE lang = 'en';
 INSERT INTO docs VALUES (20, 'en', 'On foxes', 'The quick brown fox jumps over the lazy dog near the river.'),
 	(21, 'de', 'On foxes', 'The quick brown fox jumps over the lazy dog near the river.');
+SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE title || ' ' || body ~= minlsh_document('some text') AND lang = 'en';
+RESET enable_indexscan;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE title || ' ' || body ~= minlsh_document('some text') AND lang = 'de';
 SELECT id FROM docs
 WHERE title || ' ' || body ~= minlsh_document('On foxes The quick brown fox jumps over the lazy dog near the river.')

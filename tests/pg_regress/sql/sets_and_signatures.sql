@@ -2,7 +2,7 @@
 
 -- An array's elements are the set, whatever their type; order, repeats and NULLs do not count.
 CREATE TABLE baskets (id integer PRIMARY KEY, items text[]);
-INSERT INTO baskets VALUES (1, '{milk,bread,eggs,butter}'), (2, '{eggs,butter,milk,bread,bread}'), 
+INSERT INTO baskets VALUES (1, '{milk,bread,eggs,butter}'), (2, '{eggs,butter,milk,bread,bread}'),
 	(3, '{milk,bread,eggs,beer}'),
 	(4, '{crisps,beer}'), (5, '{}'), (6, NULL), (7, '{NULL}');
 CREATE INDEX ON baskets USING minlsh (items) WITH (threshold = 0.5);
@@ -41,16 +41,19 @@ DROP TABLE sets;
 -- Signatures are of one length, that of the index.
 CREATE TABLE signed (id integer, signature integer[]);
 CREATE INDEX ON signed USING minlsh (signature minlsh_signature_ops) WITH (num_perm = 64, threshold = 0.7);
-INSERT INTO signed SELECT i, minhash('The quick brown fox jumps over the lazy dog near the river bank' || repeat('.',
-	i), 64)
+INSERT INTO signed SELECT i, minhash('The quick brown fox jumps over the lazy dog near the river bank' ||
+	repeat('.', i), 64)
 FROM generate_series(1, 3) AS i;
 INSERT INTO signed VALUES (4, minhash('Another text altogether', 64)), (5, NULL);
 INSERT INTO signed VALUES (6, minhash('Another text altogether', 128));
 INSERT INTO signed VALUES (6, '{}');
 INSERT INTO signed VALUES (6, array_fill(NULL::integer, '{64}'));
 INSERT INTO signed VALUES (6, ARRAY[[1, 2], [3, 4]]);
-EXPLAIN (COSTS OFF) SELECT b.id FROM signed AS a JOIN signed AS b ON b.signature ~= minlsh_signature(a.signature, 0.7)
-WHERE a.id = 1;
+SET plan_cache_mode = force_generic_plan;
+PREPARE search(integer[]) AS SELECT id FROM signed WHERE signature ~= minlsh_signature($1, 0.7);
+EXPLAIN (COSTS OFF) EXECUTE search(minhash('some text', 64));
+DEALLOCATE search;
+RESET plan_cache_mode;
 SELECT id FROM signed
 WHERE signature ~= minlsh_signature(minhash('The quick brown fox jumps over the lazy dog near the river bank.', 64),
 	0.7)
