@@ -1,5 +1,5 @@
 #!/bin/sh
-# From a table to its pairs, without an index: minlsh beside rensa, datasketch and a mere scan of the
+# From a table to its pairs, without an index and with one: minlsh beside rensa, datasketch and a mere scan of the
 # table, on a private server and on one core. Prints a Markdown table. Arguments go to bench/pairs.py.
 set -eu
 cd "$(dirname "$0")/.."

@@ -12,7 +12,7 @@ use crate::document::values::Values;
 use crate::error::{Result, out_of_memory};
 
 /// The key of a row without shingles.
-const NO_BAND: u64 = 0;
+pub const NO_BAND: u64 = 0;
 /// What a NULL in a scope column hashes to.
 const NULL_SCOPE: u64 = 0x6d69_6e6c_7368_0002;
 

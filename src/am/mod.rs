@@ -10,7 +10,7 @@ pub mod check;
 mod cost;
 mod handler;
 mod insert;
-mod keys;
+pub mod keys;
 pub mod layout;
 pub mod leaves;
 mod nbtree;

@@ -110,6 +110,25 @@ impl Index {
         }
     }
 
+    /// What a partial index requires of a row, as `pg_node_tree`, in the current memory context: as it
+    /// is now, while a query of the catalogs may be too old for it.
+    pub fn predicate(&self) -> Option<Datum> {
+        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
+        let attribute = pg_sys::Anum_pg_index_indpred as i16;
+        // SAFETY: a lookup in the system cache; the value is copied before the tuple is released.
+        unsafe {
+            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(self.oid));
+            if tuple.is_null() {
+                return None;
+            }
+            let mut is_null = false;
+            let tree = pg_sys::SysCacheGetAttr(cache, tuple, attribute, &mut is_null);
+            let copy = (!is_null).then(|| pg_sys::pg_detoast_datum_copy(tree.cast_mut_ptr()));
+            pg_sys::ReleaseSysCache(tuple);
+            copy.map(Datum::from)
+        }
+    }
+
     /// The table that an index is of, without a lock; invalid if there is no such index.
     pub fn table_of(oid: Oid) -> Oid {
         let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;

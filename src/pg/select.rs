@@ -11,7 +11,7 @@ use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::ffi;
 use crate::pg::slot::Row;
-use crate::pg::spi::Session;
+use crate::pg::spi::{Parameter, Session, parameter_list};
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
@@ -32,15 +32,21 @@ pub struct SelectColumn {
 }
 
 impl<'a> Select<'a> {
-    /// Analyses `sql`.
+    /// Analyses `sql`, whose parameters are of those types.
     ///
     /// # Errors
     /// What PostgreSQL says of it; SQLSTATE 25006 if it is no SELECT, or would write.
-    pub fn prepare(_session: &'a Session, sql: &CStr) -> std::result::Result<Self, Complaint> {
+    pub fn prepare(
+        _session: &'a Session,
+        sql: &CStr,
+        types: &[Oid],
+    ) -> std::result::Result<Self, Complaint> {
+        let mut types = types.to_vec();
         let plan = catching(|| {
             let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
-            // SAFETY: SPI is connected; a statement without parameters.
-            unsafe { pg_sys::SPI_prepare_cursor(sql.as_ptr(), 0, std::ptr::null_mut(), options) }
+            let count = types.len() as i32;
+            // SAFETY: SPI is connected; a NUL-terminated statement, and as many types as it says.
+            unsafe { pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types.as_mut_ptr(), options) }
         })?;
         // SAFETY: the plan was just made; its sources and their queries are well-formed.
         let reads = !plan.is_null() && unsafe { reads_only(plan) };
@@ -77,17 +83,22 @@ impl<'a> Select<'a> {
         unsafe { pg_sys::list_member_oid((*source(self.plan)).relationOids, relation) }
     }
 
-    /// Runs it, and calls `visit` with each row.
-    pub fn each(&self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
+    /// Runs it with parameters of the types it was prepared for, and calls `visit` with each row.
+    pub fn each(
+        &self,
+        parameters: &[Parameter],
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
         let mut receiver = Receiver::new(visit);
         let options = pg_sys::SPIExecuteOptions {
+            params: parameter_list(parameters),
             read_only: true,
             dest: (&raw mut receiver).cast(),
             ..Default::default()
         };
         let guard = ReadOnly::enter();
-        // SAFETY: SPI is connected, the plan is alive and has no parameters; the receiver outlives
-        // the call.
+        // SAFETY: SPI is connected, the plan is alive, and these are its parameters; the receiver
+        // outlives the call.
         let status = unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) };
         drop(guard);
         if status < 0 {

@@ -201,21 +201,26 @@ impl Plan {
         if types(values) != self.types {
             return Err(internal("the parameters of an internal query are of other types"));
         }
-        if values.is_empty() {
-            return Ok(std::ptr::null_mut());
+        Ok(parameter_list(values))
+    }
+}
+
+/// Parameters as the executor takes them.
+pub(super) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
+    if values.is_empty() {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the list has as many entries as there are values.
+    unsafe {
+        let list = pg_sys::makeParamList(values.len() as i32);
+        let entries = (*list).params.as_mut_slice(values.len());
+        for (entry, parameter) in entries.iter_mut().zip(values) {
+            entry.value = parameter.value.unwrap_or(Datum::from(0));
+            entry.isnull = parameter.value.is_none();
+            entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
+            entry.ptype = parameter.type_oid;
         }
-        // SAFETY: the list has as many entries as there are values.
-        unsafe {
-            let list = pg_sys::makeParamList(values.len() as i32);
-            let entries = (*list).params.as_mut_slice(values.len());
-            for (entry, parameter) in entries.iter_mut().zip(values) {
-                entry.value = parameter.value.unwrap_or(Datum::from(0));
-                entry.isnull = parameter.value.is_none();
-                entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
-                entry.ptype = parameter.type_oid;
-            }
-            Ok(list)
-        }
+        list
     }
 }
 

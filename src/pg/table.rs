@@ -144,6 +144,35 @@ impl Open {
         }
     }
 
+    /// Makes of `places`, which an index has, those of the rows that the snapshot sees there: that of
+    /// a row which was updated without new index entries is another.
+    pub fn resolve(&self, snapshot: &Snapshot, places: &mut Vec<pg_sys::ItemPointerData>) {
+        let row = self.row();
+        let mut found = 0;
+        // SAFETY: an open table, a slot for its rows, and a snapshot that is held; the access method
+        // has the functions that every index needs, and sets a place to that of the row it finds.
+        unsafe {
+            let methods = &*(*self.0).rd_tableam;
+            let (begin, fetch, end) =
+                (methods.index_fetch_begin, methods.index_fetch_tuple, methods.index_fetch_end);
+            let (Some(begin), Some(fetch), Some(end)) = (begin, fetch, end) else { return };
+            let state = pg_guard_ffi_boundary(|| begin(self.0));
+            for at in 0..places.len() {
+                checkpoint();
+                let place = &raw mut places[at];
+                let (mut again, mut all_dead) = (false, false);
+                if pg_guard_ffi_boundary(|| {
+                    fetch(state, place, snapshot.raw(), row.slot, &mut again, &mut all_dead)
+                }) {
+                    places[found] = places[at];
+                    found += 1;
+                }
+            }
+            pg_guard_ffi_boundary(|| end(state));
+        }
+        places.truncate(found);
+    }
+
     /// Whether `row`, fetched from this table, is still there in the eyes of this transaction.
     pub fn has_live(&self, row: &Row) -> bool {
         // SAFETY: an open table, and a row of it with its place and its page pinned.

@@ -119,7 +119,7 @@ impl Arguments {
             .trimmed(threshold, recall);
         // A signature alone has no set to be compared by.
         let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
-        Ok(Plan { kind, verify, threshold, config, banding })
+        Ok(Plan { kind, verify, threshold, recall, config, banding })
     }
 
     fn threshold(&self, default: f64) -> Result<f64> {
@@ -181,6 +181,8 @@ pub struct Plan {
     pub verify: Verify,
     /// The least similarity wanted.
     pub threshold: f64,
+    /// The share of the pairs at the threshold that must be found.
+    pub recall: f64,
     /// Everything a signature depends on.
     pub config: Config,
     /// The bands by which documents meet.

@@ -7,8 +7,10 @@ use crate::error::{Result, engine, error};
 use crate::functions::checkpoint;
 use crate::pg::context::Context;
 use crate::pg::select::Select;
+use crate::pg::slot::Row;
 use crate::pg::tuple_store::TupleStore;
 use crate::query::corpus::arguments::Plan;
+use crate::query::corpus::buckets::Buckets;
 use crate::query::corpus::columns::Columns;
 use crate::query::corpus::kind::Kind;
 use crate::query::corpus::scopes::{Scope, Scopes};
@@ -35,6 +37,8 @@ pub struct Documents {
 pub struct Reading<'a> {
     /// Gives key, document and scope.
     pub select: Select<'a>,
+    /// The index that says which rows to read, if not all.
+    pub buckets: Option<&'a Buckets>,
     /// Keys that must be checked.
     pub unique: Unique,
     /// The name of the argument.
@@ -96,8 +100,8 @@ impl Documents {
 
     /// Reads a source, and puts the rows of its documents into `rows`.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut TupleStore) -> Result<()> {
-        let Reading { select, unique, argument } = reading;
-        select.each(&mut |row| {
+        let Reading { select, buckets, unique, argument } = reading;
+        let mut take = |row: &Row| {
             checkpoint();
             let Some(document) = row.datum(1) else { return Ok(()) };
             // SAFETY: the columns that the kind and the scopes were found for.
@@ -114,7 +118,11 @@ impl Documents {
             unique.push(key)?;
             rows.push(row);
             Ok(())
-        })?;
+        };
+        match buckets {
+            None => select.each(&[], &mut take)?,
+            Some(buckets) => buckets.each(&mut |places| select.each(places, &mut take))?,
+        }
         let Some(repeated) = unique.repeated() else { return Ok(()) };
         rows.each(&mut |row| unique.complain(row, repeated, argument).map_or(Ok(()), Err))
     }

@@ -20,6 +20,8 @@ use crate::side_table::SideTable;
 pub struct Indexed {
     /// The table.
     pub table: Oid,
+    /// The index, and what its documents are, if it is of the table itself.
+    pub native: Option<(Oid, Values)>,
     /// Its options.
     pub settings: Rc<Settings>,
     /// The column of the documents.
@@ -80,6 +82,7 @@ impl Indexed {
     fn of_side_table(side: SideTable) -> Self {
         Self {
             table: side.table.oid,
+            native: None,
             settings: side.settings,
             body: Body::Column(side.body.number),
             scope: None,
@@ -93,10 +96,13 @@ impl Indexed {
         let place = index.columns.iter().position(|column| is_document(column.input_type));
         let place = place.unwrap_or(0);
         let rows = session.query(
-            "SELECT pg_catalog.pg_get_indexdef(i.indexrelid, $2, false), \
-             pg_catalog.pg_get_expr(i.indpred, i.indrelid) FROM pg_catalog.pg_index i \
-             WHERE i.indexrelid OPERATOR(pg_catalog.=) $1",
-            &[Parameter::oid(index.oid), Parameter::int4(place as i32 + 1)],
+            "SELECT pg_catalog.pg_get_indexdef($1, $2, false), pg_catalog.pg_get_expr($3, $4)",
+            &[
+                Parameter::oid(index.oid),
+                Parameter::int4(place as i32 + 1),
+                Parameter::new(pg_sys::PG_NODE_TREEOID, index.predicate()),
+                Parameter::oid(index.table),
+            ],
         )?;
         let sql = |column| -> Result<Option<Vec<u8>>> {
             // SAFETY: columns of type text.
@@ -119,6 +125,7 @@ impl Indexed {
         };
         Ok(Self {
             table: index.table,
+            native: document_column(index).map(|c| (index.oid, Values::of(c.input_type))),
             settings: options::built(index.oid)?,
             body: match index.columns[place].attribute {
                 0 => Body::Expression(sql(1)?.unwrap_or_default()),

@@ -3,7 +3,8 @@
 //!
 //! 1. [`source`] finds out what was asked about and makes one SELECT of it, which runs as the
 //!    caller and reads only.
-//! 2. [`documents`] reads its rows once. Each is signed; its band hashes go into [`columns`], the
+//! 2. [`documents`] reads its rows once; where an index serves, those alone that share a bucket
+//!    there ([`buckets`]). Each is signed; its band hashes go into [`columns`], the
 //!    row itself is put aside as it is (what PostgreSQL stores out of line stays there).
 //! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
@@ -17,6 +18,7 @@
 mod arguments;
 mod batches;
 mod between;
+mod buckets;
 mod clusters;
 mod columns;
 mod documents;

@@ -14,7 +14,8 @@ use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::text;
-use crate::query::corpus::arguments::Arguments;
+use crate::query::corpus::arguments::{Arguments, Plan};
+use crate::query::corpus::buckets::{Buckets, PARAMETERS};
 use crate::query::corpus::indexed::Body;
 use crate::query::corpus::kind::Kind;
 use crate::query::corpus::table::{self, Found};
@@ -39,6 +40,8 @@ pub struct Source {
     pub key_is_unique: bool,
     /// The options of the index that was named, or is the table's only one.
     pub settings: Option<Rc<Settings>>,
+    /// That index, if it has all the rows.
+    pub buckets: Option<Buckets>,
 }
 
 impl Source {
@@ -84,7 +87,7 @@ impl Source {
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
         // By itself first, so that a message is about what the user wrote.
-        let columns = Select::prepare(session, &statement).map_err(wrong)?.columns();
+        let columns = Select::prepare(session, &statement, &[]).map_err(wrong)?.columns();
         if columns.len() < 2 {
             return Err(invalid_parameter(format!(
                 "{argument} has one column: a key and a text are needed"
@@ -103,6 +106,7 @@ impl Source {
             relation: None,
             key_is_unique: false,
             settings: None,
+            buckets: None,
         };
         source.name_columns();
         source.scope = source.scope_column(arguments)?;
@@ -120,7 +124,7 @@ impl Source {
         let sql =
             Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
         let select =
-            Select::prepare(session, &sql).map_err(|cause| cause.about(argument, QUERY))?;
+            Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
         let columns = select.columns();
         let body = table::body(&found, &columns, arguments.body())?;
         let (key, key_is_unique) =
@@ -135,6 +139,7 @@ impl Source {
             relation: Some(found.relation.oid),
             key_is_unique,
             settings: None,
+            buckets: None,
         };
         source.scope = source.scope_column(arguments)?;
         source.take_index(&found);
@@ -155,6 +160,20 @@ impl Source {
         if found.is_index && self.scope.is_none() {
             self.scope = indexed.scope.map(|number| table::place(&found.relation, number));
         }
+        // Rows of other scopes share no bucket.
+        let has_all = (found.is_index || indexed.predicate.is_none()) && indexed.scope.is_none();
+        if let (Some((index, values)), true) = (indexed.native, is_of_body && has_all) {
+            let from = table::from_places(found);
+            let table = found.relation.oid;
+            self.buckets = Buckets::new(index, table, values, &indexed.settings, from);
+        }
+    }
+
+    /// The index whose buckets say which rows have to be read for `plan`; none if all have to: where
+    /// they come in an order of their own, or the keys of all must be looked at.
+    pub fn buckets_for(&self, plan: &Plan, keep: Option<&CStr>) -> Option<&Buckets> {
+        let is_possible = self.key_is_unique && keep.is_none();
+        self.buckets.as_ref().filter(|buckets| is_possible && buckets.serves(plan))
     }
 
     /// Names that a query has given twice become those of their places.
@@ -216,12 +235,14 @@ impl Source {
         self.scope.map(|scope| &self.columns[scope])
     }
 
-    /// The SELECT of key, document and scope, in the order of `keep` if that is given.
+    /// The SELECT of key, document and scope, in the order of `keep` if that is given; of the rows at
+    /// some places if there is an index that gives them.
     pub fn select<'a>(
         &self,
         session: &'a Session,
         key_type: Oid,
         keep: Option<&CStr>,
+        buckets: Option<&Buckets>,
     ) -> Result<Select<'a>> {
         let mut sql = Sql::default().text("SELECT d.").name(&self.columns[self.key].name);
         if key_type != self.columns[self.key].type_oid {
@@ -234,11 +255,13 @@ impl Source {
         if let Some(scope) = self.scope {
             sql = sql.text(", d.").name(&self.columns[scope].name);
         }
-        sql = sql.text(" FROM ").text(self.from.as_bytes());
+        let from = buckets.map_or(&self.from, |buckets| &buckets.from);
+        let types = buckets.map_or(&[][..], |_| &PARAMETERS);
+        sql = sql.text(" FROM ").text(from.as_bytes());
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }
-        let select = Select::prepare(session, &sql.clone().build())
+        let select = Select::prepare(session, &sql.clone().build(), types)
             .map_err(|cause| cause.about("key", "NULL::bigint gives keys as bigint."))?;
         let select = match keep {
             None => select,
@@ -246,7 +269,7 @@ impl Source {
                 let key = &self.columns[self.key].name;
                 let sql =
                     sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(key);
-                Select::prepare(session, &sql.build()).map_err(wrong_order)?
+                Select::prepare(session, &sql.build(), types).map_err(wrong_order)?
             }
         };
         match self.relation {

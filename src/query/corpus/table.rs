@@ -79,16 +79,40 @@ pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
 /// document as the last column where that is an expression.
 pub fn from(found: &Found) -> Sql {
     let table = Sql::default().relation(found.relation.oid);
-    let Some(indexed) = found.indexed.as_ref().filter(|_| found.is_index) else { return table };
+    let indexed = found.indexed.as_ref().filter(|_| found.is_index);
+    match indexed.map(|indexed| (&indexed.body, &indexed.predicate)) {
+        None | Some((Body::Column(_), None)) => table,
+        Some((_, predicate)) => {
+            rows(found, table, predicate.as_ref().map(|sql| Sql::default().text(sql)))
+        }
+    }
+}
+
+/// The same, of the rows at the places `$1`, from `$2` to `$3`, alone: with many of them it is better
+/// to scan that part of the table.
+pub fn from_places(found: &Found) -> Sql {
+    let table = Sql::default().text("ONLY ").relation(found.relation.oid);
+    let mut condition = Sql::default().text(
+        "d.ctid OPERATOR(pg_catalog.=) ANY ($1) AND d.ctid OPERATOR(pg_catalog.>=) $2 \
+         AND d.ctid OPERATOR(pg_catalog.<=) $3",
+    );
+    let indexed = found.indexed.as_ref().filter(|_| found.is_index);
+    if let Some(predicate) = indexed.and_then(|indexed| indexed.predicate.as_ref()) {
+        condition = condition.text(" AND (").text(predicate).text(")");
+    }
+    rows(found, table, Some(condition))
+}
+
+/// Rows of a table, with the document of the index that was named, if that is an expression.
+fn rows(found: &Found, table: Sql, condition: Option<Sql>) -> Sql {
     let mut from = Sql::default().text("(SELECT d.*");
-    match (&indexed.body, &indexed.predicate) {
-        (Body::Column(_), None) => return table,
-        (Body::Column(_), _) => {}
-        (Body::Expression(sql), _) => from = from.text(", (").text(sql).text(") AS minlsh_body"),
+    let indexed = found.indexed.as_ref().filter(|_| found.is_index);
+    if let Some(Body::Expression(sql)) = indexed.map(|indexed| &indexed.body) {
+        from = from.text(", (").text(sql).text(") AS minlsh_body");
     }
     from = from.text(" FROM ").text(table.as_bytes()).text(" AS d");
-    if let Some(predicate) = &indexed.predicate {
-        from = from.text(" WHERE ").text(predicate);
+    if let Some(condition) = condition {
+        from = from.text(" WHERE ").text(condition.as_bytes());
     }
     from.text(")")
 }

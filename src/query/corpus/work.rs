@@ -14,6 +14,7 @@ use crate::pg::spi::Session;
 use crate::pg::tuple_store::TupleStore;
 use crate::query::corpus::arguments::{Arguments, Plan};
 use crate::query::corpus::batches::{Batches, Rows};
+use crate::query::corpus::buckets::Buckets;
 use crate::query::corpus::documents::{Documents, Reading};
 use crate::query::corpus::members::Members;
 use crate::query::corpus::scopes::Scopes;
@@ -24,6 +25,15 @@ use crate::settings::bucket_limit;
 /// Parts of maintenance_work_mem: for hashes or documents, for sorting them or what is made of
 /// them, and for rows put aside.
 const SHARES: usize = 3;
+
+/// Which rows of a source are read, and in which order.
+#[derive(Clone, Copy, Default)]
+struct Order<'a> {
+    /// An ORDER BY list.
+    keep: Option<&'a CStr>,
+    /// An index that knows which rows are worth it.
+    buckets: Option<&'a Buckets>,
+}
 
 /// The documents that share buckets.
 pub struct Work {
@@ -38,7 +48,10 @@ impl Work {
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
         let source = Source::read(session, arguments, 0, "source")?;
         let plan = arguments.plan(source.kind()?, source.settings.as_ref())?;
-        Self::start(session, &[source], plan, arguments.key_type, keep)
+        let buckets = source.buckets_for(&plan, keep);
+        let plan = buckets.map_or(plan.clone(), |buckets| buckets.fit(plan));
+        let order = Order { keep, buckets };
+        Self::start(session, std::slice::from_ref(&source), plan, arguments.key_type, order)
     }
 
     /// Reads two sources, to be compared with each other.
@@ -60,7 +73,7 @@ impl Work {
         }
         // Without a threshold asked for, that of the index that finds less.
         let plan = if index.threshold > plan.threshold { index } else { plan };
-        Self::start(session, &[a, b], plan, arguments.key_type, None)
+        Self::start(session, &[a, b], plan, arguments.key_type, Order::default())
     }
 
     fn start(
@@ -68,7 +81,7 @@ impl Work {
         sources: &[Source],
         plan: Plan,
         key_type: Oid,
-        keep: Option<&CStr>,
+        order: Order,
     ) -> Result<Self> {
         let share = maintenance_work_mem() as usize * 1024 / SHARES;
         let scopes = Scopes::new(common_scope(sources)?)?;
@@ -82,7 +95,8 @@ impl Work {
             }
             let key = source.key_column(key_type);
             let mut reading = Reading {
-                select: source.select(session, key.0, keep)?,
+                select: source.select(session, key.0, order.keep, order.buckets)?,
+                buckets: order.buckets,
                 unique: Unique::new(key.0, !source.key_is_unique),
                 argument: source.argument,
             };
