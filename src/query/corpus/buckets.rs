@@ -83,8 +83,8 @@ impl Buckets {
             && is_usable(self.index)
     }
 
-    /// `plan` with bands that are all in the index: a pair that it finds is found without the index,
-    /// too, and the other way round.
+    /// `plan` with the first bands of the index, as many as its threshold needs: documents that share
+    /// one of them share a bucket here.
     pub fn fit(&self, plan: Plan) -> Plan {
         let banding = self.settings.banding.trimmed(plan.threshold, plan.recall);
         Plan { banding, ..plan }

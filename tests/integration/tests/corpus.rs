@@ -293,7 +293,8 @@ fn an_index_amid_writes_gives_what_its_table_gives() {
         .expect("a snapshot");
     client
         .batch_execute(
-            "UPDATE docs SET body = body || ' more of it' WHERE id % 3 = 0; \
+            "UPDATE docs SET body = md5(id::text) || md5((-id)::text) WHERE id % 5 = 0; \
+             DO $$ BEGIN ASSERT pg_stat_get_xact_tuples_hot_updated('docs'::regclass) > 20; END $$; \
              CREATE INDEX docs_body ON docs USING minlsh (body) \
              WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
         )
