@@ -15,8 +15,10 @@ use crate::am::nbtree;
 use crate::am::options::{self, Settings};
 use crate::am::pages::{self, TreeWriter};
 use crate::am::sort::Sorter;
+use crate::document::values::Values;
 use crate::error::{Result, raise};
 use crate::pg::guc::maintenance_work_mem;
+use crate::pg::{element, ffi, list};
 
 /// Phases of a build, as `pg_stat_progress_create_index` shows them.
 const PHASES: [&std::ffi::CStr; 4] =
@@ -97,6 +99,9 @@ unsafe fn build(
             row_keys: Vec::new(),
             memory: row_context(),
         };
+        if scan.keys.values() == Values::Set {
+            check_elements(heap, info, scan.keys.layout().document())?;
+        }
         report_phase(SCANNING);
         let rows = scan_table(heap, index, info, &mut scan);
         pg_sys::MemoryContextDelete(scan.memory);
@@ -121,6 +126,35 @@ unsafe fn build(
         }
         Ok((rows, entries))
     }
+}
+
+/// Refuses an array whose elements cannot be hashed, before there is a row that has some.
+///
+/// # Safety
+/// As for `ambuild`; the index has that column.
+unsafe fn check_elements(
+    heap: Relation,
+    info: *mut pg_sys::IndexInfo,
+    column: usize,
+) -> Result<()> {
+    // SAFETY: the caller's promise; each column without an attribute of the table has an expression.
+    let array = unsafe {
+        let attributes = &(&(*info).ii_IndexAttrNumbers)[..=column];
+        match usize::try_from(attributes[column] - 1) {
+            Ok(attribute) => ffi::attribute((*heap).rd_att, attribute).atttypid,
+            Err(_) => {
+                let before = attributes[..column].iter().filter(|number| **number == 0).count();
+                let mut expressions = list::pointers((*info).ii_Expressions);
+                expressions.nth(before).map_or(pg_sys::InvalidOid, |node| pg_sys::exprType(node))
+            }
+        }
+    };
+    // SAFETY: a lookup in the system caches.
+    element::check(unsafe { pg_sys::get_base_element_type(array) }).map_err(|report| {
+        report.set_hint(
+            "Index an array of text, varchar, bytea, uuid or integers: a column of type text[] has the others cast.",
+        )
+    })
 }
 
 /// `table_index_build_scan`: calls `take_row` with each row that belongs into the index.

@@ -18,12 +18,16 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let profile = sketch::text_profile(&body, min_token_len, quant_rate, &mut checkpoint);
-    for (i, (token, count)) in profile.map_err(engine)?.into_iter().enumerate() {
+    let profile = profile.map_err(engine)?;
+    for (i, (token, count)) in profile.iter().enumerate() {
         if i % 4096 == 0 {
             checkpoint();
         }
+        let token = text::write(token);
         // No text of 1 GB has a token 2^31 times.
-        rows.push(&[Some(text::write(&token)), Some(Datum::from(count as i32))]);
+        rows.push(&[Some(token), Some(Datum::from(count as i32))]);
+        // SAFETY: made above, and copied by `push`.
+        unsafe { text::free(token) };
     }
     Ok(None)
 }

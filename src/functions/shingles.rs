@@ -27,7 +27,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
     })
     .map_err(engine)?;
-    Ok(Some(found.write()))
+    Ok(Some(found.write()?))
 }
 
 /// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,

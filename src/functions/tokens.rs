@@ -33,5 +33,5 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     let mut found = array::Texts::default();
     sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token))
         .map_err(engine)?;
-    Ok(Some(found.write()))
+    Ok(Some(found.write()?))
 }

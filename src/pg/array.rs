@@ -83,11 +83,18 @@ pub fn write_int8(values: &[i64]) -> Datum {
 /// # Safety
 /// `element` must be the by-value type whose C representation is `T`.
 unsafe fn write<T>(values: &[T], element: Oid) -> Datum {
-    if values.is_empty() {
+    // SAFETY: the elements' bytes, as the caller promises.
+    unsafe { assemble(values.len(), values, element) }
+}
+
+/// # Safety
+/// `data` must be what an array of `count` elements of type `element` has for them.
+unsafe fn assemble<T>(count: usize, data: &[T], element: Oid) -> Datum {
+    if count == 0 {
         // SAFETY: makes a valid array of no dimension.
         return Datum::from(unsafe { pg_sys::construct_empty_array(element) });
     }
-    let bytes = std::mem::size_of_val(values);
+    let bytes = std::mem::size_of_val(data);
     let size = data_offset() + bytes;
     // SAFETY: the chunk holds header, one dimension, one lower bound and the elements; palloc
     // raises an error instead of returning null or more than 1 GB.
@@ -97,10 +104,10 @@ unsafe fn write<T>(values: &[T], element: Oid) -> Datum {
         (*array).ndim = 1;
         (*array).elemtype = element;
         let dimension = array.add(1).cast::<i32>();
-        *dimension = values.len() as i32;
+        *dimension = count as i32;
         *dimension.add(1) = 1;
-        let data = array.cast::<u8>().add(data_offset());
-        std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), data, bytes);
+        let place = array.cast::<u8>().add(data_offset());
+        std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), place, bytes);
         Datum::from(array)
     }
 }
@@ -170,20 +177,45 @@ pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
     }
 }
 
-/// A `text[]` datum that grows by one text after the other, in the current memory context.
+/// `MaxAllocSize`
+const MAX_ALLOC_SIZE: usize = 0x3fff_ffff;
+
+/// A `text[]` datum that grows by one text after the other. They lie in one vector: PostgreSQL copies an error into
+/// the memory context in use, so that must not be what is full of many small texts.
 #[derive(Default)]
-pub struct Texts(Vec<Datum>);
+pub struct Texts {
+    count: usize,
+    /// Texts as they lie in an array: the length, the bytes, and zeros up to a whole word.
+    words: Vec<u32>,
+}
 
 impl Texts {
     /// Adds a text.
     pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
-        memory::push(&mut self.0, text::write(text))
+        let bytes = text::encode(text);
+        let (start, size) = (self.words.len(), size_of::<u32>() + bytes.len());
+        memory::resize(&mut self.words, start + size.div_ceil(size_of::<u32>()), 0)?;
+        let words = &mut self.words[start..];
+        // SAFETY: there is room for the length and as many bytes; no text has 1 GB.
+        unsafe {
+            pgrx::varlena::set_varsize_4b(words.as_mut_ptr().cast(), size as i32);
+            let place = words[1..].as_mut_ptr().cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+        }
+        self.count += 1;
+        Ok(())
     }
 
-    /// The array.
-    pub fn write(mut self) -> Datum {
-        // SAFETY: the datums are text values.
-        unsafe { from_elements(&mut self.0, pg_sys::TEXTOID) }
+    /// The array, in the current memory context.
+    pub fn write(self) -> Result<Datum> {
+        let size = data_offset() + size_of_val(&self.words[..]);
+        if size > MAX_ALLOC_SIZE {
+            let code = PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+            let message = format!("array size exceeds the maximum allowed ({})", MAX_ALLOC_SIZE);
+            return Err(error(code, message).set_hint("Have fewer, or shorter, elements."));
+        }
+        // SAFETY: that many texts, as `push` has put them together.
+        Ok(unsafe { assemble(self.count, &self.words, pg_sys::TEXTOID) })
     }
 }
 

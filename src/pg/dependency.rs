@@ -153,6 +153,20 @@ fn each(index: u32, object: Object, mut visit: impl FnMut(&Form)) {
 
 /// The table of a trigger; `None` if there is no such trigger, or if it is a partition's copy.
 pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
+    table_and_parent(trigger).and_then(|(table, parent)| parent.is_none().then_some(table))
+}
+
+/// The table of the trigger that a partition's copy has been made of, or a copy of a copy.
+pub fn table_of_original(copy: Oid) -> Option<Oid> {
+    let (mut table, mut parent) = table_and_parent(copy)?;
+    while let Some(trigger) = parent {
+        (table, parent) = table_and_parent(trigger)?;
+    }
+    Some(table)
+}
+
+/// The table of a trigger, and the trigger of which it is a copy.
+fn table_and_parent(trigger: Oid) -> Option<(Oid, Option<Oid>)> {
     let mut key = pg_sys::ScanKeyData::default();
     let lock = pg_sys::AccessShareLock as i32;
     // SAFETY: as in `each`.
@@ -168,12 +182,15 @@ pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
         let (index, snapshot) = (Oid::from(pg_sys::TriggerOidIndexId), std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(catalog, index, true, snapshot, 1, &mut key);
         let tuple = pg_sys::systable_getnext(scan);
-        let table = (!tuple.is_null())
+        let found = (!tuple.is_null())
             .then(|| &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>())
-            .and_then(|form| (form.tgparentid == Oid::INVALID).then_some(form.tgrelid));
+            .map(|form| {
+                let parent = form.tgparentid;
+                (form.tgrelid, (parent != Oid::INVALID).then_some(parent))
+            });
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, lock);
-        table
+        found
     }
 }
 

@@ -31,6 +31,40 @@ impl Value<'_> {
     }
 }
 
+/// The types of which there are elements, each with the domains over it.
+enum Kind {
+    Text,
+    Bytes,
+    Int2,
+    Int4,
+    Int8,
+    Uuid,
+}
+
+impl Kind {
+    fn of(type_oid: Oid) -> Result<Self> {
+        // SAFETY: a lookup in the system caches.
+        Ok(match unsafe { pg_sys::getBaseType(type_oid) } {
+            pg_sys::TEXTOID | pg_sys::VARCHAROID => Self::Text,
+            pg_sys::BYTEAOID => Self::Bytes,
+            pg_sys::INT2OID => Self::Int2,
+            pg_sys::INT4OID => Self::Int4,
+            pg_sys::INT8OID => Self::Int8,
+            pg_sys::UUIDOID => Self::Uuid,
+            other => {
+                let message = format!("elements of type {} cannot be hashed", type_label(other));
+                return Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+                    .set_hint("Cast them to text."));
+            }
+        })
+    }
+}
+
+/// Refuses a type of which there are no elements.
+pub fn check(type_oid: Oid) -> Result<()> {
+    Kind::of(type_oid).map(|_| ())
+}
+
 /// Reads a value of a type of which there are elements, or of a domain over one.
 ///
 /// # Safety
@@ -38,18 +72,13 @@ impl Value<'_> {
 pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<Value<'a>> {
     // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
     unsafe {
-        Ok(match pg_sys::getBaseType(type_oid) {
-            pg_sys::TEXTOID | pg_sys::VARCHAROID => Value::Text(lossless::read(datum)?),
-            pg_sys::BYTEAOID => Value::Bytes(bytes::read(datum)),
-            pg_sys::INT2OID => Value::Integer((datum.value() as i16).into()),
-            pg_sys::INT4OID => Value::Integer((datum.value() as i32).into()),
-            pg_sys::INT8OID => Value::Integer(datum.value() as i64),
-            pg_sys::UUIDOID => Value::Uuid(&*datum.cast_mut_ptr()),
-            other => {
-                let message = format!("elements of type {} cannot be hashed", type_label(other));
-                return Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                    .set_hint("Cast them to text."));
-            }
+        Ok(match Kind::of(type_oid)? {
+            Kind::Text => Value::Text(lossless::read(datum)?),
+            Kind::Bytes => Value::Bytes(bytes::read(datum)),
+            Kind::Int2 => Value::Integer((datum.value() as i16).into()),
+            Kind::Int4 => Value::Integer((datum.value() as i32).into()),
+            Kind::Int8 => Value::Integer(datum.value() as i64),
+            Kind::Uuid => Value::Uuid(&*datum.cast_mut_ptr()),
         })
     }
 }

@@ -108,10 +108,21 @@ pub fn write(value: &str) -> Datum {
         let text = if converted == start {
             pg_sys::cstring_to_text_with_len(start, len)
         } else {
-            pg_sys::cstring_to_text(converted)
+            let text = pg_sys::cstring_to_text(converted);
+            pg_sys::pfree(converted.cast());
+            text
         };
         Datum::from(text)
     }
+}
+
+/// Gives back the memory of a text.
+///
+/// # Safety
+/// [`write`] has made it, and nobody uses it any more.
+pub unsafe fn free(text: Datum) {
+    // SAFETY: the caller's promise: it is a chunk of a memory context.
+    unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
 }
 
 fn from_utf8(bytes: &[u8]) -> Result<&str> {

@@ -40,7 +40,10 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
         (Event::Truncate, false, true) => truncated(fired.relation())?,
         (Event::Insert, false, false) => forget_emptied(fired.relation())?,
         (Event::Truncate, ..) | (_, false, _) => return Err(misused("must be fired for each row")),
-        (event, true, true) => written(&fired, event)?,
+        (event, true, true) => {
+            // SAFETY: nothing else is kept, and it is asked for here only.
+            written(&fired, event, unsafe { call.kept() })?;
+        }
         (_, true, false) if watch::documents_of(fired.relation(), Lock::Read).is_some() => {
             // A row that replication brings to the side table: none is written.
         }
@@ -122,12 +125,12 @@ fn has_rows(table: Oid) -> Result<bool> {
     Ok(found)
 }
 
-/// A row of the documents has been written.
-fn written(fired: &Fired, event: Event) -> Result<()> {
+/// A row of the documents has been written. A statement asks but once whether its trigger is in force.
+fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<()> {
     let Some(documents) = Open::relation(fired.relation(), Lock::Held) else { return Ok(()) };
     let trigger = fired.trigger();
-    if trigger.is_copy && !documents.class().relispartition {
-        // DETACH PARTITION leaves it there, but the rows are no documents of the index any more.
+    if trigger.is_copy && !*in_force.get_or_insert_with(|| watch::is_in_force(&trigger, &documents))
+    {
         return Ok(());
     }
     let watch = record_of(&documents, &trigger)?;

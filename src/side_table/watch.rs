@@ -9,6 +9,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::dependency::{self, Object};
+use crate::pg::ffi;
 use crate::pg::relation::Lock;
 use crate::pg::table::Open;
 use crate::pg::table_index::Index;
@@ -60,6 +61,16 @@ pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
         let watch = watches(&documents).into_iter().find(|watch| watch.storage == storage)?;
         Some((documents, watch))
     })
+}
+
+/// Whether a copy of a trigger is that of a table that `partition` is a part of. DETACH PARTITION leaves copies there,
+/// also when the partition then becomes one of another table.
+pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
+    partition.class().relispartition
+        && dependency::table_of_original(copy.oid).is_some_and(|table| {
+            // SAFETY: a partition.
+            unsafe { ffi::partition_ancestors(partition.oid()) }.contains(&table)
+        })
 }
 
 /// Whether a function is `minlsh_sync()`: only a superuser can make one that runs our code.

@@ -108,7 +108,7 @@ pub use simd::Level;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
 pub use stop_words::{MAX_STOP_WORDS, StopWords};
-pub use text_profile::{text_profile, text_profile_signature};
+pub use text_profile::{TextProfile, text_profile, text_profile_signature};
 pub use textbook::LinearFunctions;
 pub use tokens::{normalize_text, tokens};
 pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};

@@ -23,6 +23,7 @@
 //!   the empty profile, which is the same for all such texts.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
@@ -32,6 +33,21 @@ use crate::memory;
 
 /// Characters between two calls of the checkpoint.
 const STEPS: usize = 1 << 14;
+
+/// What [`text_profile`] finds. The tokens lie in one text: many short ones of their own would take what is left of
+/// a memory that is almost full, and leave nothing for the error that says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextProfile {
+    tokens: String,
+    entries: Vec<(Range<usize>, u32)>,
+}
+
+impl TextProfile {
+    /// The tokens and their quantised counts, the most frequent first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.entries.iter().map(|(token, count)| (&self.tokens[token.clone()], *count))
+    }
+}
 
 /// The MD5 of [`text_profile`], an entry per line, each a token, a space and
 /// its count; `None` if the profile is empty.
@@ -47,7 +63,7 @@ pub fn text_profile_signature(
     checkpoint: &mut dyn FnMut(),
 ) -> Result<Option<[u8; 16]>, Error> {
     let profile = text_profile(text, min_token_len, quant_rate, checkpoint)?;
-    if profile.is_empty() {
+    if profile.entries.is_empty() {
         return Ok(None);
     }
     let mut md5 = Md5::new();
@@ -75,48 +91,66 @@ pub fn text_profile(
     min_token_len: i64,
     quant_rate: f64,
     checkpoint: &mut dyn FnMut(),
-) -> Result<Vec<(String, u32)>, Error> {
+) -> Result<TextProfile, Error> {
     let shortest = usize::try_from(min_token_len)
         .map_err(|_| Error::MinTokenLen(min_token_len))?
         .saturating_add(1);
     if !(0.0..=1.0).contains(&quant_rate) {
         return Err(Error::QuantRate(quant_rate));
     }
-    let counts = count_tokens(text, shortest, checkpoint)?;
+    let tokens = tokens(text, shortest, checkpoint)?;
+    let counts = count_tokens(&tokens, checkpoint)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
     let quantised = counts.into_iter().map(|(token, count)| (token, count / quantum * quantum));
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
     checkpoint();
     // UTF-8 has the order of code points.
     profile.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    Ok(profile)
+    let place = |token: &str| {
+        let start = token.as_ptr().addr() - tokens.as_ptr().addr();
+        start..start + token.len()
+    };
+    let entries = memory::collect(profile.iter().map(|(token, count)| (place(token), *count)))?;
+    Ok(TextProfile { tokens, entries })
 }
 
-fn count_tokens(
-    text: &str,
-    shortest: usize,
-    checkpoint: &mut dyn FnMut(),
-) -> Result<HashMap<String, u32>, Error> {
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    let (mut token, mut length) = (String::new(), 0_usize);
+/// The tokens of a text that are not too short, a space after each.
+fn tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Result<String, Error> {
+    let mut tokens = String::new();
+    let (mut start, mut length) = (0, 0_usize);
     // A last separator ends the last token.
     for (i, c) in text.chars().chain([' ']).enumerate() {
         if i % STEPS == 0 {
             checkpoint();
         }
         if is_letter_or_digit(c) {
-            memory::push_str(&mut token, lower(c).encode_utf8(&mut [0; 4]))?;
+            memory::push_str(&mut tokens, lower(c).encode_utf8(&mut [0; 4]))?;
             length += 1;
             continue;
         }
         if length >= shortest {
-            match counts.get_mut(&token) {
-                Some(count) => *count += 1,
-                None => _ = memory::insert_at(&mut counts, memory::owned(&token)?, 1)?,
-            }
+            memory::push_str(&mut tokens, " ")?;
+        } else {
+            tokens.truncate(start);
         }
-        token.clear();
-        length = 0;
+        (start, length) = (tokens.len(), 0);
+    }
+    Ok(tokens)
+}
+
+fn count_tokens<'a>(
+    tokens: &'a str,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<HashMap<&'a str, u32>, Error> {
+    let mut counts = HashMap::new();
+    for (i, token) in tokens.split_terminator(' ').enumerate() {
+        if i % STEPS == 0 {
+            checkpoint();
+        }
+        match counts.get_mut(token) {
+            Some(count) => *count += 1,
+            None => _ = memory::insert_at(&mut counts, token, 1)?,
+        }
     }
     Ok(counts)
 }
@@ -159,7 +193,8 @@ mod tests {
     use super::*;
 
     fn profile(text: &str, min_token_len: i64, quant_rate: f64) -> Vec<(String, u32)> {
-        text_profile(text, min_token_len, quant_rate, &mut || ()).unwrap()
+        let profile = text_profile(text, min_token_len, quant_rate, &mut || ()).unwrap();
+        profile.iter().map(|(token, count)| (token.to_owned(), count)).collect()
     }
 
     fn hexadecimal(text: &str, min_token_len: i64, quant_rate: f64) -> Option<String> {

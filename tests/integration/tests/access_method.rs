@@ -4,8 +4,8 @@
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use minlsh_integration::near::{assert_sound, docs, each, only};
-use minlsh_integration::{Client, Server, assert_consistent, database, texts};
+use minlsh_integration::near::{NEAR, PLANS, assert_sound, by_each_plan, docs, each, only};
+use minlsh_integration::{Client, Database, Server, assert_consistent, database, sqlstate, texts};
 
 /// Bytes of a page, and of what stands at its end.
 const PAGE: u64 = 8192;
@@ -55,6 +55,29 @@ impl File {
         let [byte] = self.bytes(place);
         self.file.write_all_at(&[byte ^ 0x20], place).expect("a written byte");
     }
+
+    /// Writes one text over another, as long as it, in the options of the build.
+    fn pretend(&self, was: &str, is: &str) {
+        let page = self.bytes::<{ PAGE as usize }>(PAGE);
+        let found = page.windows(was.len()).position(|bytes| bytes == was.as_bytes());
+        let place = PAGE + found.unwrap_or_else(|| panic!("no {was} in block 1")) as u64;
+        assert_eq!(was.len(), is.len());
+        self.file.write_all_at(is.as_bytes(), place).expect("written bytes");
+    }
+}
+
+/// A session, of a server that does not tell by itself that a page was changed.
+fn connect_without_checksums(server: &Server, database: &Database) -> Client {
+    let mut client = database.connect();
+    if texts(&mut client, "SHOW data_checksums") == ["off"] {
+        return client;
+    }
+    drop(client);
+    server.stop();
+    server
+        .run_locally("pg_checksums", &["--disable", "-D", server.data().to_str().expect("UTF-8")]);
+    server.launch();
+    database.connect()
 }
 
 #[test]
@@ -204,19 +227,8 @@ fn told(client: &mut Client, index: &str) -> Vec<String> {
 fn a_flipped_byte_is_found_and_ends_no_session() {
     let server = Server::start();
     let database = server.create_database();
-    let mut client = database.connect();
+    let mut client = connect_without_checksums(&server, &database);
     docs(&mut client, 500);
-    let checksums = texts(&mut client, "SHOW data_checksums") == ["on"];
-    if checksums {
-        drop(client);
-        server.stop();
-        server.run_locally(
-            "pg_checksums",
-            &["--disable", "-D", server.data().to_str().expect("UTF-8")],
-        );
-        server.launch();
-        client = database.connect();
-    }
     // Where in the file, from what is known of the tree: what, and from where on how many bytes.
     type Place = fn(&File) -> u64;
     const LEAF: u64 = 4;
@@ -274,5 +286,79 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     client.batch_execute("REINDEX TABLE docs").expect("REINDEX");
     for number in 0..damaged.len() {
         assert_eq!(told(&mut client, &format!("i{number}")), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_index_of_another_version_misleads_nobody() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = connect_without_checksums(&server, &database);
+    client.batch_execute(NEAR).expect("a function");
+    let words = "unit => 'word', normalization => 'plain', shingle_size => 1";
+    for (was, is, options, arguments) in [
+        ("\"algorithm\":1,", "\"algorithm\":2,", String::new(), String::new()),
+        (
+            "\"unicode\":\"segmentation 17",
+            "\"unicode\":\"segmentation 16",
+            format!(", {}", words.replace("=>", "=")),
+            format!(", {words}"),
+        ),
+    ] {
+        let document = |text: &str| format!("minlsh_document({text}, 0.8{arguments})");
+        let column = document("body");
+        client
+            .batch_execute(&format!(
+                "DROP TABLE IF EXISTS apart; CREATE TABLE apart (id int, body text, \
+                 CONSTRAINT near EXCLUDE USING minlsh ({column} WITH ~=) WITH (threshold = 0.8{options})); \
+                 INSERT INTO apart SELECT i, near(i, 0) FROM generate_series(1, 500) AS i; ANALYZE apart"
+            ))
+            .expect("texts that are not similar");
+        let search = |template: u32| {
+            format!(
+                "SELECT id FROM apart WHERE {column} ~= {}",
+                document(&format!("(SELECT near({template}, 1))"))
+            )
+        };
+        let five = [["5"]; 3].map(|ids| ids.map(str::to_owned).to_vec());
+        assert_eq!(by_each_plan(&mut client, &search(5)), five);
+
+        let file = File::of(&server, &mut client, "near");
+        drop(client);
+        server.stop();
+        file.pretend(was, is);
+        // Looked up as they would be made now, the entries would not be found.
+        file.pretend("\"seed\":0,", "\"seed\":1,");
+        server.launch();
+        client = database.connect();
+        assert_eq!(told(&mut client, "near"), ["it was built by another version: REINDEX it"]);
+        for plan in PLANS {
+            only(&mut client, plan);
+            assert_eq!(texts(&mut client, &search(5)), ["5"]);
+            let explained = texts(&mut client, &format!("EXPLAIN {}", search(5))).join("\n");
+            assert!(explained.contains("Seq Scan on apart"), "{explained}");
+        }
+        client.batch_execute("RESET ALL").expect("settings");
+
+        // Writes go on; the constraint can only ask the index, which is read in full.
+        let insert = |template: u32| format!("INSERT INTO apart VALUES (0, near({template}, 1))");
+        assert_eq!(sqlstate(&mut client, &insert(5)), "23P01");
+        client
+            .batch_execute(&format!(
+                "{}; DELETE FROM apart WHERE id = 5; {}; UPDATE apart SET id = 6, body = near(600, 0) WHERE id = 6",
+                insert(501),
+                insert(5)
+            ))
+            .expect("texts that are not similar");
+        for template in [5, 501, 600, 7] {
+            assert_eq!(sqlstate(&mut client, &insert(template)), "23P01", "{template}");
+        }
+        client.batch_execute("REINDEX INDEX near; ANALYZE apart").expect("REINDEX");
+        assert_consistent(&mut client, "near");
+        for (template, id) in [(5, "0"), (501, "0"), (600, "6"), (7, "7")] {
+            let expected = [[id]; 3].map(|ids| ids.map(str::to_owned).to_vec());
+            assert_eq!(by_each_plan(&mut client, &search(template)), expected);
+            assert_eq!(sqlstate(&mut client, &insert(template)), "23P01", "{template}");
+        }
     }
 }

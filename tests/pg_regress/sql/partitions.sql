@@ -88,6 +88,32 @@ SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
 SELECT count(*) FROM docs_minlsh;
 
+-- Triggers that DETACH leaves are without effect when the partition, or one of its own, is part of another table.
+CREATE TABLE other (id integer, region text, body text, PRIMARY KEY (id)) PARTITION BY RANGE (id);
+ALTER TABLE docs DETACH PARTITION docs_1;
+CREATE TABLE moved AS SELECT * FROM docs_minlsh;
+ALTER TABLE other ATTACH PARTITION docs_1 FOR VALUES FROM (0) TO (10000);
+INSERT INTO other SELECT i, 'eu', 'a document of another table, ' || i FROM generate_series(90, 99) AS i;
+UPDATE docs_1_low SET body = body || '!' WHERE id > 95;
+DELETE FROM docs_1 WHERE id < 93;
+SELECT count(*) FROM (TABLE moved EXCEPT TABLE docs_minlsh) AS gone;
+SELECT count(*) FROM (TABLE docs_minlsh EXCEPT TABLE moved) AS come;
+-- The other table's own do their work.
+SELECT minlsh_create_index('other', 'body');
+DELETE FROM other WHERE id = 94;
+INSERT INTO docs_1_low VALUES (10, 'eu', 'a document of another table, 10');
+SELECT * FROM minlsh_check('other');
+-- They are in the way when it comes back, until the index is built anew.
+ALTER TABLE other DETACH PARTITION docs_1;
+DELETE FROM docs_1;
+ALTER TABLE docs ATTACH PARTITION docs_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+SELECT minlsh_reindex('docs');
+ALTER TABLE docs ATTACH PARTITION docs_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO docs SELECT i, 'eu', 'a document that has come back, ' || i FROM generate_series(2002, 2010) AS i;
+SELECT * FROM minlsh_check('docs');
+SELECT * FROM minlsh_check('other');
+DROP TABLE other, moved;
+
 -- The table and a partition may each have an index.
 SELECT minlsh_create_index('docs_0', 'body');
 INSERT INTO docs SELECT i, 'eu', 'one text for two' FROM generate_series(50, 60) AS i;

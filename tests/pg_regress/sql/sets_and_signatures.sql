@@ -34,6 +34,17 @@ SELECT id FROM sets WHERE names ~= minlsh_document(ARRAY['7', 'a'], 1);
 -- Elements of other types are cast by who knows how.
 SELECT id FROM sets WHERE ARRAY[date '2026-01-08'] ~= minlsh_document(ARRAY[date '2026-01-08'], 1);
 SELECT ARRAY[date '2026-01-08']::text[] ~= minlsh_document(ARRAY[date '2026-01-08']::text[], 1) AS cast_to_text;
+-- A column of them is refused before it has a row; so is an expression, whatever stands beside it.
+CREATE DOMAIN days AS date[];
+CREATE TABLE dated (kind integer, dates date[], seen days, codes varchar[], numbers bigint[]);
+CREATE INDEX ON dated USING minlsh (dates);
+CREATE INDEX ON dated USING minlsh (kind, seen);
+CREATE INDEX ON dated USING minlsh ((kind + 1), (dates || seen::date[]));
+CREATE INDEX ON dated USING minlsh ((kind + 1), (codes || 'x'::varchar));
+CREATE INDEX ON dated USING minlsh (numbers minlsh_set_ops, (kind + 1));
+INSERT INTO dated VALUES (1, ARRAY[date '2026-01-08'], ARRAY[date '2026-01-08'], ARRAY['a'], ARRAY[1]);
+DROP TABLE dated;
+DROP DOMAIN days;
 EXPLAIN (COSTS OFF) SELECT id FROM sets WHERE uuids ~= minlsh_document(ARRAY[lpad('7', 32, '0')::uuid], 1);
 SELECT * FROM minlsh_check('sets');
 DROP TABLE sets;
