@@ -8,7 +8,7 @@ INSERT INTO app.docs SELECT i, repeat(md5((i / 4)::text), 20) FROM generate_seri
 SELECT minlsh_create_index('app.docs', 'body');
 SET statement_timeout = '100ms';
 -- refused within 2 s: 57014
-SELECT minhash(body, 4096, scheme => 'permutations') FROM app.big;
+SELECT minhash(body || i, 4096, scheme => 'permutations') FROM app.big, generate_series(1, 100) i;
 -- refused within 2 s: 57014
 SELECT shingles(body, 20) FROM app.big, generate_series(1, 100);
 -- refused within 2 s: 57014
@@ -28,23 +28,24 @@ SELECT minlsh_create_index('app.docs', 'body', num_perm => 4096, scheme => 'perm
 -- refused within 2 s: 57014
 SELECT minlsh_reindex('app.docs') FROM generate_series(1, 100);
 -- refused within 2 s: 57014
-SELECT count(*) FROM generate_series(1, 100), minlsh_check('app.docs');
+SELECT minlsh_check('app.docs') FROM generate_series(1, 1000);
 -- refused within 2 s: 57014
-SELECT count(*) FROM generate_series(1, 100), near_duplicate_pairs('app.docs', 0.9, 'exact');
+SELECT near_duplicate_pairs('app.docs', 0.9, 'exact') FROM generate_series(1, 1000);
 -- refused within 2 s: 57014
-SELECT count(*) FROM generate_series(1, 100), near_duplicate_clusters('app.docs', 0.9);
+SELECT near_duplicate_clusters('app.docs', 0.9) FROM generate_series(1, 1000);
 -- refused within 2 s: 57014
-SELECT count(*) FROM generate_series(1, 100), near_duplicate_plan('app.docs', 0.9);
+SELECT near_duplicate_plan('app.docs', 0.9) FROM generate_series(1, 1000);
 -- refused within 2 s: 57014
 SELECT minlsh_recall('app.docs', sample => 10000) FROM generate_series(1, 100);
 -- refused within 2 s: 57014
-SELECT count(*) FROM app.docs d, near_duplicates(d.id, 0.9, 'app.docs');
+SELECT count(*) FROM generate_series(1, 100), app.docs d, near_duplicates(d.id, 0.9, 'app.docs');
 -- refused within 2 s: 57014
 UPDATE app.docs SET body = body || '.';
 -- refused within 2 s: 57014
 SELECT minhash_agg(md5(i::text), 4096) FROM generate_series(1, 3000000) i;
 -- refused within 2 s: 57014
-SELECT minhash_with(array_agg(i), array_agg(i) FILTER (WHERE i <= 4096), array_agg(i) FILTER (WHERE i <= 4096), 4294967291)
+SELECT minhash_with(array_agg(i), array_agg(i) FILTER (WHERE i <= 4096), array_agg(i) FILTER (WHERE i <= 4096),
+	2147483647)
 	FROM generate_series(1, 1000000) i;
 RESET statement_timeout;
 -- gives: 0

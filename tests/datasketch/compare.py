@@ -144,7 +144,8 @@ def compare_texts(sql):
         windows = [joint.join(parts[j : j + size]) for j in range(max(len(parts) - size, 0) + 1)]
         sketch = empty()
         sketch.update_batch([window.encode() for window in windows])
-        signature = sql("SELECT minhash(%s::text, num_perm => %s, shingle_size => %s, unit => %s, scheme => %s, seed => %s)",
+        signature = sql("SELECT minhash(%s::text, num_perm => %s, shingle_size => %s, unit => %s, scheme => %s, seed => %s,"
+                        " normalization => 'none')",
                         text, num_perm, size, unit, scheme, seed)[0]
         compare_signatures(sql, scheme, num_perm, seed, sketch, signature, f"text {i}: {unit} {size}, {scheme}, {num_perm} slots, seed {seed}, {text[:60]!r}")
 

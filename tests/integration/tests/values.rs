@@ -52,7 +52,7 @@ fn a_text_has_the_same_signature_whatever_the_database_s_encoding() {
             )
             .expect("an index");
         assert_eq!(texts(&mut client, "SELECT doc_id FROM near_duplicates('é', 0.9)"), ["ü"]);
-        assert_eq!(texts(&mut client, "SELECT doc_b FROM near_duplicate_pairs()"), ["ü"]);
+        assert_eq!(texts(&mut client, "SELECT doc_b FROM near_duplicate_pairs('docs')"), ["ü"]);
         assert_consistent(&mut client, "docs");
     }
     // SQL_ASCII takes any bytes; those that are no UTF-8 are an error, not a crash.
