@@ -34,8 +34,9 @@ BEGIN
 		PERFORM {call};
 		taken := taken || extract(epoch FROM clock_timestamp() - start)::float8 * 1000;
 	END LOOP;
-	PERFORM set_config('bench.p50', (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY t) FROM unnest(taken) AS t)::text, false);
-	PERFORM set_config('bench.p95', (SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY t) FROM unnest(taken) AS t)::text, false);
+	PERFORM set_config('bench.p' || share,
+		(SELECT percentile_cont(share / 100.0) WITHIN GROUP (ORDER BY t) FROM unnest(taken) AS t)::text, false)
+	FROM unnest(ARRAY[50, 95]) AS share;
 END $$
 """
 BY_OPERATOR = (
@@ -72,11 +73,11 @@ class Server:
         return tuple(float(self.value(f"SELECT current_setting('bench.{name}')")) for name in ("p50", "p95"))
 
     def peak_memory(self) -> float:
-        """MB of memory of its own that this backend has had at most."""
+        """MB that this backend has had at most, without the buffers that all share."""
         pid = self.value("SELECT pg_backend_pid()")
         with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-            values = dict(line.split(":", 1) for line in status)
-        return int(values["VmHWM"].split()[0]) / 1024
+            values = {name: value.split()[0] for name, value in (line.split(":", 1) for line in status) if value.split()}
+        return (int(values["VmHWM"]) - int(values["RssShmem"])) / 1024
 
 
 class Native:
@@ -163,7 +164,8 @@ def compare(options, now: Server, before: Server) -> list:
         lines.append((f"near_duplicates(id, 0.9), {name}, ms", looked["function"][number], former_ms, "<= 0.2 (p50)"))
     note("INSERT into indexed tables")
     figures = alternate(
-        options.rounds, {"native": lambda: copy(native, options.inserts), "former": lambda: copy(former, options.inserts)}
+        options.rounds,
+        {"native": lambda: copy(native, options.inserts), "former": lambda: copy(former, options.inserts)},
     )
     lines.append(("insert, µs/row above the table without", figures["native"], figures["former"], ">= 1x"))
     return lines
@@ -183,8 +185,8 @@ def growth(options, now: Server) -> list:
         now.run("DELETE FROM docs WHERE id % 100 = 0")
         vacuum = seconds(lambda: now.run("VACUUM docs"))
         lines.append(
-            [f"{rows:,}", f"{micro:.2f}", f"{micro * rows / 1e6:.1f}", f"{native.size('docs') / rows:.0f}", f"{memory:.0f}",
-             f"{p50:.3f}", f"{p95:.3f}", f"{q50:.3f}", f"{q95:.3f}", f"{vacuum:.1f}"]
+            [f"{rows:,}", f"{micro:.2f}", f"{micro * rows / 1e6:.1f}", f"{native.size('docs') / rows:.0f}",
+             f"{memory:.0f}", f"{p50:.3f}", f"{p95:.3f}", f"{q50:.3f}", f"{q95:.3f}", f"{vacuum:.1f}"]
         )
     return lines
 

@@ -10,6 +10,7 @@ use crate::error::{Result, error};
 pub trait Plain: Copy {}
 
 impl Plain for u8 {}
+impl Plain for u32 {}
 impl Plain for u64 {}
 
 /// Numbers, appended once and read at any place.

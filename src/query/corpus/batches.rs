@@ -63,10 +63,17 @@ pub struct Batch {
     file: Option<Files>,
 }
 
+/// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
 struct Files {
+    /// Of each document its name, its group and the number of its bytes.
+    places: TempFile,
+    count: usize,
     hashes: TempFile,
     bytes: TempFile,
 }
+
+/// What [`Files::places`] has of a document.
+const PLACE: usize = 3;
 
 impl Batches {
     /// Finds the groups, and brings the documents of each together. Where there are two sources,
@@ -85,8 +92,13 @@ impl Batches {
         let count =
             batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
         let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
+        let roots = (0..documents.len()).map(|document| components.find(document));
+        let roots = memory::collect(roots).map_err(engine)?;
+        // What the batches were chosen by is not needed any more.
+        drop(components);
+        documents.sizes = Vec::new();
         let mut job = Self { plan, batches, memory };
-        job.fill(documents, rows, &mut components, &batch_of)?;
+        job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
 
@@ -94,13 +106,11 @@ impl Batches {
         &mut self,
         mut documents: Documents,
         rows: &mut dyn Rows,
-        components: &mut Components,
+        roots: &[u32],
         batch_of: &[u32],
     ) -> Result<()> {
-        let roots = (0..documents.len()).map(|document| components.find(document));
-        let roots = memory::collect(roots).map_err(engine)?;
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
-        let mut all = (0..documents.len()).filter(|document| wanted(*document));
+        let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
         let mut sketcher = Sketcher::new(self.plan.config.clone());
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
         let context = Context::new(c"minlsh document");
@@ -229,7 +239,12 @@ impl Batch {
             width,
             bytes: Vec::new(),
             ends: Vec::new(),
-            file: in_file.then(|| Files { hashes: TempFile::create(), bytes: TempFile::create() }),
+            file: in_file.then(|| Files {
+                places: TempFile::create(),
+                count: 0,
+                hashes: TempFile::create(),
+                bytes: TempFile::create(),
+            }),
         }
     }
 
@@ -241,35 +256,49 @@ impl Batch {
         hashes: &[u64],
         bytes: &[u8],
     ) -> Result<()> {
-        memory::push(&mut self.names, name).map_err(engine)?;
-        memory::push(&mut self.roots, root).map_err(engine)?;
         if let Some(scope) = scope {
             memory::push(&mut self.scopes, scope).map_err(engine)?;
         }
-        let before = self.ends.last().copied().unwrap_or(0);
-        memory::push(&mut self.ends, before + bytes.len() as u64).map_err(engine)?;
         match &mut self.file {
             Some(files) => {
+                // A value has less than 1 GB.
+                files.places.append(&[name, root, bytes.len() as u32]);
+                files.count += 1;
                 files.hashes.append(hashes);
                 files.bytes.append(bytes);
                 Ok(())
             }
             None => {
+                self.place(name, root, bytes.len())?;
                 memory::extend(&mut self.hashes, hashes).map_err(engine)?;
                 memory::extend(&mut self.bytes, bytes).map_err(engine)
             }
         }
     }
 
+    /// Notes a document, whose bytes come behind those of the one before.
+    fn place(&mut self, name: u32, root: u32, size: usize) -> Result<()> {
+        memory::push(&mut self.names, name).map_err(engine)?;
+        memory::push(&mut self.roots, root).map_err(engine)?;
+        let before = self.ends.last().copied().unwrap_or(0);
+        memory::push(&mut self.ends, before + size as u64).map_err(engine)
+    }
+
     /// Reads what lies in files, as far as `memory` bytes hold it.
     fn load(&mut self, memory: usize) -> Result<()> {
-        let Some(files) = &mut self.file else { return Ok(()) };
-        self.hashes = memory::filled(0, self.names.len() * self.width).map_err(engine)?;
+        let Some(mut files) = self.file.take() else { return Ok(()) };
+        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
+        files.places.read(0, &mut places)?;
+        for place in places.chunks_exact(PLACE) {
+            self.place(place[0], place[1], place[2] as usize)?;
+        }
+        self.hashes = memory::filled(0, files.count * self.width).map_err(engine)?;
         files.hashes.read(0, &mut self.hashes)?;
         if files.bytes.len() <= memory as u64 {
             self.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
             files.bytes.read(0, &mut self.bytes)?;
-            self.file = None;
+        } else {
+            self.file = Some(files);
         }
         Ok(())
     }
