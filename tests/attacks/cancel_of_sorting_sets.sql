@@ -8,7 +8,8 @@ CREATE TABLE evil.sets AS SELECT array_agg(md5(i::text) ORDER BY random()) AS a,
 SET statement_timeout = '200ms';
 -- refused within 1 s: 57014
 SELECT jaccard(a, b) FROM evil.sets;
--- refused within 1 s: 57014
+-- A server without ICU does not have the collation (42704).
+-- refused within 1 s: 57014 42704
 SELECT jaccard(a COLLATE "en-x-icu", b) FROM evil.sets;
 -- refused within 1 s: 57014
 SELECT containment(a, b) FROM evil.sets;

@@ -77,18 +77,6 @@ DELETE FROM child WHERE id = 1;
 SELECT * FROM minlsh_check();
 DROP TABLE docs CASCADE;
 
--- Keys of a collation that takes different strings for equal.
-CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-CREATE TABLE docs (id text COLLATE ignore_case PRIMARY KEY, body text);
-SELECT minlsh_create_index('docs', 'body');
-INSERT INTO docs VALUES ('a', 'one text'), ('b', 'another text');
-UPDATE docs SET id = 'A' WHERE id = 'a';
-DELETE FROM docs WHERE id = 'B';
-SELECT doc_id FROM docs_minlsh;
-SELECT * FROM minlsh_check();
-DROP TABLE docs;
-DROP COLLATION ignore_case;
-
 -- A partitioned table and its partition in another schema may have indexes of the same name.
 CREATE SCHEMA parts;
 CREATE TABLE docs (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id);
