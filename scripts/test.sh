@@ -39,6 +39,14 @@ while IFS=$'\t' read -r version config; do
 		passed=$((passed + 1))
 	fi
 done <<<"$versions"
+# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
+config_of() { awk -F'\t' -v version="$1" '$1 == version { print $2 }' <<<"$versions"; }
+old=$(config_of 16) new=$(config_of 18)
+if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
+	check "pg_upgrade from 16 to 18" scripts/upgrade.sh "$old" "$new"
+else
+	summary+=("pg_upgrade: SKIPPED: it takes PostgreSQL 16, and an 18 that was fetched")
+fi
 say "summary"
 printf '%s\n' "${summary[@]}"
 [ "$passed" -gt 0 ] || die "no PostgreSQL could be tested"

@@ -101,11 +101,11 @@ pub fn rebuild_indexes(table: Oid, persistence: u8) {
         _ => 0,
     };
     let flags = (pg_sys::REINDEX_REL_PROCESS_TOAST | kind) as i32;
-    let mut parameters = pg_sys::ReindexParams::default();
+    let parameters = pg_sys::ReindexParams::default();
     // SAFETY: a table that the caller has locked.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
-        pg_sys::reindex_relation(table, flags, &mut parameters);
+        pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
         #[cfg(any(feature = "pg17", feature = "pg18"))]
         pg_sys::reindex_relation(std::ptr::null(), table, flags, &parameters);
         pg_sys::CommandCounterIncrement();
