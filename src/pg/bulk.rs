@@ -102,7 +102,7 @@ pub fn rebuild_indexes(table: Oid, persistence: u8) {
     };
     let flags = (pg_sys::REINDEX_REL_PROCESS_TOAST | kind) as i32;
     let parameters = pg_sys::ReindexParams::default();
-    // SAFETY: a table that the caller has locked.
+    // SAFETY: a table that the caller has locked; the parameters are only read.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
