@@ -4,16 +4,15 @@
 //! row's keys go to the sorter; what comes out in order is written page by page; at the end WAL gets the
 //! finished pages.
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Relation};
+use pgrx::pg_sys::{self, Relation};
 use pgrx::prelude::*;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 
 use crate::am::keys::Keys;
-use crate::am::layout::{Entry, tid_to_u64};
 use crate::am::nbtree;
-use crate::am::options::{self, Settings};
+use crate::am::options;
 use crate::am::pages::{self, TreeWriter};
+use crate::am::rows;
 use crate::am::sort::Sorter;
 use crate::document::values::Values;
 use crate::error::{Result, raise};
@@ -72,16 +71,6 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
     phase.map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 
-/// What the callback of the table scan works with.
-struct Scan {
-    keys: Keys,
-    settings: Settings,
-    sorter: Sorter,
-    row_keys: Vec<u64>,
-    /// What one row needs; emptied after each.
-    memory: pg_sys::MemoryContext,
-}
-
 /// # Safety
 /// As for `ambuild`.
 unsafe fn build(
@@ -92,20 +81,14 @@ unsafe fn build(
     // SAFETY: the caller's promise; the context is deleted below, or with its parent.
     unsafe {
         let settings = options::wanted(index)?;
-        let mut scan = Scan {
-            keys: Keys::of(index)?,
-            settings,
-            sorter: Sorter::new(maintenance_work_mem() as usize * 1024),
-            row_keys: Vec::new(),
-            memory: row_context(),
-        };
-        if scan.keys.values() == Values::Set {
-            check_elements(heap, info, scan.keys.layout().document())?;
+        let mut keys = Keys::of(index)?;
+        let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
+        if keys.values() == Values::Set {
+            check_elements(heap, info, keys.layout().document())?;
         }
         report_phase(SCANNING);
-        let rows = scan_table(heap, index, info, &mut scan);
-        pg_sys::MemoryContextDelete(scan.memory);
-        let Scan { keys, settings, sorter, .. } = scan;
+        let mut take = |entry| sorter.push(entry);
+        let rows = rows::each_entry(heap, index, info, true, &mut keys, &settings, &mut take);
         pages::write_metapage(index);
         options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &settings)?;
         let mut tree = TreeWriter::new(index, keys.layout(), options::fillfactor(index));
@@ -155,90 +138,6 @@ unsafe fn check_elements(
             "Index an array of text, varchar, bytea, uuid or integers: a column of type text[] has the others cast.",
         )
     })
-}
-
-/// `table_index_build_scan`: calls `take_row` with each row that belongs into the index.
-///
-/// # Safety
-/// As for `ambuild`.
-unsafe fn scan_table(
-    heap: Relation,
-    index: Relation,
-    info: *mut pg_sys::IndexInfo,
-    scan: &mut Scan,
-) -> f64 {
-    let state = std::ptr::from_mut(scan).cast::<c_void>();
-    let all = pg_sys::InvalidBlockNumber;
-    // SAFETY: a table has the functions of its access method; nothing is dropped in the closure.
-    unsafe {
-        let function = (*(*heap).rd_tableam).index_build_range_scan;
-        // Not synchronised with other scans: so rows come in the order of their addresses.
-        let (synchronised, any_visible, progress) = (false, false, true);
-        let scan = std::ptr::null_mut();
-        pg_guard_ffi_boundary(|| {
-            function.map_or(0.0, |function| {
-                function(
-                    heap,
-                    index,
-                    info,
-                    synchronised,
-                    any_visible,
-                    progress,
-                    0,
-                    all,
-                    Some(take_row),
-                    state,
-                    scan,
-                )
-            })
-        })
-    }
-}
-
-/// A memory context for what one row needs.
-pub fn row_context() -> pg_sys::MemoryContext {
-    // SAFETY: a child of the current context.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            pg_sys::CurrentMemoryContext,
-            c"minlsh row".as_ptr(),
-            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-        )
-    }
-}
-
-/// The callback of the table scan.
-#[pg_guard]
-unsafe extern "C-unwind" fn take_row(
-    _index: Relation,
-    tid: pg_sys::ItemPointer,
-    values: *mut Datum,
-    nulls: *mut bool,
-    _alive: bool,
-    state: *mut c_void,
-) {
-    // SAFETY: the state is the `Scan` of `build`; tid, values and nulls are those of a row. What the
-    // sorter allocates must outlive the row.
-    let result = unsafe {
-        let scan = &mut *state.cast::<Scan>();
-        let previous = pg_sys::MemoryContextSwitchTo(scan.memory);
-        let result = scan.keys.row(values, nulls, &scan.settings, &mut scan.row_keys);
-        pg_sys::MemoryContextSwitchTo(previous);
-        pg_sys::MemoryContextReset(scan.memory);
-        result.and_then(|()| scan.take(tid_to_u64(*tid)))
-    };
-    if let Err(report) = result {
-        raise(report);
-    }
-}
-
-impl Scan {
-    /// Takes the keys of a row.
-    fn take(&mut self, tid: u64) -> Result<()> {
-        self.row_keys.iter().try_for_each(|&key| self.sorter.push(Entry { key, tid }))
-    }
 }
 
 fn report_phase(phase: i64) {

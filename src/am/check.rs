@@ -5,19 +5,16 @@
 //! where that is not possible, the links between levels are not looked at. The table is scanned as a
 //! concurrent build would scan it, by the rights that the caller has made its own.
 
-use std::ffi::c_void;
-
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Oid, Relation};
-use pgrx::prelude::*;
+use pgrx::pg_sys::{self, Oid, Relation};
 
-use crate::am::build::row_context;
 use crate::am::keys::Keys;
-use crate::am::layout::{Entry, tid_to_u64, u64_to_tid};
+use crate::am::layout::{Entry, u64_to_tid};
 use crate::am::options::{self, Settings};
+use crate::am::rows;
 use crate::am::sort::Sorter;
 use crate::am::tree::{self, Links};
-use crate::error::{Result, raise};
+use crate::error::Result;
 use crate::pg::guc::maintenance_work_mem;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
@@ -71,19 +68,17 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
             report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
         }
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
-        let keys = Keys::of(index)?;
-        let sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
-        let mut found =
-            Found { sorter, keys, settings, keys_of_row: Vec::new(), memory: row_context() };
-        let layout = found.keys.layout().clone();
+        let mut keys = Keys::of(index)?;
+        let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
+        let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
-        let sorter = &mut found.sorter;
         tree::check(index, &layout, links, &mut problem, &mut |entry| {
             sorter.push(mark(entry, ACTUAL))
         })?;
-        scan_table(heap, index, &mut found);
-        pg_sys::MemoryContextDelete(found.memory);
-        compare(heap, found.sorter, report)
+        let mut take = |entry| sorter.push(mark(entry, EXPECTED));
+        let info = concurrent_scan(index);
+        rows::each_entry(heap, index, info, false, &mut keys, &settings, &mut take);
+        compare(heap, sorter, report)
     }
 }
 
@@ -116,24 +111,13 @@ fn mark(entry: Entry, mark: u64) -> Entry {
     Entry { key: entry.key, tid: entry.tid << 1 | mark }
 }
 
-/// What the callback of the table scan works with.
-struct Found {
-    sorter: Sorter,
-    keys: Keys,
-    settings: std::rc::Rc<Settings>,
-    keys_of_row: Vec<u64>,
-    memory: pg_sys::MemoryContext,
-}
-
-/// Has `take_row` called with each row that belongs into the index.
+/// What a scan of the table for an index is told: as amcheck does, to be that of a concurrent build,
+/// which sees what a snapshot of its own sees.
 ///
 /// # Safety
-/// As for [`check_open`].
-unsafe fn scan_table(heap: Relation, index: Relation, found: &mut Found) {
-    let state = std::ptr::from_mut(found).cast::<c_void>();
-    let all = pg_sys::InvalidBlockNumber;
-    // SAFETY: the caller's promise; as amcheck does, the scan is that of a concurrent build, which
-    // sees what a snapshot of its own sees.
+/// `index` is open.
+unsafe fn concurrent_scan(index: Relation) -> *mut pg_sys::IndexInfo {
+    // SAFETY: the caller's promise; the description is made for us.
     unsafe {
         let info = pg_sys::BuildIndexInfo(index);
         (*info).ii_Concurrent = true;
@@ -141,41 +125,7 @@ unsafe fn scan_table(heap: Relation, index: Relation, found: &mut Found) {
         (*info).ii_ExclusionOps = std::ptr::null_mut();
         (*info).ii_ExclusionProcs = std::ptr::null_mut();
         (*info).ii_ExclusionStrats = std::ptr::null_mut();
-        let function = (*(*heap).rd_tableam).index_build_range_scan;
-        let no_scan = std::ptr::null_mut();
-        pg_guard_ffi_boundary(|| {
-            function.map_or(0.0, |function| {
-                let take = Some(take_row as unsafe extern "C-unwind" fn(_, _, _, _, _, _));
-                function(heap, index, info, false, false, false, 0, all, take, state, no_scan)
-            })
-        });
-    }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn take_row(
-    _index: Relation,
-    tid: pg_sys::ItemPointer,
-    values: *mut Datum,
-    nulls: *mut bool,
-    _alive: bool,
-    state: *mut c_void,
-) {
-    // SAFETY: the state is the `Found` of `check_open`; tid, values and nulls are those of a row.
-    let result = unsafe {
-        let found = &mut *state.cast::<Found>();
-        let previous = pg_sys::MemoryContextSwitchTo(found.memory);
-        let result = found.keys.row(values, nulls, &found.settings, &mut found.keys_of_row);
-        pg_sys::MemoryContextSwitchTo(previous);
-        pg_sys::MemoryContextReset(found.memory);
-        let tid = tid_to_u64(*tid);
-        result.and_then(|()| {
-            let mut keys = found.keys_of_row.iter();
-            keys.try_for_each(|&key| found.sorter.push(mark(Entry { key, tid }, EXPECTED)))
-        })
-    };
-    if let Err(report) = result {
-        raise(report);
+        info
     }
 }
 

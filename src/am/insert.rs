@@ -3,8 +3,8 @@
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::am::build::row_context;
 use crate::am::keys::Keys;
+use crate::am::rows::row_context;
 use crate::am::{nbtree, options};
 use crate::error::{Result, raise};
 use crate::pg::interrupts::checkpoint;

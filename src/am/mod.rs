@@ -16,6 +16,7 @@ pub mod leaves;
 mod nbtree;
 pub mod options;
 mod pages;
+mod rows;
 mod scan;
 mod sort;
 mod tree;

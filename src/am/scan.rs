@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Err(report) => raise(report),
         };
         let tree = nbtree::begin_scan(index, index_keys.layout().columns());
-        let memory = crate::am::build::row_context();
+        let memory = crate::am::rows::row_context();
         let state = State { keys: index_keys, tree, memory, rows: None, next: 0 };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
