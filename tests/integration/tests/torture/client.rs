@@ -140,10 +140,13 @@ fn copy(
         (0..random.below(40)).map(|_| (journal.fresh_key(), random.body())).collect();
     let lines: String =
         rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
-    let result = session.copy_in(&format!("COPY {table} FROM STDIN")).and_then(|mut copy| {
+    // In a transaction, since a COPY alone is said to be complete before it is committed (extended protocol).
+    let result = session.transaction().and_then(|mut transaction| {
+        let mut copy = transaction.copy_in(&format!("COPY {table} FROM STDIN"))?;
         // An error of writing comes again at the end.
         let _ = copy.write_all(lines.as_bytes());
-        copy.finish().map(|_| ())
+        copy.finish()?;
+        transaction.commit()
     });
     (rows.into_iter().map(|(key, body)| (table.to_owned(), key, Some(body))).collect(), result)
 }
