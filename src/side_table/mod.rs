@@ -12,6 +12,7 @@ mod create;
 mod drop;
 mod fill;
 mod find;
+mod owner;
 mod reindex;
 pub mod sign;
 mod storage;
