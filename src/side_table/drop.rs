@@ -6,8 +6,8 @@ use crate::error::{Result, invalid_parameter, not_supported};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency::Object;
 use crate::pg::names::{regclass_literal, relation_name, visible_name};
+use crate::pg::open::Open;
 use crate::pg::relation::Lock;
-use crate::pg::table::Open;
 use crate::side_table::arguments::{check_owner, no_such_relation};
 use crate::side_table::find::{self, Found};
 use crate::side_table::{owner, watch};
@@ -78,7 +78,7 @@ pub fn native_index(relation: Oid) -> Option<Oid> {
         b'i' | b'I' => unsafe { pg_sys::IndexGetRelation(relation, true) },
         _ => relation,
     };
-    let native = |index: &crate::pg::table_index::Index| index.access_method() == "minlsh";
+    let native = |index: &crate::pg::open_index::OpenIndex| index.access_method() == "minlsh";
     let indexes = Open::relation(table, Lock::Read)?.indexes(Lock::Read);
     let mut oids = indexes.iter().filter(|index| native(index)).map(|index| index.oid());
     if table == relation { oids.next() } else { oids.find(|oid| *oid == relation) }

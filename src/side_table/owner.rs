@@ -10,8 +10,8 @@ use pgrx::pg_sys::{self, Oid};
 use crate::error::{Result, wrong_state};
 use crate::pg::ffi;
 use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
-use crate::pg::table::Open;
 use crate::side_table::watch;
 
 /// Gives the side table to the owner of its documents, for a writer who has no lock on it yet.

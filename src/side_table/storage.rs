@@ -10,10 +10,11 @@ use crate::am::options::{self, Settings};
 use crate::error::{Result, wrong_state};
 use crate::pg::array;
 use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, base_type};
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
-use crate::pg::table_index::Index;
 use crate::side_table::owner;
 
 /// The columns of a side table, by number.
@@ -25,7 +26,7 @@ pub const BANDS: i16 = 3;
 pub struct Storage {
     pub table: Open,
     /// All of its indexes.
-    pub indexes: Vec<Index>,
+    pub indexes: Vec<OpenIndex>,
     /// Which of them tells documents apart.
     key: usize,
     /// Which of them is over the bands, and has the options.
@@ -78,12 +79,12 @@ impl Storage {
     }
 
     /// The index that tells documents apart.
-    pub fn key_index(&self) -> &Index {
+    pub fn key_index(&self) -> &OpenIndex {
         &self.indexes[self.key]
     }
 
     /// The index over the bands.
-    pub fn bands_index(&self) -> &Index {
+    pub fn bands_index(&self) -> &OpenIndex {
         &self.indexes[self.bands]
     }
 
@@ -98,11 +99,25 @@ impl Storage {
     }
 }
 
-fn is_over_bands(index: &Index) -> bool {
+fn is_over_bands(index: &OpenIndex) -> bool {
     index.only_column() == Some(BANDS)
         && index.form().indisvalid
         && index.is_plain()
         && index.access_method() == "minlsh"
+}
+
+/// What a side table has of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The signature, packed as the option slot_bits says.
+    pub signature: Vec<i32>,
+    /// The band hashes.
+    pub bands: Vec<i64>,
+}
+
+/// A row as it is stored, in the current memory context.
+pub fn row_of(key: Datum, signed: &Stored) -> [Datum; 3] {
+    [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)]
 }
 
 /// The key of a document, its signature and its bands.

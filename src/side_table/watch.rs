@@ -10,9 +10,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
+use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, owner_of};
-use crate::pg::table::Open;
-use crate::pg::table_index::Index;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 
@@ -112,7 +112,7 @@ pub fn is_sync(function: Oid) -> bool {
 }
 
 /// The index that tells the rows of an open table apart by `key`.
-pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<Index> {
+pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<OpenIndex> {
     let mut indexes = documents.indexes(lock).into_iter();
     indexes.find(|index| index.is_key() && index.only_column() == Some(key))
 }
