@@ -11,9 +11,9 @@ use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported}
 use crate::functions::Options;
 use crate::pg::call::Call;
 use crate::pg::names::relation_name;
+use crate::pg::open::Open;
 use crate::pg::relation::{self, Column, Lock, Relation};
 use crate::pg::restricted::current_role;
-use crate::pg::table::Open;
 use crate::side_table::sync::{check_body, check_stored};
 use crate::side_table::watch;
 

@@ -1,17 +1,18 @@
 //! Filling a side table from the documents that there are.
 
-use pgrx::memcxt::PgMemoryContexts;
+use pgrx::pg_sys::Datum;
 
 use crate::am::options::Settings;
 use crate::error::Result;
 use crate::pg::bulk::Bulk;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::sign;
-use crate::side_table::{Stored, in_memory, row_of};
-use pgrx::pg_sys::Datum;
+use crate::side_table::storage::{Stored, row_of};
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
@@ -22,11 +23,11 @@ pub fn fill(
     settings: &Settings,
 ) -> Result<usize> {
     let mut bulk = Bulk::new(side);
-    let mut memory = PgMemoryContexts::new("minlsh document");
+    let mut memory = Memory::child(c"minlsh document");
     let mut count = 0;
     let snapshot = Snapshot::latest();
     each_document(documents, columns, &snapshot, &mut |key, body| {
-        in_memory(&mut memory, || {
+        memory.run_and_reset(|| {
             if let Some(signed) = signed(settings, body)? {
                 bulk.push(&row_of(key, &signed));
                 count += 1;

@@ -6,7 +6,7 @@ use crate::am::options::Settings;
 use crate::error::{Result, engine};
 use crate::functions::{checkpoint, with_sketcher};
 use crate::pg::text;
-use crate::side_table::Stored;
+use crate::side_table::storage::Stored;
 
 /// What is stored of a text; `None` if it has no shingle.
 ///
@@ -17,7 +17,7 @@ pub unsafe fn sign(settings: &Settings, body: Datum) -> Result<Option<Stored>> {
     sign_text(settings, &unsafe { text::read(body)? })
 }
 
-/// The same of a text in UTF-8.
+/// What is stored of a text that was read as UTF-8; `None` if it has no shingle.
 pub fn sign_text(settings: &Settings, text: &str) -> Result<Option<Stored>> {
     with_sketcher(&settings.config, |sketcher| {
         let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;

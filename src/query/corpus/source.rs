@@ -121,8 +121,7 @@ impl Source {
         argument: &'static str,
     ) -> Result<Self> {
         let from = table::from(&found);
-        let sql =
-            Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
+        let sql = Sql::default().text("SELECT d.* FROM ").text(&from).text(" AS d").build();
         let select =
             Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
         let columns = select.columns();
@@ -257,7 +256,7 @@ impl Source {
         }
         let from = buckets.map_or(&self.from, |buckets| &buckets.from);
         let types = buckets.map_or(&[][..], |_| &PARAMETERS);
-        sql = sql.text(" FROM ").text(from.as_bytes());
+        sql = sql.text(" FROM ").text(from);
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }
