@@ -13,6 +13,7 @@ mod drop;
 mod fill;
 mod find;
 mod lookup;
+mod owner;
 mod reindex;
 pub mod sign;
 mod storage;

@@ -16,6 +16,7 @@ use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, base_type};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::side_table::owner;
 
 /// The columns of a side table, by number.
 pub const DOC_ID: i16 = 1;
@@ -37,13 +38,16 @@ pub struct Storage {
 impl Storage {
     /// Opens the side table of `documents`, whose key column is of type `key`.
     pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
+        if lock != Lock::Read {
+            owner::follow(oid, documents);
+        }
         let Some(table) = Open::relation(oid, lock) else {
             return Err(wrong_state(format!(
                 "the side table of table \"{}\" does not exist",
                 documents.name()
             )));
         };
-        check_owner(&table, documents)?;
+        owner::check(&table, documents, lock)?;
         check_columns(&table, base_type(key))?;
         let indexes = table.indexes(lock);
         let key = indexes.iter().position(|i| i.is_key() && i.only_column() == Some(DOC_ID));
@@ -129,29 +133,6 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
     // SAFETY: `check_columns` has found arrays of these types; they are read while the row lasts.
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
-}
-
-/// A partition may belong to somebody else than the partitioned table, to which the side table
-/// belongs.
-fn check_owner(table: &Open, documents: &Open) -> Result<()> {
-    let owner = table.class().relowner;
-    let owns = |relation: Oid| crate::pg::relation::owner_of(relation) == owner;
-    let is_ours = documents.class().relowner == owner
-        || documents.class().relispartition
-            // SAFETY: a partition.
-            && unsafe { crate::pg::ffi::partition_ancestors(documents.oid()) }.into_iter().any(owns);
-    if is_ours {
-        return Ok(());
-    }
-    let name = regclass_literal(table.oid());
-    Err(wrong_state(format!(
-        "side table \"{}\" is not owned by the owner of table \"{}\"",
-        table.name(),
-        documents.name()
-    ))
-    .set_hint(format!(
-        "ALTER TABLE ... OWNER TO gives it the same owner; SELECT minlsh_drop_index({name}); drops it."
-    )))
 }
 
 fn check_columns(table: &Open, key: Oid) -> Result<()> {
