@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
 use crate::functions::Options;
 use crate::pg::call::Call;
@@ -25,7 +25,7 @@ pub struct Blueprint {
     pub schema: Oid,
     pub key: Column,
     pub body: Column,
-    pub settings: Settings,
+    pub options: IndexOptions,
 }
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
@@ -104,7 +104,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
         None => relation.schema,
     };
-    Ok(Blueprint { name: call.raw_name(10), schema, key, body, settings: settings(call)? })
+    Ok(Blueprint { name: call.raw_name(10), schema, key, body, options: options(call)? })
 }
 
 /// No argument but name, key and schema may be NULL.
@@ -118,7 +118,7 @@ fn null(name: &str) -> ErrorReport {
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
 /// slot_bits, normalization, stop_words and bag (11 to 14).
-fn settings(call: &Call) -> Result<Settings> {
+fn options(call: &Call) -> Result<IndexOptions> {
     let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
     let recall = call.float8(4).ok_or_else(|| null("recall"))?;
     let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
@@ -134,7 +134,7 @@ fn settings(call: &Call) -> Result<Settings> {
     }
     .config()?;
     let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
-    Settings::new(config, threshold, recall, slot_bits.into())
+    IndexOptions::new(config, threshold, recall, slot_bits.into())
 }
 
 /// The column that `argument` names.

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -34,10 +34,10 @@ pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(
     let count = {
         let side = Open::relation(storage, Lock::Exclusive)
             .ok_or_else(|| wrong_state("the side table is gone while it is built"))?;
-        fill(&side, documents, columns, &blueprint.settings)?
+        fill(&side, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
-    create_bands_index(home, storage, &blueprint.settings)?;
+    create_bands_index(home, storage, &blueprint.options)?;
     Sql::new("ANALYZE ").relation(storage).run()?;
     create_triggers(home, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
@@ -146,11 +146,11 @@ fn prepare_table(storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()> {
-    let (config, table) = (&settings.config, storage);
+fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+    let (config, table) = (&options.config, storage);
     let options = [
-        ("threshold", settings.threshold.to_string()),
-        ("recall", settings.recall.to_string()),
+        ("threshold", options.threshold.to_string()),
+        ("recall", options.recall.to_string()),
         ("num_perm", config.num_perm().to_string()),
         ("scheme", config.scheme().as_str().to_owned()),
         ("seed", config.seed().to_string()),
@@ -159,7 +159,7 @@ fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()
         ("normalization", config.normalization().to_string()),
         ("stop_words", config.stop_words().to_string()),
         ("bag", config.bag().to_string()),
-        ("slot_bits", settings.slot_bits.bits().to_string()),
+        ("slot_bits", options.slot_bits.bits().to_string()),
     ];
     let mut command = Sql::new("CREATE INDEX ON ")
         .relation(table)

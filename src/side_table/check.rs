@@ -141,7 +141,7 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
     let mut matched = 0u64;
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            let expected = signed(&side.settings, body)?;
+            let expected = signed(&side.options, body)?;
             let (mut found, mut problem) = (false, None);
             storage.of_document(key, &snapshot, |row| {
                 found = true;

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::Result;
 use crate::pg::bulk::Bulk;
 use crate::pg::memory::Memory;
@@ -20,7 +20,7 @@ pub fn fill(
     side: &Open,
     documents: &Relation,
     columns: (&std::ffi::CStr, &std::ffi::CStr),
-    settings: &Settings,
+    options: &IndexOptions,
 ) -> Result<usize> {
     let mut bulk = Bulk::new(side);
     let mut memory = Memory::child(c"minlsh document");
@@ -28,7 +28,7 @@ pub fn fill(
     let snapshot = Snapshot::latest();
     each_document(documents, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            if let Some(signed) = signed(settings, body)? {
+            if let Some(signed) = signed(options, body)? {
                 bulk.push(&row_of(key, &signed));
                 count += 1;
             }
@@ -40,9 +40,9 @@ pub fn fill(
 }
 
 /// What is stored of a text column's value.
-pub fn signed(settings: &Settings, body: Option<Datum>) -> Result<Option<Stored>> {
+pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<Stored>> {
     // SAFETY: callers have found that the column is stored as text is.
-    body.map_or(Ok(None), |body| unsafe { sign(settings, body) })
+    body.map_or(Ok(None), |body| unsafe { sign(options, body) })
 }
 
 /// Visits key and text of each document, in all partitions.

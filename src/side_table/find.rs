@@ -83,6 +83,6 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
     let (key, body) = (column(watch.key)?, column(watch.body)?);
     let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
-    let (index, settings) = (storage.bands_index().oid(), storage.settings.clone());
-    Ok(SideTable { table, storage: watch.storage, index, key, body, settings })
+    let (index, options) = (storage.bands_index().oid(), storage.options.clone());
+    Ok(SideTable { table, storage: watch.storage, index, key, body, options })
 }

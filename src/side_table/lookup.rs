@@ -5,7 +5,7 @@ use std::rc::Rc;
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, wrong_state};
 use crate::pg::array;
 use crate::pg::memory::Memory;
@@ -29,7 +29,7 @@ pub struct SideTable {
     /// The text column of the user's table.
     pub body: Column,
     /// How documents are cut, signed and banded.
-    pub settings: Rc<Settings>,
+    pub options: Rc<IndexOptions>,
 }
 
 /// Visits `(key, signature, bands)` of a document.

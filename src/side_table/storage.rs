@@ -6,7 +6,8 @@ use std::rc::Rc;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am::options::{self, Settings};
+use crate::am::stored_options;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
 use crate::pg::array;
 use crate::pg::names::regclass_literal;
@@ -31,7 +32,7 @@ pub struct Storage {
     key: usize,
     /// Which of them is over the bands, and has the options.
     bands: usize,
-    pub settings: Rc<Settings>,
+    pub options: Rc<IndexOptions>,
 }
 
 impl Storage {
@@ -61,13 +62,13 @@ impl Storage {
                 "It has an index with an expression, a condition or a deferred constraint.";
             return Err(altered(&table, detail));
         }
-        let settings = options::built(indexes[bands].oid())?;
-        Ok(Self { table, indexes, key, bands, settings })
+        let options = stored_options::built(indexes[bands].oid())?;
+        Ok(Self { table, indexes, key, bands, options })
     }
 
     /// Refuses signatures made by another version of the algorithm: one side table has one kind.
     pub fn check_current(&self) -> Result<()> {
-        if self.settings.current {
+        if self.options.current {
             return Ok(());
         }
         let name = regclass_literal(self.table.oid());

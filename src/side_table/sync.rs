@@ -270,7 +270,7 @@ impl Writer<'_> {
         };
         let body = document.value(self.body.number);
         // SAFETY: `check_body` has found that the column is stored as text is.
-        let signed = body.map(|body| unsafe { sign(&self.storage.settings, body) });
+        let signed = body.map(|body| unsafe { sign(&self.storage.options, body) });
         self.put(key, signed.transpose()?.flatten())
     }
 

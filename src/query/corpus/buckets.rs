@@ -13,8 +13,8 @@ use sketch::memory;
 use crate::am::keys::NO_BAND;
 use crate::am::layout::{tid_to_u64, u64_to_tid};
 use crate::am::leaves;
-use crate::am::options::Settings;
-use crate::document::values::Values;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, engine, error};
 use crate::pg::array;
 use crate::pg::memory::Memory;
@@ -41,7 +41,7 @@ pub struct Buckets {
     index: Oid,
     table: Oid,
     values: Values,
-    settings: Rc<Settings>,
+    settings: Rc<IndexOptions>,
     /// What stands behind FROM for the rows at some places.
     pub from: Sql,
 }
@@ -52,7 +52,7 @@ impl Buckets {
         index: Oid,
         table: Oid,
         values: Values,
-        settings: &Rc<Settings>,
+        settings: &Rc<IndexOptions>,
         from: Sql,
     ) -> Option<Self> {
         let open = Open::relation(table, Lock::Read)?;

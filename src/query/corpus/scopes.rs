@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, error};
-use crate::pg::keys::copied;
+use crate::pg::document_keys::copied;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 
