@@ -92,7 +92,7 @@ fn refuse_children(relation: &Relation) -> Result<()> {
 
 /// What the arguments ask for.
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
-    let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?)?;
+    let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?, "body")?;
     check_body(&body)?;
     let key = match call.raw_name(2) {
         Some(name) => named_key(relation, &name)?,
@@ -137,11 +137,15 @@ fn options(call: &Call) -> Result<IndexOptions> {
     IndexOptions::new(config, threshold, recall, slot_bits.into())
 }
 
-fn column(relation: &Relation, name: &CStr) -> Result<Column> {
+/// The column that `argument` names.
+fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     relation.column_called(name).cloned().ok_or_else(|| {
         let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
         let name = name.to_string_lossy();
-        error(code, format!("column \"{name}\" of relation \"{table}\" does not exist"))
+        error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(
+            "It is the name of one column: for an expression add a generated column, or make an \
+             index of it, as in USING minlsh ((title || ' ' || body)).",
+        )
     })
 }
 
@@ -173,7 +177,7 @@ fn primary_key(relation: &Relation) -> Result<Column> {
 /// A column that tells documents apart: NOT NULL, and the only column of a unique index that
 /// is neither partial nor deferrable (the rule of foreign keys).
 fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
-    let column = column(relation, name)?;
+    let column = column(relation, name, "key")?;
     check_stored(&column)?;
     let open = Open::relation(relation.oid, Lock::Held);
     let index = open.and_then(|open| watch::key_index(&open, column.number, Lock::Read));
