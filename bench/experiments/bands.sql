@@ -14,7 +14,9 @@ ANALYZE truth;
 
 CREATE TEMP TABLE signatures_1200 (id integer PRIMARY KEY, signature integer[]);
 ALTER TABLE signatures_1200 ALTER signature SET STORAGE PLAIN;
-CREATE TEMP TABLE buckets (hash bigint, id integer);
+CREATE TEMP TABLE buckets (hash bigint, band integer, id integer);
+-- Strangers that share a bucket where each band has a table of as many slots as there are documents.
+CREATE TABLE reduced (scheme text, bands integer, rows integer, strangers bigint);
 CREATE TABLE answers (scheme text, bands integer, rows integer, query integer, found integer,
 	estimate double precision);
 CREATE TABLE choices AS
@@ -35,8 +37,15 @@ BEGIN
 		FOR choice IN SELECT bands, rows FROM choices LOOP
 			TRUNCATE buckets;
 			INSERT INTO buckets
-			SELECT unnest(band_hashes(signature, choice.bands, choice.rows)), id FROM signatures_1200;
+			SELECT hash, band, id
+			FROM signatures_1200, unnest(band_hashes(signature, choice.bands, choice.rows)) WITH ORDINALITY AS h(hash, band);
 			ANALYZE buckets;
+			INSERT INTO reduced
+			WITH slots AS (
+				SELECT band, id, mod(hash & 9223372036854775807, (SELECT count(*) FROM posts)) AS slot FROM buckets
+			)
+			SELECT chosen_scheme, choice.bands, choice.rows, count(DISTINCT (q.id, c.id))
+			FROM slots AS q JOIN slots AS c USING (band, slot) WHERE q.id % 10 = 0 AND q.id / 10 <> c.id / 10;
 			INSERT INTO answers
 			SELECT chosen_scheme, choice.bands, choice.rows, query, found, minhash_jaccard(x.signature, y.signature)
 			FROM (SELECT DISTINCT q.id AS query, c.id AS found
@@ -61,15 +70,16 @@ ANALYZE verdicts;
 CREATE TABLE bands AS
 SELECT scheme, bands, rows, recall, queries,
 	(SELECT sum(lsh_probability(exact, bands, rows)) FROM truth) / queries AS predicted_candidates,
-	copies / queries AS candidates, strangers / queries AS strangers, below / queries AS below,
-	found / queries AS found, false_positives / queries AS false_positives,
+	copies / queries AS candidates, counted.strangers / queries AS strangers, below / queries AS below,
+	reduced.strangers / queries AS strangers_of_slots, found / queries AS found, false_positives / queries AS false_positives,
 	("true" - hits) / queries AS false_negatives, "true" / queries AS "true"
 FROM choices JOIN (
 		SELECT scheme, bands, rows, count(*) FILTER (WHERE NOT stranger) AS copies,
 			count(*) FILTER (WHERE stranger) AS strangers, count(*) FILTER (WHERE exact < 0.9) AS below,
 			count(*) FILTER (WHERE answer) AS found, count(*) FILTER (WHERE answer AND exact < 0.9) AS false_positives,
 			count(*) FILTER (WHERE answer AND exact >= 0.9) AS hits
-		FROM verdicts GROUP BY scheme, bands, rows) AS counted USING (bands, rows),
+		FROM verdicts GROUP BY scheme, bands, rows) AS counted USING (bands, rows)
+	JOIN reduced USING (scheme, bands, rows),
 	(SELECT count(*)::double precision AS queries FROM posts WHERE copy = 0) AS q,
 	(SELECT count(*) AS "true" FROM truth WHERE exact >= 0.9) AS t;
 

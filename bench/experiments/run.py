@@ -123,7 +123,8 @@ def bands_rows(recall: str) -> list:
     return rows(f"SELECT * FROM bands WHERE recall IS {recall} ORDER BY bands, scheme DESC")
 
 
-def bands_table() -> str:
+def bands_table(of_slots: bool = False) -> str:
+    """`of_slots` adds the strangers that hashes reduced to slots of a table bring."""
     body = []
     for row in bands_rows("NULL"):
         bands = int(row["bands"])
@@ -138,9 +139,11 @@ def bands_table() -> str:
             f"{float(row['found']):.2f}",
             f"{float(row['false_positives']):.3f}",
             f"{float(row['false_negatives']):.3f}",
+            *([f"{float(row['strangers_of_slots']):.1f}"] if of_slots else []),
         ])  # fmt: skip
     header = ["bands × rows", "found, published", "candidates by the S-curve", "scheme", "candidates",
               "of them below 0.9", "found", "false positives", "false negatives"]  # fmt: skip
+    header += ["strangers, by slots"] if of_slots else []
     return table(header, body)
 
 
@@ -259,7 +262,7 @@ def written(posts: int, table_4: str) -> str:
         "chosen_table": chosen_table(), "indexed_table": indexed_table(), "queries_table": queries_table(),
         "exact_jaccard": exact["exact: jaccard()"], "exact_bits": exact["exact: bit strings"],
         "bit_matrix": exact["characteristic matrix"], "table_4": table_4, "table_4_posts": TABLE_4,
-        "exact_steps": f"{float(facts['steps']):.3g}",
+        "exact_steps": f"{float(facts['steps']):.2g}",
     }  # fmt: skip
     return page(HERE / "experiments.md.in", values)
 
@@ -273,7 +276,7 @@ def main() -> None:
         parser.error("--posts must be at least 60")
     # The small collection first: what it leaves is replaced by the large one.
     experiment(min(TABLE_4, arguments.posts))
-    table_4 = bands_table()
+    table_4 = bands_table(of_slots=True)
     experiment(arguments.posts)
     plots(arguments.output / "plots")
     (arguments.output / "experiments.md").write_text(written(arguments.posts, table_4), encoding="utf-8")
