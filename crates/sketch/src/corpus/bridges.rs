@@ -1,6 +1,6 @@
 //! The links that alone hold a cluster together.
 
-use super::Pair;
+use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
 
