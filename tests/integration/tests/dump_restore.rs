@@ -2,13 +2,13 @@
 
 use minlsh_integration::{Client, Database, assert_consistent, database, sqlstate, texts};
 
-/// Two indexed tables. Dropped columns give the restored columns other numbers.
+/// Two indexed tables, one with a side table in another schema. Dropped columns give the restored ones other numbers.
 fn source() -> Database<'static> {
     let database = database();
     database
         .connect()
         .batch_execute(
-            "CREATE SCHEMA \"My Schema\"; \
+            "CREATE SCHEMA \"My Schema\"; CREATE SCHEMA aside; \
              CREATE TABLE \"My Schema\".docs (junk int, body text, more_junk int, id bigint PRIMARY KEY); \
              ALTER TABLE \"My Schema\".docs DROP junk, DROP more_junk; \
              INSERT INTO \"My Schema\".docs (id, body) \
@@ -19,8 +19,9 @@ fn source() -> Database<'static> {
              INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'the same text in every part' FROM generate_series(1, 9) i; \
              SELECT minlsh_create_index('\"My Schema\".docs', 'body', threshold => 0.7, num_perm => 256); \
              SELECT minlsh_create_index('parts', 'body'); \
-             SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', unit => 'word', \
-               shingle_size => 1, normalization => 'aggressive stop_words', stop_words => 'the \"a\" it''s', bag => true, slot_bits => 16); \
+             SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', \
+               unit => 'word', shingle_size => 1, normalization => 'aggressive stop_words', \
+               stop_words => 'the \"a\" it''s', bag => true, slot_bits => 16, schema => 'aside'); \
              CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); DROP TABLE gone",
         )
         .expect("indexed tables");
@@ -32,7 +33,7 @@ fn contents(client: &mut Client) -> Vec<String> {
     texts(
         client,
         "SELECT s::text FROM \"My Schema\".docs_minlsh s \
-         UNION ALL SELECT s::text FROM parts_minlsh s UNION ALL SELECT s::text FROM parts_title_minlsh s \
+         UNION ALL SELECT s::text FROM parts_minlsh s UNION ALL SELECT s::text FROM aside.parts_minlsh s \
          UNION ALL SELECT relname || reloptions::text FROM pg_class WHERE relname LIKE '%minlsh_bands_idx' \
          UNION ALL SELECT tgrelid::regclass || ': ' || pg_get_triggerdef(oid) || ' ' || tgenabled::text \
            FROM pg_trigger WHERE NOT tgisinternal \
@@ -41,7 +42,7 @@ fn contents(client: &mut Client) -> Vec<String> {
 }
 
 fn assert_alive(client: &mut Client, expected: &[String]) {
-    for index in ["\"My Schema\".docs", "parts_minlsh", "parts_title_minlsh"] {
+    for index in ["\"My Schema\".docs", "parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(client, index);
     }
     assert_eq!(contents(client), expected);
@@ -54,7 +55,7 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
              DELETE FROM \"My Schema\".docs WHERE id = 5; INSERT INTO parts VALUES (md5('x')::uuid, 'x', 'x')",
         )
         .expect("writes");
-    for index in ["\"My Schema\".docs", "parts_minlsh", "parts_title_minlsh"] {
+    for index in ["\"My Schema\".docs", "parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(client, index);
     }
     client.batch_execute("DROP TABLE \"My Schema\".docs, parts").expect("drop");
@@ -161,7 +162,7 @@ fn definitions_alone_are_an_empty_index_that_is_filled() {
              DELETE FROM parts WHERE title = 'title 1'",
         )
         .expect("writes");
-    for index in ["parts_minlsh", "parts_title_minlsh"] {
+    for index in ["parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(&mut client, index);
         assert_eq!(texts(&mut client, &format!("SELECT count(*) FROM {index}")), ["8"]);
     }
