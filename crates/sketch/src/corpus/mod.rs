@@ -16,7 +16,7 @@
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
 //! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
-//! [`bridges`]. [`ExactGroup`] compares the texts of a bucket.
+//! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 
@@ -39,7 +39,7 @@ mod weakest_link;
 mod tests;
 
 pub use crate::exact::{ExactGroup, FewSets};
-pub use bridges::bridges;
+pub use bridges::{Bridge, Links};
 pub use collection::{Corpus, Hashes};
 pub use components::Components;
 pub use connect::{Connected, connect};
