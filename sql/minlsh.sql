@@ -879,6 +879,32 @@ COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, 
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys of the type of key';
 
+CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'pairs without which a cluster would fall in two, and the sizes of its parts; keys as text';
+
+CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		OUT cluster_id anyelement, OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'pairs without which a cluster would fall in two, and the sizes of its parts; keys of the type of key';
+
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,

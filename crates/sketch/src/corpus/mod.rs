@@ -16,7 +16,7 @@
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
 //! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
-//! [`bridges`]. [`ExactGroup`] compares the texts of a bucket.
+//! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 
@@ -38,7 +38,7 @@ mod weakest_link;
 #[cfg(test)]
 mod tests;
 
-pub use bridges::bridges;
+pub use bridges::{Bridge, Links};
 pub use components::Components;
 pub use connect::{Connected, connect};
 pub use exact::ExactGroup;
