@@ -1,6 +1,7 @@
 //! The links that alone hold a cluster together.
 
-use super::{Components, Pair};
+use super::components::Components;
+use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
 
