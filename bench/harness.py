@@ -92,8 +92,15 @@ class Server:
     def value(self, sql: str, parameters=None):
         return self.rows(sql, parameters)[0][0]
 
+    def processor(self) -> float:
+        """Seconds that this session has been on the processor, by the clock that clock_getcpuclockid(3) finds."""
+        return time.clock_gettime((~self.pid << 3) | 2)
+
     def time(self, sql: str) -> float:
-        return seconds(lambda: self.run(sql))
+        """Seconds of the processor: on a shared machine those of the clock tell about the neighbours."""
+        start = self.processor()
+        self.run(sql)
+        return self.processor() - start
 
     def load(self, name: str, texts: Path) -> int:
         """Makes a table of the texts in a file that corpus.py wrote; returns how many there are."""
@@ -116,9 +123,10 @@ class Server:
 
 
 def seconds(work) -> float:
-    start = time.perf_counter()
+    """Seconds of the processor that this process takes for some work."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def alternate(options, measures: dict) -> dict:

@@ -68,7 +68,7 @@ def stages_table(figures: dict) -> str:
         for name in PEERS:
             if name in each:
                 cells = [f"{each[f'{name}: {stage}'] / count * 1e6:,.1f}" for stage in stages]
-                body.append([name, f"{count:,}", *cells, f"{each[f'{name}: pairs']:,}"])
+                body.append([name, f"{count:,}", *cells, f"{each[f'{name}: pairs']:,.0f}"])
     return table(["µs per document", "documents", *stages, "pairs by estimate"], body)
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import corpus
-from harness import FORMER, THRESHOLD, Server, alternate, note, seconds
+from harness import FORMER, THRESHOLD, Server, alternate, note
 
 QUERY = "'SELECT id, body FROM docs'"
 CALLS = {
