@@ -10,11 +10,12 @@ use std::ffi::c_char;
 
 use crate::am::keys::Keys;
 use crate::am::nbtree;
-use crate::am::options;
-use crate::am::pages::{self, TreeWriter};
-use crate::am::rows;
+use crate::am::pages;
 use crate::am::sort::Sorter;
-use crate::document::values::Values;
+use crate::am::table_scan;
+use crate::am::tree_writer::TreeWriter;
+use crate::am::{reloptions, stored_options};
+use crate::document::to_bands::Values;
 use crate::error::{Result, raise};
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::{element, ffi, list};
@@ -54,9 +55,9 @@ pub unsafe extern "C-unwind" fn ambuild(
 pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
     // SAFETY: PostgreSQL passes an open index whose init fork is empty.
     let result = unsafe {
-        Keys::of(index).and_then(|_| options::wanted(index)).and_then(|settings| {
+        Keys::of(index).and_then(|_| reloptions::wanted(index)).and_then(|options| {
             nbtree::build_empty(index);
-            options::store(index, pg_sys::ForkNumber::INIT_FORKNUM, &settings)
+            stored_options::store(index, pg_sys::ForkNumber::INIT_FORKNUM, &options)
         })
     };
     if let Err(report) = result {
@@ -80,7 +81,7 @@ unsafe fn build(
 ) -> Result<(f64, u64)> {
     // SAFETY: the caller's promise; the context is deleted below, or with its parent.
     unsafe {
-        let settings = options::wanted(index)?;
+        let options = reloptions::wanted(index)?;
         let mut keys = Keys::of(index)?;
         let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
         if keys.values() == Values::Set {
@@ -88,10 +89,10 @@ unsafe fn build(
         }
         report_phase(SCANNING);
         let mut take = |entry| sorter.push(entry);
-        let rows = rows::each_entry(heap, index, info, true, &mut keys, &settings, &mut take);
+        let rows = table_scan::each_entry(heap, index, info, true, &mut keys, &options, &mut take);
         pages::write_metapage(index);
-        options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &settings)?;
-        let mut tree = TreeWriter::new(index, keys.layout(), options::fillfactor(index));
+        stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
+        let mut tree = TreeWriter::new(index, keys.layout(), reloptions::fillfactor(index));
         report_phase(SORTING);
         let mut writing = false;
         sorter.finish(|entry| {

@@ -10,10 +10,11 @@ use pgrx::pg_sys::{self, Oid, Relation};
 
 use crate::am::keys::Keys;
 use crate::am::layout::{Entry, u64_to_tid};
-use crate::am::options::{self, Settings};
-use crate::am::rows;
 use crate::am::sort::Sorter;
-use crate::am::tree::{self, Links};
+use crate::am::table_scan;
+use crate::am::tree_check::{self, Links};
+use crate::am::{reloptions, stored_options};
+use crate::document::index_options::IndexOptions;
 use crate::error::Result;
 use crate::pg::guc::maintenance_work_mem;
 
@@ -50,18 +51,18 @@ pub fn lock() -> pg_sys::LOCKMODE {
 unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe {
-        let settings = match options::built_of(index) {
-            Ok(settings) => settings,
+        let options = match stored_options::built_of(index) {
+            Ok(options) => options,
             Err(cause) => return report(None, cause.message()),
         };
-        if !settings.current {
+        if !options.current {
             report(None, "it was built by another version: REINDEX it")?;
             return Ok(());
         }
-        if options::wanted(index)? != *settings {
+        if reloptions::wanted(index)? != *options {
             report(None, "its options were changed after it was built: REINDEX makes them hold")?;
         }
-        if differs_from_parent(index, &settings)? {
+        if differs_from_parent(index, &options)? {
             report(None, "its options are not those of the partitioned index that it is part of")?;
         }
         if !(*(*index).rd_index).indisvalid {
@@ -72,12 +73,12 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
-        tree::check(index, &layout, links, &mut problem, &mut |entry| {
+        tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
             sorter.push(mark(entry, ACTUAL))
         })?;
         let mut take = |entry| sorter.push(mark(entry, EXPECTED));
         let info = concurrent_scan(index);
-        rows::each_entry(heap, index, info, false, &mut keys, &settings, &mut take);
+        table_scan::each_entry(heap, index, info, false, &mut keys, &options, &mut take);
         compare(heap, sorter, report)
     }
 }
@@ -87,7 +88,7 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
 ///
 /// # Safety
 /// `index` is an open index of this access method.
-unsafe fn differs_from_parent(index: Relation, settings: &Settings) -> Result<bool> {
+unsafe fn differs_from_parent(index: Relation, options: &IndexOptions) -> Result<bool> {
     // SAFETY: the caller's promise; a partition has a parent, of the same access method.
     unsafe {
         if !(*(*index).rd_rel).relispartition {
@@ -97,9 +98,9 @@ unsafe fn differs_from_parent(index: Relation, settings: &Settings) -> Result<bo
             return Ok(false);
         };
         let parent = pg_sys::relation_open(parent, pg_sys::AccessShareLock as i32);
-        let wanted = options::wanted(parent);
+        let wanted = reloptions::wanted(parent);
         pg_sys::relation_close(parent, pg_sys::NoLock as i32);
-        Ok(wanted? != *settings)
+        Ok(wanted? != *options)
     }
 }
 
@@ -254,7 +255,7 @@ pub fn table_of(index: Oid) -> Option<Oid> {
         if relation.is_null() {
             return None;
         }
-        let table = options::is_ours(relation).then(|| (*(*relation).rd_index).indrelid);
+        let table = reloptions::is_ours(relation).then(|| (*(*relation).rd_index).indrelid);
         pg_sys::relation_close(relation, pg_sys::NoLock as i32);
         table
     }

@@ -7,8 +7,9 @@ use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
 use crate::am::keys::Keys;
-use crate::am::options::{self, Settings};
-use crate::document::values::Values;
+use crate::am::stored_options;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::pg::{list, text};
 
 /// Rows that a search finds, roughly.
@@ -74,12 +75,12 @@ unsafe fn served_bands(
     unsafe {
         let index = pg_sys::index_open((*(*path).indexinfo).indexoid, pg_sys::NoLock as i32);
         let known = Keys::of(index).and_then(|keys| {
-            options::built_of(index)
-                .map(|settings| (keys.layout().clone(), keys.values(), settings))
+            stored_options::built_of(index)
+                .map(|options| (keys.layout().clone(), keys.values(), options))
         });
         pg_sys::index_close(index, pg_sys::NoLock as i32);
-        let (layout, values, settings) = known.ok()?;
-        if !settings.current {
+        let (layout, values, options) = known.ok()?;
+        if !options.current {
             return None;
         }
         let mut columns = vec![false; layout.columns()];
@@ -97,11 +98,11 @@ unsafe fn served_bands(
             }
             let mut arguments = list::pointers::<pg_sys::Node>((*operator).args);
             let value = arguments.nth(1)?;
-            if !serves(root, value, values, &settings) {
+            if !serves(root, value, values, &options) {
                 return None;
             }
         }
-        columns.iter().all(|asked| *asked).then(|| settings.banding.bands() as f64)
+        columns.iter().all(|asked| *asked).then(|| options.banding.bands() as f64)
     }
 }
 
@@ -113,7 +114,7 @@ unsafe fn serves(
     root: *mut pg_sys::PlannerInfo,
     expression: *mut pg_sys::Node,
     values: Values,
-    settings: &Settings,
+    options: &IndexOptions,
 ) -> bool {
     // SAFETY: the caller's promise; nodes are what their tags say.
     unsafe {
@@ -127,7 +128,7 @@ unsafe fn serves(
         }
         let constant = value.cast::<pg_sys::Const>();
         (*constant).constisnull
-            || values.serves((*constant).constvalue, (*constant).consttype, settings)
+            || values.serves((*constant).constvalue, (*constant).consttype, options)
     }
 }
 

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::am::{build, cost, insert, layout, nbtree, options, scan, validate};
+use crate::am::{build, cost, insert, layout, nbtree, reloptions, scan, validate};
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 
@@ -35,7 +35,7 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
     routine.ambulkdelete = btree.ambulkdelete;
     routine.amvacuumcleanup = btree.amvacuumcleanup;
     routine.amcostestimate = Some(cost::amcostestimate);
-    routine.amoptions = Some(options::amoptions);
+    routine.amoptions = Some(reloptions::amoptions);
     routine.amvalidate = Some(validate::amvalidate);
     routine.ambeginscan = Some(scan::ambeginscan);
     routine.amrescan = Some(scan::amrescan);

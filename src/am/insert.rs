@@ -4,8 +4,8 @@ use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
 use crate::am::keys::Keys;
-use crate::am::rows::row_context;
-use crate::am::{nbtree, options};
+use crate::am::table_scan::row_context;
+use crate::am::{nbtree, stored_options};
 use crate::error::{Result, raise};
 use crate::pg::interrupts::checkpoint;
 
@@ -53,9 +53,9 @@ unsafe fn insert(
     let mut row_keys = Vec::new();
     // SAFETY: the caller's promise.
     unsafe {
-        let settings = options::built_of(index)?;
+        let options = stored_options::built_of(index)?;
         let mut keys = Keys::of(index)?;
-        keys.row(values, nulls, &settings, &mut row_keys)?;
+        keys.row(values, nulls, &options, &mut row_keys)?;
         for key in row_keys {
             checkpoint();
             keys.layout().datums(key, &mut document, &mut datums);

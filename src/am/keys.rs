@@ -7,8 +7,8 @@
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 
 use crate::am::layout::{self, Layout, SCOPE_HASH};
-use crate::am::options::Settings;
-use crate::document::values::Values;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, out_of_memory};
 
 /// The key of a row without shingles.
@@ -54,7 +54,7 @@ impl Keys {
         &mut self,
         values: *const Datum,
         nulls: *const bool,
-        settings: &Settings,
+        options: &IndexOptions,
         keys: &mut Vec<u64>,
     ) -> Result<()> {
         let column = |number: usize| {
@@ -64,7 +64,7 @@ impl Keys {
         self.bands.clear();
         if let Some(document) = column(self.layout.document()) {
             // SAFETY: a value of the column's type, which is what `Values::of` was told.
-            unsafe { self.values.row(document, settings, &mut self.bands)? };
+            unsafe { self.values.row(document, options, &mut self.bands)? };
         }
         let scope = (0..self.layout.columns())
             .filter(|&number| number != self.layout.document())

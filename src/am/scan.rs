@@ -10,8 +10,8 @@ use pgrx::prelude::*;
 
 use crate::am::keys::Keys;
 use crate::am::layout::{tid_to_u64, u64_to_tid};
-use crate::am::{nbtree, options};
-use crate::document::values::Search;
+use crate::am::{nbtree, stored_options};
+use crate::document::to_bands::Search;
 use crate::error::{Result, out_of_memory, raise};
 use crate::pg::interrupts::checkpoint;
 
@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Err(report) => raise(report),
         };
         let tree = nbtree::begin_scan(index, index_keys.layout().columns());
-        let memory = crate::am::rows::row_context();
+        let memory = crate::am::table_scan::row_context();
         let state = State { keys: index_keys, tree, memory, rows: None, next: 0 };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
@@ -288,12 +288,12 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
         let Some((type_oid, value)) = document else {
             return Ok(Lookup::AllRows);
         };
-        let settings = options::built_of((*scan).indexRelation)?;
-        if !settings.current {
+        let options = stored_options::built_of((*scan).indexRelation)?;
+        if !options.current {
             return Ok(Lookup::AllRows);
         }
         let mut found = Vec::new();
-        match keys.values().search(value, type_oid, &settings)? {
+        match keys.values().search(value, type_oid, &options)? {
             Search::Everything => return Ok(Lookup::AllRows),
             Search::Nothing => {}
             Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,

@@ -3,8 +3,8 @@
 use pgrx::pg_sys::Datum;
 use sketch::{ElementHash, ShingleSet};
 
+use super::image::{Content, Document, stored_set, stored_signature, threshold};
 use super::shingling::Canonical;
-use super::value::{Content, Document, stored_set, stored_signature, threshold};
 use crate::error::Result;
 use crate::functions::{Options, checkpoint, element_hashes};
 use crate::pg::call::{Call, sql_function};

@@ -5,9 +5,10 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use sketch::DEFAULT_THRESHOLD;
 
-use super::literal::{self, Refusal};
+use super::image::{Content, Document};
+use super::json::Refusal;
+use super::literal;
 use super::shingling::Canonical;
-use super::value::{Content, Document};
 use crate::error::{Result, error};
 use crate::functions::Options;
 use crate::pg::call::{Call, sql_function};

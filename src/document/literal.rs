@@ -19,11 +19,12 @@ use std::io::Write;
 
 use sketch::ShingleSet;
 
+use super::image::{Content, Document, hash, stored_set, stored_signature, threshold};
+use super::json::{Read, Reader, append, syntax};
 use super::shingling::{Canonical, Shingling};
-use super::value::{Content, Document, hash, stored_set, stored_signature, threshold};
 use crate::error::{Result, out_of_memory};
 use crate::functions::{Options, checkpoint};
-use crate::pg::{lossless, text};
+use crate::pg::text;
 
 /// Writes a document.
 pub fn write(document: &Document) -> Result<Vec<u8>> {
@@ -102,12 +103,6 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
     append(out, b"]")
 }
 
-fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    out.try_reserve(bytes.len()).map_err(|_| out_of_memory())?;
-    out.extend_from_slice(bytes);
-    Ok(())
-}
-
 /// A document as its text form says, which owns what it consists of.
 pub struct Written<'a> {
     threshold: f64,
@@ -132,26 +127,6 @@ impl Written<'_> {
     }
 }
 
-/// Why a text is no document.
-pub enum Refusal {
-    /// It is not the form that [`write`] gives; with what was expected.
-    Syntax(String),
-    /// It is, but what it says cannot be.
-    Meaning(pgrx::pg_sys::panic::ErrorReport),
-}
-
-impl From<pgrx::pg_sys::panic::ErrorReport> for Refusal {
-    fn from(report: pgrx::pg_sys::panic::ErrorReport) -> Self {
-        Self::Meaning(report)
-    }
-}
-
-fn syntax<T>(detail: impl Into<String>) -> Read<T> {
-    Err(Refusal::Syntax(detail.into()))
-}
-
-type Read<T> = std::result::Result<T, Refusal>;
-
 /// The members of the object, as far as they are there.
 #[derive(Default)]
 struct Members<'a> {
@@ -173,7 +148,7 @@ pub fn is_object(literal: &[u8]) -> bool {
 
 /// Reads a document.
 pub fn read(literal: &[u8]) -> Read<Written<'_>> {
-    let members = Members::read(&mut Reader { rest: literal })?;
+    let members = Members::read(&mut Reader::new(literal))?;
     let threshold = match members.threshold {
         Some(least) => threshold(least)?,
         None => return syntax("It has no \"threshold\"."),
@@ -259,152 +234,4 @@ impl<'a> Members<'a> {
 /// Sets what is not set yet; false if it is.
 fn once<T>(member: &mut Option<T>, value: T) -> bool {
     member.replace(value).is_none()
-}
-
-/// What is still to be read.
-struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_ascii_start();
-    }
-
-    /// Reads `token`, if it is next.
-    fn next_is(&mut self, token: u8) -> bool {
-        self.skip_space();
-        let Some(rest) = self.rest.strip_prefix(&[token]) else { return false };
-        self.rest = rest;
-        true
-    }
-
-    fn token(&mut self, token: u8) -> Read<()> {
-        if self.next_is(token) {
-            Ok(())
-        } else {
-            syntax(format!("\"{}\" is missing.", char::from(token)))
-        }
-    }
-
-    fn end(&mut self) -> Read<()> {
-        self.skip_space();
-        if self.rest.is_empty() { Ok(()) } else { syntax("Something follows the closing brace.") }
-    }
-
-    /// A number, or what stands in its place.
-    fn word(&mut self) -> &'a str {
-        self.skip_space();
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-        let length = self.rest.iter().take_while(|byte| is_part(byte)).count();
-        let (word, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        std::str::from_utf8(word).unwrap_or_default()
-    }
-
-    fn number<T: std::str::FromStr>(&mut self) -> Read<T> {
-        self.word().parse().or_else(|_| syntax("A number is missing, or out of its range."))
-    }
-
-    fn boolean(&mut self) -> Read<bool> {
-        self.word().parse().or_else(|_| syntax("\"bag\" must be true or false."))
-    }
-
-    fn numbers<T: std::str::FromStr>(&mut self) -> Read<Vec<T>> {
-        self.token(b'[')?;
-        let mut numbers = Vec::new();
-        if self.next_is(b']') {
-            return Ok(numbers);
-        }
-        loop {
-            if numbers.len().is_multiple_of(4096) {
-                checkpoint();
-            }
-            numbers.try_reserve(1).map_err(|_| out_of_memory())?;
-            numbers.push(self.number()?);
-            if self.next_is(b']') {
-                return Ok(numbers);
-            }
-            self.token(b',')?;
-        }
-    }
-
-    /// An option, as UTF-8.
-    fn utf8(&mut self) -> Read<Cow<'a, str>> {
-        Ok(match self.string()? {
-            Cow::Borrowed(bytes) => lossless::decode(bytes)?,
-            Cow::Owned(bytes) => lossless::decode(&bytes)?.into_owned().into(),
-        })
-    }
-
-    fn string(&mut self) -> Read<Cow<'a, [u8]>> {
-        self.token(b'"')?;
-        let mut string = Cow::Borrowed(&self.rest[..0]);
-        loop {
-            let length = self.rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-            let Some((plain, [end, rest @ ..])) = length.map(|at| self.rest.split_at(at)) else {
-                return syntax("A string has no end.");
-            };
-            self.rest = rest;
-            if string.is_empty() && *end == b'"' {
-                return Ok(Cow::Borrowed(plain));
-            }
-            append(string.to_mut(), plain)?;
-            match end {
-                b'"' => return Ok(string),
-                b'\\' => self.escaped(string.to_mut())?,
-                _ => return syntax("A control character in a string must be escaped."),
-            }
-        }
-    }
-
-    /// What follows a backslash.
-    fn escaped(&mut self, string: &mut Vec<u8>) -> Read<()> {
-        let Some((&kind, rest)) = self.rest.split_first() else {
-            return syntax("A string has no end.");
-        };
-        self.rest = rest;
-        let byte = match kind {
-            b'"' | b'\\' | b'/' => kind,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                let mut utf8 = [0; 4];
-                let character = self.unicode()?.encode_utf8(&mut utf8);
-                return Ok(append(string, text::encode(character))?);
-            }
-            _ => return syntax("An escape in a string is unknown."),
-        };
-        Ok(append(string, &[byte])?)
-    }
-
-    /// The character of `\u` and four digits, twice for those beyond U+FFFF.
-    fn unicode(&mut self) -> Read<char> {
-        let first = self.code_unit()?;
-        let units = if matches!(first, 0xD800..0xDC00) {
-            let Some(rest) = self.rest.strip_prefix(b"\\u") else {
-                return syntax("Half of a surrogate pair is missing.");
-            };
-            self.rest = rest;
-            [first, self.code_unit()?]
-        } else {
-            [first, 0]
-        };
-        match char::decode_utf16(units).next() {
-            Some(Ok(character)) if character != '\0' => Ok(character),
-            _ => syntax("An escape in a string is no character."),
-        }
-    }
-
-    fn code_unit(&mut self) -> Read<u16> {
-        let digits = self.rest.split_first_chunk::<4>().and_then(|(digits, rest)| {
-            self.rest = rest;
-            let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
-            u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-        });
-        digits.map_or_else(|| syntax("\\u must be followed by four hexadecimal digits."), Ok)
-    }
 }

@@ -6,21 +6,24 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `value` | a document as bytes, each of which is checked when it is read |
+//! | `image` | a document as bytes, each of which is checked when it is read |
 //! | `shingling` | the options by which a text is cut |
 //! | `constructors` | from a text, a set, a signature to a document |
-//! | `literal`, `io` | a document as text: for people, dumps and clients |
+//! | `literal`, `json`, `io` | a document as text: for people, dumps and clients |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `selectivity` | how many rows the planner shall expect |
-//! | `values` | from a value to the band hashes of an index |
+//! | `index_options` | the options of an index |
+//! | `to_bands` | from a value to the band hashes of an index |
 
 mod constructors;
+mod image;
+pub mod index_options;
 mod io;
+mod json;
 mod literal;
 mod prepared;
 mod selectivity;
 mod shingling;
 mod similar;
-mod value;
-pub mod values;
+pub mod to_bands;

@@ -2,7 +2,7 @@
 
 use sketch::{Config, PreparedSet, ShingleSet};
 
-use super::value::{self, Content, Document};
+use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
 use crate::functions::checkpoint;
 use crate::pg::lossless;
@@ -31,8 +31,8 @@ impl Prepared {
     pub fn document(document: &Document) -> Result<Self> {
         match document.content {
             Content::Text(options, text) => Self::text(options.config()?, text),
-            Content::Set(stored) => Self::set(value::hashes(stored)?),
-            Content::Signature(stored) => Ok(Self::Signature(value::slots(stored))),
+            Content::Set(stored) => Self::set(image::hashes(stored)?),
+            Content::Signature(stored) => Ok(Self::Signature(image::slots(stored))),
         }
     }
 }

@@ -9,9 +9,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use sketch::ElementHash;
 
+use super::image::{self, Content, Document};
 use super::prepared::{Kept, Prepared};
 use super::shingling::{Canonical, same};
-use super::value::{self, Content, Document};
 use crate::error::{Result, invalid_parameter};
 use crate::functions::{Options, element_hashes};
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -127,7 +127,7 @@ fn compare(
         return Ok(None);
     };
     // SAFETY: both are declared as those types, and live as long as the call.
-    let (image, other) = unsafe { (image(value, kept_type), Other::read(other, other_type)?) };
+    let (image, other) = unsafe { (bytes_of(value, kept_type), Other::read(other, other_type)?) };
     // SAFETY: the only thing that these functions keep.
     let place: &mut Kept = unsafe { call.kept() };
     let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
@@ -142,7 +142,7 @@ fn compare(
 ///
 /// # Safety
 /// `value` must be a non-null value of that type, valid for `'a`.
-unsafe fn image<'a>(value: Datum, value_type: Type) -> &'a [u8] {
+unsafe fn bytes_of<'a>(value: Datum, value_type: Type) -> &'a [u8] {
     // SAFETY: the caller's promise; an array is aligned when all of it is detoasted.
     unsafe {
         match value_type {
@@ -219,7 +219,7 @@ fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result
             set.with_hashes(hashes, least)?
         }
         (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {
-            set.with_hashes(value::hashes(stored)?, least)?
+            set.with_hashes(image::hashes(stored)?, least)?
         }
         (Prepared::Signature(slots), Other::Array(array)) => {
             // SAFETY: a non-null array.
@@ -228,7 +228,7 @@ fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result
         (
             Prepared::Signature(slots),
             Other::Document(Document { content: Content::Signature(stored), .. }),
-        ) => return Ok(share_of_equal(slots, Some(value::slots(stored)), least)),
+        ) => return Ok(share_of_equal(slots, Some(image::slots(stored)), least)),
         _ => return Ok(Measured::Incomparable),
     };
     Ok(similarity.map_or(Measured::TooLow, Measured::Similarity))

@@ -4,8 +4,9 @@
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::open::Open;
 use crate::pg::relation::Lock;
-use crate::pg::table::{Open, Row};
+use crate::pg::row::Row;
 
 /// Rows that are written together: they share pages and WAL records. More gain nothing.
 const BATCH: usize = 64;
@@ -21,7 +22,7 @@ pub struct Bulk<'a> {
 impl<'a> Bulk<'a> {
     /// Begins to write to `table`, which has no index that is kept meanwhile.
     pub fn new(table: &'a Open) -> Self {
-        let rows = (0..BATCH).map(|_| table.row()).collect();
+        let rows = (0..BATCH).map(|_| Row::empty(table)).collect();
         // SAFETY: freed by `finish`, or with its memory context after an ERROR.
         let state = unsafe { pg_sys::GetBulkInsertState() };
         Self { table, rows, used: 0, state }

@@ -11,13 +11,23 @@ impl Memory {
     /// A context that lasts as long as its owner, beyond the transaction if need be.
     pub fn lasting(name: &'static CStr) -> Self {
         // SAFETY: the top context is there as long as the session.
-        Self(unsafe { create(pg_sys::TopMemoryContext, name) })
+        Self(unsafe { create(pg_sys::TopMemoryContext, name, pg_sys::ALLOCSET_SMALL_INITSIZE) })
     }
 
     /// A context for the work of one call, which an ERROR frees as well.
     pub fn scratch(name: &'static CStr) -> Self {
         // SAFETY: a function is called within a transaction, whose context outlives the call.
-        Self(unsafe { create(pg_sys::CurTransactionContext, name) })
+        Self(unsafe {
+            create(pg_sys::CurTransactionContext, name, pg_sys::ALLOCSET_SMALL_INITSIZE)
+        })
+    }
+
+    /// A child of the context that is current now: freed with it at the latest.
+    pub fn child(name: &'static CStr) -> Self {
+        // SAFETY: the current context is alive.
+        Self(unsafe {
+            create(pg_sys::CurrentMemoryContext, name, pg_sys::ALLOCSET_DEFAULT_INITSIZE)
+        })
     }
 
     /// Runs `work` with what it allocates in this context.
@@ -35,16 +45,25 @@ impl Memory {
     /// may leave.
     pub fn run_and_reset<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let result = self.run(work);
-        // SAFETY: the context is alive.
-        unsafe { pg_sys::MemoryContextReset(self.0) };
+        // SAFETY: what was allocated was the work's own.
+        unsafe { self.reset() };
         result
+    }
+
+    /// Frees all that is in it.
+    ///
+    /// # Safety
+    /// Nothing of it is used any more.
+    pub unsafe fn reset(&self) {
+        // SAFETY: the context is alive; the caller's promise.
+        unsafe { pg_sys::MemoryContextReset(self.0) };
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: created by `lasting` or `scratch`, deleted once.
+            // SAFETY: made by `create`, deleted once; an ERROR deletes it with its parent.
             unsafe { pg_sys::MemoryContextDelete(self.0) };
         }
     }
@@ -63,14 +82,18 @@ pub fn unmoved<T>(call: impl FnOnce() -> T) -> T {
 
 /// # Safety
 /// `parent` must be alive.
-unsafe fn create(parent: pg_sys::MemoryContext, name: &'static CStr) -> pg_sys::MemoryContext {
+unsafe fn create(
+    parent: pg_sys::MemoryContext,
+    name: &'static CStr,
+    initial_size: u32,
+) -> pg_sys::MemoryContext {
     // SAFETY: the caller's promise; the name is static, as the context keeps it.
     unsafe {
         pg_sys::AllocSetContextCreateInternal(
             parent,
             name.as_ptr(),
-            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+            initial_size as usize,
             pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
         )
     }

@@ -1,6 +1,6 @@
 //! Names of database objects, quoted for SQL.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -26,22 +26,6 @@ pub fn qualified(relation: Oid) -> String {
     format!("{}.{}", quoted(&schema), quoted(&name))
 }
 
-/// The same as bytes in the encoding of the database, which need not be text; `None` if there is no
-/// such relation.
-pub fn qualified_bytes(relation: Oid) -> Option<Vec<u8>> {
-    // SAFETY: lookups in the system caches, null for an object that does not exist; what is quoted
-    // is a NUL-terminated string.
-    unsafe {
-        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
-        let name = pg_sys::get_rel_name(relation);
-        if schema.is_null() || name.is_null() {
-            return None;
-        }
-        let quoted = |name| CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes();
-        Some([quoted(schema), b".", quoted(name)].concat())
-    }
-}
-
 /// A relation's name as `regclass` prints it: qualified where the search path does not find it.
 pub fn visible_name(relation: Oid) -> String {
     // SAFETY: looks a relation up on the search path.
@@ -52,7 +36,7 @@ pub fn visible_name(relation: Oid) -> String {
     }
 }
 
-/// The same as a literal: what a HINT names a relation by, so that it can be pasted.
+/// A relation's [`visible_name`] as a literal: what a HINT names a relation by, so that it can be pasted.
 pub fn regclass_literal(relation: Oid) -> String {
     literal(&visible_name(relation))
 }

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::ffi;
-use crate::pg::slot::Row;
+use crate::pg::row::Row;
 use crate::pg::spi::{Parameter, Session, parameter_list};
 
 /// A checked SELECT, planned when it is run.
@@ -195,7 +195,8 @@ impl<'a> Receiver<'a> {
         ) -> bool {
             // SAFETY: called by the executor with a row, and with the receiver given to it, which
             // is the head of ours.
-            let (row, receiver) = unsafe { (Row::of(slot), &mut *receiver.cast::<Receiver>()) };
+            let (row, receiver) =
+                unsafe { (Row::borrowed(slot), &mut *receiver.cast::<Receiver>()) };
             (receiver.visit)(&row).unwrap_or_else(|report| raise(report));
             true
         }

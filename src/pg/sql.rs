@@ -1,14 +1,24 @@
-//! SQL text in the making, in the database's encoding: names may be any bytes.
+//! SQL in the making, in the database's encoding: there names are bytes, which need not be UTF-8,
+//! nor any encoding at all.
 
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::pg::text;
 
 /// A piece of SQL.
 #[derive(Clone, Default)]
 pub struct Sql(Vec<u8>);
 
 impl Sql {
+    /// Begins with that text.
+    pub fn new(text: impl AsRef<[u8]>) -> Self {
+        Self::default().text(text)
+    }
+
     /// Adds text as it is.
     pub fn text(mut self, text: impl AsRef<[u8]>) -> Self {
         self.0.extend_from_slice(text.as_ref());
@@ -22,14 +32,18 @@ impl Sql {
         self.text(quoted.to_bytes())
     }
 
-    /// Adds `schema.relation`.
+    /// Adds `schema.name`.
+    pub fn qualified(self, schema: Oid, name: &CStr) -> Self {
+        // SAFETY: a lookup in the system caches.
+        let schema = unsafe { owned(pg_sys::get_namespace_name(schema)) };
+        self.name(&schema).text(".").name(name)
+    }
+
+    /// Adds a relation, with its schema. The relation must exist.
     pub fn relation(self, relation: Oid) -> Self {
-        // SAFETY: lookups in the system caches; null for an object that does not exist.
-        let (schema, name) = unsafe {
-            let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
-            (owned(schema), owned(pg_sys::get_rel_name(relation)))
-        };
-        self.name(&schema).text(".").name(&name)
+        // SAFETY: a lookup in the system caches.
+        let schema = unsafe { pg_sys::get_rel_namespace(relation) };
+        self.qualified(schema, &relation_name(relation))
     }
 
     /// Adds the name of a type, right on any search path.
@@ -39,15 +53,50 @@ impl Sql {
         self.text(name.to_bytes())
     }
 
+    /// Adds a string constant, right whatever standard_conforming_strings is.
+    pub fn literal(self, value: &str) -> Self {
+        let value = text::write(value);
+        // SAFETY: a text value of ours, which holds no NUL.
+        let quoted = unsafe {
+            let string = pg_sys::text_to_cstring(value.cast_mut_ptr());
+            CStr::from_ptr(pg_sys::quote_literal_cstr(string))
+        };
+        self.text(quoted.to_bytes())
+    }
+
     /// As a C string. What comes from PostgreSQL has no NUL.
     pub fn build(self) -> CString {
         CString::new(self.0).unwrap_or_default()
     }
 
-    /// As a piece of another.
-    pub fn as_bytes(&self) -> &[u8] {
+    /// Runs it as a command. Rows that it returns are dropped.
+    pub fn run(self) -> Result<()> {
+        let command = self.build();
+        // SAFETY: connects, runs and disconnects; an ERROR is cleaned up by the abort.
+        let status = unsafe {
+            pg_sys::SPI_connect();
+            let status = pg_sys::SPI_execute(command.as_ptr(), false, 0);
+            pg_sys::SPI_finish();
+            status
+        };
+        if status < 0 {
+            let code = PgSqlErrorCode::ERRCODE_INTERNAL_ERROR;
+            return Err(error(code, format!("internal command failed: {status}")));
+        }
+        Ok(())
+    }
+}
+
+impl AsRef<[u8]> for Sql {
+    fn as_ref(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// The name of a relation, as bytes; empty if there is none.
+pub fn relation_name(relation: Oid) -> CString {
+    // SAFETY: a lookup in the system caches.
+    unsafe { owned(pg_sys::get_rel_name(relation)) }
 }
 
 /// # Safety

@@ -11,9 +11,10 @@ use pgrx::prelude::*;
 use crate::error::{Result, wrong_state};
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::list;
-use crate::pg::names::{qualified_bytes, relation_name};
+use crate::pg::names::relation_name;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{self, Cursor, Parameter, Plan, Rows, Session};
+use crate::pg::sql::Sql;
 
 /// What is to be selected.
 #[derive(Default)]
@@ -174,9 +175,11 @@ impl Parts<'_> {
         let mut text = format!("SELECT {}", columns.join(", ")).into_bytes();
         if let Some(table) = self.table {
             text.extend(b" FROM ");
-            text.extend(qualified_bytes(table).ok_or_else(|| {
-                wrong_state(format!("relation with OID {} does not exist", table.to_u32()))
-            })?);
+            if relation_name(table).is_empty() {
+                let oid = table.to_u32();
+                return Err(wrong_state(format!("relation with OID {oid} does not exist")));
+            }
+            text.extend(Sql::default().relation(table).as_ref());
         }
         let conditions: Vec<String> = self.conditions.iter().map(|c| number(*c)).collect();
         if !conditions.is_empty() {

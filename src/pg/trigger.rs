@@ -6,8 +6,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
 use crate::pg::ffi;
+use crate::pg::open::Open;
 use crate::pg::relation::Column;
-use crate::pg::table::{Open, Row};
+use crate::pg::row::Row;
 
 /// Whether two non-null values of a column are the same, byte for byte (after detoasting).
 pub fn same_datum(column: &Column, a: Datum, b: Datum) -> bool {

@@ -4,25 +4,25 @@
 use pgrx::pg_sys;
 
 use crate::error::Result;
-use crate::pg::context::Context;
-use crate::pg::slot::Row;
+use crate::pg::memory::Memory;
+use crate::pg::row::Row;
 
 /// Rows of one type, read in the order in which they came.
 pub struct TupleStore {
     store: *mut pg_sys::Tuplestorestate,
     /// A slot to read with, once the type of the rows is known.
     slot: *mut pg_sys::TupleTableSlot,
-    context: Context,
+    context: Memory,
 }
 
 impl TupleStore {
     /// No rows yet; `memory` bytes for them.
     pub fn new(memory: usize) -> Self {
-        let context = Context::new(c"minlsh rows");
+        let context = Memory::child(c"minlsh rows");
         let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
         // SAFETY: a store in a context that lives as long as it.
         let store =
-            context.within(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
+            context.run(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
         Self { store, slot: std::ptr::null_mut(), context }
     }
 
@@ -30,13 +30,13 @@ impl TupleStore {
     pub fn push(&mut self, row: &Row) {
         if self.slot.is_null() {
             // SAFETY: a slot for rows of that type, with a copy of the descriptor.
-            self.slot = self.context.within(|| unsafe {
-                let descriptor = pg_sys::CreateTupleDescCopy((*row.slot()).tts_tupleDescriptor);
+            self.slot = self.context.run(|| unsafe {
+                let descriptor = pg_sys::CreateTupleDescCopy((*row.raw()).tts_tupleDescriptor);
                 pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
             });
         }
         // SAFETY: the slot holds a row; the store copies it.
-        unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.slot()) };
+        unsafe { pg_sys::tuplestore_puttupleslot(self.store, row.raw()) };
     }
 
     /// Calls `visit` with each row, once.
@@ -47,7 +47,7 @@ impl TupleStore {
         // SAFETY: the store is read forward, into a slot for its rows.
         while unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) } {
             // SAFETY: the slot holds a row until the next one is read.
-            let row = unsafe { Row::of(self.slot) };
+            let row = unsafe { Row::borrowed(self.slot) };
             visit(&row)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
-use crate::document::values::Values;
+use crate::document::to_bands::Values;
 use crate::error::{Result, engine, not_supported};
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::lossless;

@@ -11,15 +11,15 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::options::Settings;
-use crate::document::values::Values;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, error, invalid_parameter};
 use crate::pg::call::Call;
 use crate::pg::dependency;
 use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
-use crate::pg::table::Open;
 use crate::query::access;
 use crate::query::key::Key;
 use crate::query::native::{Native, document_column, is_scope_class};
@@ -68,10 +68,10 @@ impl Target {
     }
 
     /// How documents are cut, signed and banded.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &IndexOptions {
         match self {
             Self::Native(native) => &native.settings,
-            Self::Side(side) => &side.settings,
+            Self::Side(side) => &side.options,
         }
     }
 

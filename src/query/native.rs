@@ -10,8 +10,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::am::layout::SCOPE_HASH;
-use crate::am::options::{self, Settings};
-use crate::document::values::Values;
+use crate::am::stored_options;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state};
 use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
@@ -33,7 +34,7 @@ pub struct Native {
     /// What its documents are.
     pub values: Values,
     /// How they are cut, signed and banded.
-    pub settings: Rc<Settings>,
+    pub settings: Rc<IndexOptions>,
     /// What names a row of the table.
     pub key: std::result::Result<Key, NoKey>,
     /// The schema of the extension, and its type of documents.
@@ -78,7 +79,7 @@ impl Native {
         let rivals = Index::of_table(index.table);
         Ok(Self {
             values: Values::of(column.input_type),
-            settings: current(options::built(oid)?, &index)?,
+            settings: current(stored_options::built(oid)?, &index)?,
             key: Key::of_table(index.table, table.kind),
             schema,
             document: expression::type_named(schema, c"minlsh_document").ok_or_else(gone)?,
@@ -400,7 +401,7 @@ impl Native {
 }
 
 /// The options of an index, unless another version of the library would make other entries.
-fn current(settings: Rc<Settings>, index: &Index) -> Result<Rc<Settings>> {
+fn current(settings: Rc<IndexOptions>, index: &Index) -> Result<Rc<IndexOptions>> {
     if settings.current {
         return Ok(settings);
     }

@@ -4,7 +4,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::document::values::Values;
+use crate::document::to_bands::Values;
 use crate::error::{Result, error, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
@@ -191,7 +191,7 @@ fn of_side(
         pg_sys::INT4ARRAYOID => {
             // SAFETY: an argument of that type.
             let signature = unsafe { array::read_int4(document) }?;
-            let slots = side_table.settings.config.num_perm();
+            let slots = side_table.options.config.num_perm();
             if signature.len() != slots {
                 return Err(invalid_parameter(format!(
                     "the signature must have {slots} slots, as those of side table \"{}\", not {}",

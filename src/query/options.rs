@@ -1,6 +1,6 @@
 //! The options that all queries share.
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, invalid_parameter};
 use crate::pg::call::Call;
 
@@ -25,7 +25,12 @@ pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
 }
 
 /// Reads the argument `threshold`; NULL is that of the index of that name.
-pub fn threshold(call: &Call, argument: usize, settings: &Settings, index: &str) -> Result<f64> {
+pub fn threshold(
+    call: &Call,
+    argument: usize,
+    settings: &IndexOptions,
+    index: &str,
+) -> Result<f64> {
     let least = settings.threshold;
     let threshold = call.float8(argument).unwrap_or(least);
     if !(threshold > 0.0 && threshold <= 1.0) {

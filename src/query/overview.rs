@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am::options;
-use crate::document::values::Values;
+use crate::am::stored_options;
+use crate::document::to_bands::Values;
 use crate::error::{Result, wrong_state};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::index::Index;
@@ -24,14 +24,14 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     let target = find::required(call, 0)?;
     let settings = match &target {
         Target::Native(native) => native.settings.clone(),
-        Target::Side(side) => side.settings.clone(),
+        Target::Side(side) => side.options.clone(),
     };
     if !settings.current {
         return Err(
             wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
         );
     }
-    json(&options::to_json(&settings)?).map(Some)
+    json(&stored_options::to_json(&settings)?).map(Some)
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options)`: of an index of
@@ -129,7 +129,7 @@ impl Described {
 
 /// As JSON; nothing if they cannot be read.
 fn options_of(index: Oid) -> Option<String> {
-    options::to_json(&*options::built(index).ok()?).ok()
+    stored_options::to_json(&*stored_options::built(index).ok()?).ok()
 }
 
 fn json(text: &str) -> Result<Datum> {

@@ -87,7 +87,7 @@ impl<'a> Side<'a> {
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some(Stored { signature, bands }) = sign_text(&self.side.settings, text)? else {
+        let Some(Stored { signature, bands }) = sign_text(&self.side.options, text)? else {
             return Ok(None);
         };
         Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
@@ -95,7 +95,7 @@ impl<'a> Side<'a> {
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let Stored { signature, bands } = sign::of_signature(&self.side.settings, signature)?;
+        let Stored { signature, bands } = sign::of_signature(&self.side.options, signature)?;
         Ok(Probe { key: None, signature, bands, shingles: None })
     }
 
@@ -144,7 +144,7 @@ impl<'a> Side<'a> {
         probe: &Probe,
         keys: &Memory,
     ) -> Result<Vec<(Datum, f64)>> {
-        let settings = &self.side.settings;
+        let settings = &self.side.options;
         let probes = settings.banding.probes(question.threshold, settings.recall);
         let bands = &probe.bands[..probes.min(probe.bands.len())];
         // An exact check lets a margin pass, since the estimate of a pair at the threshold is as
@@ -209,7 +209,7 @@ impl<'a> Side<'a> {
         if verify == Verify::Signature {
             return Ok(None);
         }
-        let config = &self.side.settings.config;
+        let config = &self.side.options.config;
         ShingleSet::from_text(config, text, &mut checkpoint).map(Some).map_err(engine)
     }
 

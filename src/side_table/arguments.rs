@@ -6,14 +6,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
 use crate::functions::Options;
 use crate::pg::call::Call;
 use crate::pg::names::relation_name;
+use crate::pg::open::Open;
 use crate::pg::relation::{self, Column, Lock, Relation};
 use crate::pg::restricted::current_role;
-use crate::pg::table::Open;
 use crate::side_table::sync::{check_body, check_stored};
 use crate::side_table::watch;
 
@@ -25,7 +25,7 @@ pub struct Blueprint {
     pub schema: Oid,
     pub key: Column,
     pub body: Column,
-    pub settings: Settings,
+    pub options: IndexOptions,
 }
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
@@ -92,7 +92,7 @@ fn refuse_children(relation: &Relation) -> Result<()> {
 
 /// What the arguments ask for.
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
-    let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?)?;
+    let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?, "body")?;
     check_body(&body)?;
     let key = match call.raw_name(2) {
         Some(name) => named_key(relation, &name)?,
@@ -104,7 +104,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
         None => relation.schema,
     };
-    Ok(Blueprint { name: call.raw_name(10), schema, key, body, settings: settings(call)? })
+    Ok(Blueprint { name: call.raw_name(10), schema, key, body, options: options(call)? })
 }
 
 /// No argument but name, key and schema may be NULL.
@@ -118,7 +118,7 @@ fn null(name: &str) -> ErrorReport {
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
 /// slot_bits, normalization, stop_words and bag (11 to 14).
-fn settings(call: &Call) -> Result<Settings> {
+fn options(call: &Call) -> Result<IndexOptions> {
     let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
     let recall = call.float8(4).ok_or_else(|| null("recall"))?;
     let num_perm = call.int4(5).ok_or_else(|| null("num_perm"))?;
@@ -134,14 +134,18 @@ fn settings(call: &Call) -> Result<Settings> {
     }
     .config()?;
     let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
-    Settings::new(config, threshold, recall, slot_bits.into())
+    IndexOptions::new(config, threshold, recall, slot_bits.into())
 }
 
-fn column(relation: &Relation, name: &CStr) -> Result<Column> {
+/// The column that `argument` names.
+fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     relation.column_called(name).cloned().ok_or_else(|| {
         let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
         let name = name.to_string_lossy();
-        error(code, format!("column \"{name}\" of relation \"{table}\" does not exist"))
+        error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(
+            "It is the name of one column: for an expression add a generated column, or make an \
+             index of it, as in USING minlsh ((title || ' ' || body)).",
+        )
     })
 }
 
@@ -173,7 +177,7 @@ fn primary_key(relation: &Relation) -> Result<Column> {
 /// A column that tells documents apart: NOT NULL, and the only column of a unique index that
 /// is neither partial nor deferrable (the rule of foreign keys).
 fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
-    let column = column(relation, name)?;
+    let column = column(relation, name, "key")?;
     check_stored(&column)?;
     let open = Open::relation(relation.oid, Lock::Held);
     let index = open.and_then(|open| watch::key_index(&open, column.number, Lock::Read));

@@ -6,13 +6,13 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
-use crate::pg::command::{Command, relation_name};
 use crate::pg::ffi;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, base_type, grantees};
 use crate::pg::restricted::{local_to, restricted_to};
-use crate::pg::table::Open;
+use crate::pg::sql::{Sql, relation_name};
 use crate::side_table::arguments::Blueprint;
 use crate::side_table::fill::fill;
 use crate::side_table::watch;
@@ -34,11 +34,11 @@ pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(
     let count = {
         let side = Open::relation(storage, Lock::Exclusive)
             .ok_or_else(|| wrong_state("the side table is gone while it is built"))?;
-        fill(&side, documents, columns, &blueprint.settings)?
+        fill(&side, documents, columns, &blueprint.options)?
     };
-    Command::new("ALTER TABLE ").relation(storage).words(" ADD PRIMARY KEY (doc_id)").run()?;
-    create_bands_index(home, storage, &blueprint.settings)?;
-    Command::new("ANALYZE ").relation(storage).run()?;
+    Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
+    create_bands_index(home, storage, &blueprint.options)?;
+    Sql::new("ANALYZE ").relation(storage).run()?;
     create_triggers(home, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
         watch::link(&documents, &watch);
@@ -91,20 +91,20 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
         _ => (restricted_to(documents.owner), "CREATE TABLE "),
     };
     let key = &blueprint.key;
-    let mut command = Command::new(create)
+    let mut command = Sql::new(create)
         .qualified(blueprint.schema, name)
-        .words(" (doc_id ")
+        .text(" (doc_id ")
         .type_name(base_type(key.type_oid));
     if key.collation != Oid::INVALID {
         command = collate(command, key.collation);
     }
     command
-        .words(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
-        .words(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
+        .text(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
         .run()
 }
 
-fn collate(command: Command, collation: Oid) -> Command {
+fn collate(command: Sql, collation: Oid) -> Sql {
     // SAFETY: lookups in the system caches; the tuple is released after the read.
     let found = unsafe {
         let cache = pg_sys::SysCacheIdentifier::COLLOID as i32;
@@ -118,39 +118,39 @@ fn collate(command: Command, collation: Oid) -> Command {
         pg_sys::ReleaseSysCache(tuple);
         (schema, name)
     };
-    command.words(" COLLATE ").qualified(found.0, &found.1)
+    command.text(" COLLATE ").qualified(found.0, &found.1)
 }
 
 /// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER
 /// DEFAULT PRIVILEGES may have granted rights on every new table.
 fn prepare_table(storage: Oid) -> Result<()> {
-    Command::new("ALTER TABLE ")
+    Sql::new("ALTER TABLE ")
         .relation(storage)
-        .words(" ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0")
-        .words(", ALTER bands SET STORAGE EXTERNAL, ALTER bands SET STATISTICS 0")
+        .text(" ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0")
+        .text(", ALTER bands SET STORAGE EXTERNAL, ALTER bands SET STATISTICS 0")
         .run()?;
     // Without names: they may change.
-    Command::new("COMMENT ON TABLE ")
+    Sql::new("COMMENT ON TABLE ")
         .relation(storage)
-        .words(
+        .text(
             " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
         )
         .run()?;
     for grantee in grantees(storage) {
-        let revoke = Command::new("REVOKE ALL ON TABLE ").relation(storage).words(" FROM ");
+        let revoke = Sql::new("REVOKE ALL ON TABLE ").relation(storage).text(" FROM ");
         match grantee {
-            None => revoke.words("PUBLIC").run()?,
+            None => revoke.text("PUBLIC").run()?,
             Some(role) => revoke.name(&role).run()?,
         }
     }
     Ok(())
 }
 
-fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()> {
-    let (config, table) = (&settings.config, storage);
+fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+    let (config, table) = (&options.config, storage);
     let options = [
-        ("threshold", settings.threshold.to_string()),
-        ("recall", settings.recall.to_string()),
+        ("threshold", options.threshold.to_string()),
+        ("recall", options.recall.to_string()),
         ("num_perm", config.num_perm().to_string()),
         ("scheme", config.scheme().as_str().to_owned()),
         ("seed", config.seed().to_string()),
@@ -159,18 +159,18 @@ fn create_bands_index(home: Oid, storage: Oid, settings: &Settings) -> Result<()
         ("normalization", config.normalization().to_string()),
         ("stop_words", config.stop_words().to_string()),
         ("bag", config.bag().to_string()),
-        ("slot_bits", settings.slot_bits.bits().to_string()),
+        ("slot_bits", options.slot_bits.bits().to_string()),
     ];
-    let mut command = Command::new("CREATE INDEX ON ")
+    let mut command = Sql::new("CREATE INDEX ON ")
         .relation(table)
-        .words(" USING minlsh (bands ")
+        .text(" USING minlsh (bands ")
         .qualified(home, c"minlsh_band_ops")
-        .words(") WITH (");
+        .text(") WITH (");
     for (number, (name, value)) in options.iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };
-        command = command.words(comma).words(name).words(" = ").literal(value);
+        command = command.text(comma).text(name).text(" = ").literal(value);
     }
-    command.words(")").run()
+    command.text(")").run()
 }
 
 /// Creates the triggers that [`watch`] tells of.
@@ -181,17 +181,17 @@ pub fn create_triggers(
     (key, body): (&CStr, &CStr),
 ) -> Result<()> {
     let always = " ENABLE ALWAYS TRIGGER ";
-    let on = |events: &'static str, table: Oid| Command::new(events).words(" ON ").relation(table);
-    let of_side = |command: Command| {
-        command.words(" FROM ").relation(storage).words(" NOT DEFERRABLE FOR EACH ROW")
+    let on = |events: &'static str, table: Oid| Sql::new(events).text(" ON ").relation(table);
+    let of_side = |command: Sql| {
+        command.text(" FROM ").relation(storage).text(" NOT DEFERRABLE FOR EACH ROW")
     };
-    let of_statement = |command: Command| command.words(" FOR EACH STATEMENT");
-    let (table, mut columns) = (documents.oid, Command::new("").name(key));
+    let of_statement = |command: Sql| command.text(" FOR EACH STATEMENT");
+    let (table, mut columns) = (documents.oid, Sql::new("").name(key));
     if key != body {
-        columns = columns.words(", ").name(body);
+        columns = columns.text(", ").name(body);
     }
-    let written = Command::new("AFTER INSERT OR UPDATE OF ").append(columns);
-    let written = written.words(" OR DELETE ON ").relation(table);
+    let written = Sql::new("AFTER INSERT OR UPDATE OF ").text(columns);
+    let written = written.text(" OR DELETE ON ").relation(table);
     let mut triggers = vec![
         (table, c"sync", "CONSTRAINT ", of_side(written), always),
         (table, c"update", "CONSTRAINT ", of_side(on("AFTER UPDATE", table)), always),
@@ -201,7 +201,7 @@ pub fn create_triggers(
             storage,
             c"replica",
             "",
-            on("BEFORE INSERT OR UPDATE OR DELETE", storage).words(" FOR EACH ROW"),
+            on("BEFORE INSERT OR UPDATE OR DELETE", storage).text(" FOR EACH ROW"),
             " ENABLE REPLICA TRIGGER ",
         ),
     ];
@@ -211,17 +211,17 @@ pub fn create_triggers(
     }
     for (table, label, kind, definition, enable) in triggers {
         let name = free_trigger_name(table, &relation_name(storage), label);
-        Command::new("CREATE ")
-            .words(kind)
-            .words("TRIGGER ")
+        Sql::new("CREATE ")
+            .text(kind)
+            .text("TRIGGER ")
             .name(&name)
-            .words(" ")
-            .append(definition)
-            .words(" EXECUTE FUNCTION ")
+            .text(" ")
+            .text(definition)
+            .text(" EXECUTE FUNCTION ")
             .qualified(home, c"minlsh_sync")
-            .words("()")
+            .text("()")
             .run()?;
-        Command::new("ALTER TABLE ").relation(table).words(enable).name(&name).run()?;
+        Sql::new("ALTER TABLE ").relation(table).text(enable).name(&name).run()?;
     }
     Ok(())
 }

@@ -1,21 +1,22 @@
 //! What `minlsh_check()` finds in a side table: every difference between it and its table.
 
-use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
+use crate::pg::row::Continue;
 use crate::pg::rows::ResultRows;
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open};
-use crate::pg::table_index::Index;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 use crate::side_table::arguments::check_owner;
 use crate::side_table::fill::{each_document, signed};
 use crate::side_table::storage::{DOC_ID, Storage, stored};
 use crate::side_table::watch::{self, Watch};
-use crate::side_table::{SideTable, find, in_memory};
+use crate::side_table::{SideTable, find};
 
 /// Takes a problem, and the key of the document that has it.
 type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
@@ -136,11 +137,11 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
     }
     let snapshot = Snapshot::statement();
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
-    let mut memory = PgMemoryContexts::new("minlsh check");
+    let mut memory = Memory::child(c"minlsh check");
     let mut matched = 0u64;
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
-        in_memory(&mut memory, || {
-            let expected = signed(&side.settings, body)?;
+        memory.run_and_reset(|| {
+            let expected = signed(&side.options, body)?;
             let (mut found, mut problem) = (false, None);
             storage.of_document(key, &snapshot, |row| {
                 found = true;
@@ -188,7 +189,7 @@ fn superfluous(
     if rows == matched {
         return Ok(());
     }
-    let leaves: Vec<(Open, Index)> = crate::pg::relation::leaves(&side.table, Lock::Read)
+    let leaves: Vec<(Open, OpenIndex)> = crate::pg::relation::leaves(&side.table, Lock::Read)
         .into_iter()
         .filter_map(|leaf| {
             let key = leaf.column_called(&side.key.raw_name)?.number;
@@ -197,9 +198,9 @@ fn superfluous(
             Some((open, index))
         })
         .collect();
-    let mut memory = PgMemoryContexts::new("minlsh check");
+    let mut memory = Memory::child(c"minlsh check");
     storage.table.each(snapshot, |row| {
-        in_memory(&mut memory, || {
+        memory.run_and_reset(|| {
             let Some(key) = row.value(DOC_ID) else {
                 report(None, "a row of the side table has no key");
                 return Ok(Continue::Yes);

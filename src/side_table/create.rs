@@ -4,7 +4,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::counted;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
@@ -23,7 +23,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
         return already(&existing, call.bool(15).unwrap_or(false));
     }
     let (storage, count) = build(home_of(call.function()), &documents, &blueprint)?;
-    report(storage, &documents.name, count, &blueprint.settings);
+    report(storage, &documents.name, count, &blueprint.options);
     Ok(Some(Datum::from(storage)))
 }
 
@@ -35,7 +35,7 @@ fn identical(documents: &Relation, wanted: &Blueprint) -> Option<SideTable> {
         side.table.oid == documents.oid
             && side.key.number == wanted.key.number
             && side.body.number == wanted.body.number
-            && *side.settings == wanted.settings
+            && *side.options == wanted.options
     })
 }
 
@@ -53,15 +53,15 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
 }
 
 /// Says what has been built.
-pub fn report(storage: Oid, table: &str, documents: usize, settings: &Settings) {
-    let banding = &settings.banding;
+pub fn report(storage: Oid, table: &str, documents: usize, options: &IndexOptions) {
+    let banding = &options.banding;
     pgrx::notice!(
         "minlsh index \"{}\" on table \"{table}\": {}, {} of {}, recall {:.3} at threshold {}",
         relation_name(storage),
         counted(documents, "document"),
         counted(banding.bands(), "band"),
         counted(banding.rows(), "row"),
-        banding.probability(settings.threshold),
-        settings.threshold,
+        banding.probability(options.threshold),
+        options.threshold,
     );
 }

@@ -6,11 +6,11 @@ use crate::error::{Result, invalid_parameter, not_supported};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency::Object;
 use crate::pg::names::{regclass_literal, relation_name, visible_name};
+use crate::pg::open::Open;
 use crate::pg::relation::Lock;
-use crate::pg::table::Open;
 use crate::side_table::arguments::{check_owner, no_such_relation};
 use crate::side_table::find::{self, Found};
-use crate::side_table::watch;
+use crate::side_table::{owner, watch};
 
 sql_function!(minlsh_drop_index, drop_index);
 
@@ -18,13 +18,13 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
     check_owner(found.documents)?;
-    check_owner(found.watch.storage)?;
     // The documents first, as every other user of an index locks them: no deadlock.
-    let documents = Open::relation(found.documents, Lock::Exclusive);
-    if let Some(documents) = documents
-        && !watch::is_linked(found.documents, &found.watch)
-    {
-        watch::link(&documents, &found.watch);
+    if let Some(documents) = Open::relation(found.documents, Lock::Exclusive) {
+        owner::follow(found.watch.storage, &documents);
+        check_owner(found.watch.storage)?;
+        if !watch::is_linked(found.documents, &found.watch) {
+            watch::link(&documents, &found.watch);
+        }
     }
     let side_table = Object::Relation(found.watch.storage).address();
     // SAFETY: the side table exists, and the caller owns it; what depends on it and is no part of
@@ -78,7 +78,7 @@ pub fn native_index(relation: Oid) -> Option<Oid> {
         b'i' | b'I' => unsafe { pg_sys::IndexGetRelation(relation, true) },
         _ => relation,
     };
-    let native = |index: &crate::pg::table_index::Index| index.access_method() == "minlsh";
+    let native = |index: &crate::pg::open_index::OpenIndex| index.access_method() == "minlsh";
     let indexes = Open::relation(table, Lock::Read)?.indexes(Lock::Read);
     let mut oids = indexes.iter().filter(|index| native(index)).map(|index| index.oid());
     if table == relation { oids.next() } else { oids.find(|oid| *oid == relation) }

@@ -1,17 +1,18 @@
 //! Filling a side table from the documents that there are.
 
-use pgrx::memcxt::PgMemoryContexts;
+use pgrx::pg_sys::Datum;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::Result;
 use crate::pg::bulk::Bulk;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::sign;
-use crate::side_table::{Stored, in_memory, row_of};
-use pgrx::pg_sys::Datum;
+use crate::side_table::storage::{Stored, row_of};
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
@@ -19,15 +20,15 @@ pub fn fill(
     side: &Open,
     documents: &Relation,
     columns: (&std::ffi::CStr, &std::ffi::CStr),
-    settings: &Settings,
+    options: &IndexOptions,
 ) -> Result<usize> {
     let mut bulk = Bulk::new(side);
-    let mut memory = PgMemoryContexts::new("minlsh document");
+    let mut memory = Memory::child(c"minlsh document");
     let mut count = 0;
     let snapshot = Snapshot::latest();
     each_document(documents, columns, &snapshot, &mut |key, body| {
-        in_memory(&mut memory, || {
-            if let Some(signed) = signed(settings, body)? {
+        memory.run_and_reset(|| {
+            if let Some(signed) = signed(options, body)? {
                 bulk.push(&row_of(key, &signed));
                 count += 1;
             }
@@ -39,9 +40,9 @@ pub fn fill(
 }
 
 /// What is stored of a text column's value.
-pub fn signed(settings: &Settings, body: Option<Datum>) -> Result<Option<Stored>> {
+pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<Stored>> {
     // SAFETY: callers have found that the column is stored as text is.
-    body.map_or(Ok(None), |body| unsafe { sign(settings, body) })
+    body.map_or(Ok(None), |body| unsafe { sign(options, body) })
 }
 
 /// Visits key and text of each document, in all partitions.

@@ -4,8 +4,8 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
 use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
-use crate::pg::table::Open;
 use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
@@ -18,19 +18,25 @@ pub struct Found {
     pub side: Result<SideTable>,
 }
 
-/// See [`SideTable::find`].
-pub fn find(relation: Oid) -> Result<Vec<SideTable>> {
-    let mut broken = None;
-    let mut sound = Vec::new();
-    for found in all(relation, Lock::Read) {
-        match found.side {
-            Ok(side) => sound.push(side),
-            Err(report) => broken = Some(report),
+impl SideTable {
+    /// The side tables of a table, or the one that `relation` is (by itself, or by the index over
+    /// its bands); none if it is nothing of the kind. Locks what it finds (ACCESS SHARE).
+    ///
+    /// # Errors
+    /// SQLSTATE 55000 if there are some, but none that is sound.
+    pub fn find(relation: Oid) -> Result<Vec<Self>> {
+        let mut broken = None;
+        let mut sound = Vec::new();
+        for found in all(relation, Lock::Read) {
+            match found.side {
+                Ok(side) => sound.push(side),
+                Err(report) => broken = Some(report),
+            }
         }
-    }
-    match broken {
-        Some(report) if sound.is_empty() => Err(report),
-        _ => Ok(sound),
+        match broken {
+            Some(report) if sound.is_empty() => Err(report),
+            _ => Ok(sound),
+        }
     }
 }
 
@@ -77,6 +83,6 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
     let (key, body) = (column(watch.key)?, column(watch.body)?);
     let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
-    let (index, settings) = (storage.bands_index().oid(), storage.settings.clone());
-    Ok(SideTable { table, storage: watch.storage, index, key, body, settings })
+    let (index, options) = (storage.bands_index().oid(), storage.options.clone());
+    Ok(SideTable { table, storage: watch.storage, index, key, body, options })
 }

@@ -3,14 +3,14 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 
-use crate::am::options;
+use crate::am::reloptions;
 use crate::error::Result;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency;
+use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
-use crate::pg::table::Open;
 use crate::pg::trigger::triggers;
 use crate::side_table::arguments::{check_owner, open_table};
 use crate::side_table::build::{create_triggers, home_of};
@@ -30,20 +30,20 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
     let documents = open_table(found.documents)?;
     let _rights = restricted_to(documents.owner);
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
-    let settings = {
+    let options = {
         let Some(open) = Open::relation(documents.oid, Lock::Held) else { return Ok(None) };
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
         // SAFETY: an open index of type minlsh: ALTER INDEX SET may have changed its options.
-        unsafe { options::wanted(storage.bands_index().raw())? }
+        unsafe { reloptions::wanted(storage.bands_index().raw())? }
     };
     let count = {
         let Some(table) = Open::relation(side.storage, Lock::Held) else { return Ok(None) };
         empty(&table, documents_persistence(&table, documents.persistence));
-        fill(&table, &documents, columns, &settings)?
+        fill(&table, &documents, columns, &options)?
     };
     rebuild_indexes(side.storage, 0);
     renew_triggers(home_of(call.function()), &documents, &found.watch, columns)?;
-    report(side.storage, &documents.name, count, &settings);
+    report(side.storage, &documents.name, count, &options);
     Ok(Some(Datum::from(side.storage)))
 }
 

@@ -2,33 +2,33 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine};
 use crate::functions::{checkpoint, with_sketcher};
 use crate::pg::text;
-use crate::side_table::Stored;
+use crate::side_table::storage::Stored;
 
 /// What is stored of a text; `None` if it has no shingle.
 ///
 /// # Safety
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
-pub unsafe fn sign(settings: &Settings, body: Datum) -> Result<Option<Stored>> {
+pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<Stored>> {
     // SAFETY: the caller's promise.
-    sign_text(settings, &unsafe { text::read(body)? })
+    sign_text(options, &unsafe { text::read(body)? })
 }
 
-/// The same of a text in UTF-8.
-pub fn sign_text(settings: &Settings, text: &str) -> Result<Option<Stored>> {
-    with_sketcher(&settings.config, |sketcher| {
+/// What is stored of a text that was read as UTF-8; `None` if it has no shingle.
+pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<Stored>> {
+    with_sketcher(&options.config, |sketcher| {
         let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
-        signature.map(|signature| of_signature(settings, signature)).transpose()
+        signature.map(|signature| of_signature(options, signature)).transpose()
     })
 }
 
 /// What is stored of a document of which the signature is known.
-pub fn of_signature(settings: &Settings, full: &[i32]) -> Result<Stored> {
+pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<Stored> {
     let (mut signature, mut bands) = (Vec::new(), Vec::new());
-    settings.banding.hashes(full, &mut bands).map_err(engine)?;
-    settings.slot_bits.pack(full, &mut signature).map_err(engine)?;
+    options.banding.hashes(full, &mut bands).map_err(engine)?;
+    options.slot_bits.pack(full, &mut signature).map_err(engine)?;
     Ok(Stored { signature, bands })
 }

@@ -6,14 +6,17 @@ use std::rc::Rc;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am::options::{self, Settings};
+use crate::am::stored_options;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
 use crate::pg::array;
 use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, base_type};
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
-use crate::pg::table_index::Index;
+use crate::side_table::owner;
 
 /// The columns of a side table, by number.
 pub const DOC_ID: i16 = 1;
@@ -24,24 +27,27 @@ pub const BANDS: i16 = 3;
 pub struct Storage {
     pub table: Open,
     /// All of its indexes.
-    pub indexes: Vec<Index>,
+    pub indexes: Vec<OpenIndex>,
     /// Which of them tells documents apart.
     key: usize,
     /// Which of them is over the bands, and has the options.
     bands: usize,
-    pub settings: Rc<Settings>,
+    pub options: Rc<IndexOptions>,
 }
 
 impl Storage {
     /// Opens the side table of `documents`, whose key column is of type `key`.
     pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
+        if lock != Lock::Read {
+            owner::follow(oid, documents);
+        }
         let Some(table) = Open::relation(oid, lock) else {
             return Err(wrong_state(format!(
                 "the side table of table \"{}\" does not exist",
                 documents.name()
             )));
         };
-        check_owner(&table, documents)?;
+        owner::check(&table, documents, lock)?;
         check_columns(&table, base_type(key))?;
         let indexes = table.indexes(lock);
         let key = indexes.iter().position(|i| i.is_key() && i.only_column() == Some(DOC_ID));
@@ -56,13 +62,13 @@ impl Storage {
                 "It has an index with an expression, a condition or a deferred constraint.";
             return Err(altered(&table, detail));
         }
-        let settings = options::built(indexes[bands].oid())?;
-        Ok(Self { table, indexes, key, bands, settings })
+        let options = stored_options::built(indexes[bands].oid())?;
+        Ok(Self { table, indexes, key, bands, options })
     }
 
     /// Refuses signatures made by another version of the algorithm: one side table has one kind.
     pub fn check_current(&self) -> Result<()> {
-        if self.settings.current {
+        if self.options.current {
             return Ok(());
         }
         let name = regclass_literal(self.table.oid());
@@ -74,12 +80,12 @@ impl Storage {
     }
 
     /// The index that tells documents apart.
-    pub fn key_index(&self) -> &Index {
+    pub fn key_index(&self) -> &OpenIndex {
         &self.indexes[self.key]
     }
 
     /// The index over the bands.
-    pub fn bands_index(&self) -> &Index {
+    pub fn bands_index(&self) -> &OpenIndex {
         &self.indexes[self.bands]
     }
 
@@ -94,11 +100,25 @@ impl Storage {
     }
 }
 
-fn is_over_bands(index: &Index) -> bool {
+fn is_over_bands(index: &OpenIndex) -> bool {
     index.only_column() == Some(BANDS)
         && index.form().indisvalid
         && index.is_plain()
         && index.access_method() == "minlsh"
+}
+
+/// What a side table has of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The signature, packed as the option slot_bits says.
+    pub signature: Vec<i32>,
+    /// The band hashes.
+    pub bands: Vec<i64>,
+}
+
+/// A row as it is stored, in the current memory context.
+pub fn row_of(key: Datum, signed: &Stored) -> [Datum; 3] {
+    [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)]
 }
 
 /// The key of a document, its signature and its bands.
@@ -113,29 +133,6 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     let (Some(key), Some(signature), Some(bands)) = values else { return Ok(None) };
     // SAFETY: `check_columns` has found arrays of these types; they are read while the row lasts.
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
-}
-
-/// A partition may belong to somebody else than the partitioned table, to which the side table
-/// belongs.
-fn check_owner(table: &Open, documents: &Open) -> Result<()> {
-    let owner = table.class().relowner;
-    let owns = |relation: Oid| crate::pg::relation::owner_of(relation) == owner;
-    let is_ours = documents.class().relowner == owner
-        || documents.class().relispartition
-            // SAFETY: a partition.
-            && unsafe { crate::pg::ffi::partition_ancestors(documents.oid()) }.into_iter().any(owns);
-    if is_ours {
-        return Ok(());
-    }
-    let name = regclass_literal(table.oid());
-    Err(wrong_state(format!(
-        "side table \"{}\" is not owned by the owner of table \"{}\"",
-        table.name(),
-        documents.name()
-    ))
-    .set_hint(format!(
-        "ALTER TABLE ... OWNER TO gives it the same owner; SELECT minlsh_drop_index({name}); drops it."
-    )))
 }
 
 fn check_columns(table: &Open, key: Oid) -> Result<()> {

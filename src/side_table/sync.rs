@@ -16,14 +16,14 @@ use crate::error::{Result, error, not_supported, wrong_state};
 use crate::pg::bulk;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
+use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
 use crate::pg::trigger::{Event, Fired, Trigger, same_datum, triggers};
 use crate::side_table::sign::sign;
-use crate::side_table::storage::{DOC_ID, Storage, stored};
+use crate::side_table::storage::{DOC_ID, Storage, Stored, row_of, stored};
 use crate::side_table::watch::{self, Watch};
-use crate::side_table::{Stored, row_of};
 
 sql_function!(minlsh_sync, sync);
 
@@ -270,7 +270,7 @@ impl Writer<'_> {
         };
         let body = document.value(self.body.number);
         // SAFETY: `check_body` has found that the column is stored as text is.
-        let signed = body.map(|body| unsafe { sign(&self.storage.settings, body) });
+        let signed = body.map(|body| unsafe { sign(&self.storage.options, body) });
         self.put(key, signed.transpose()?.flatten())
     }
 
@@ -305,7 +305,7 @@ impl Writer<'_> {
                 None => table.delete(row),
                 Some(signed) if self.is_same(row, key, signed) => {}
                 Some(signed) => {
-                    let new = table.row();
+                    let new = Row::empty(table);
                     new.fill(&row_of(key, signed));
                     table.update(row, &new, indexes);
                 }
@@ -314,7 +314,7 @@ impl Writer<'_> {
             Ok(Continue::No)
         })?;
         if let (false, Some(signed)) = (done, &signed) {
-            let new = table.row();
+            let new = Row::empty(table);
             new.fill(&row_of(key, signed));
             table.insert(&new, indexes);
         }

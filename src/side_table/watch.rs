@@ -10,9 +10,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
-use crate::pg::relation::Lock;
-use crate::pg::table::Open;
-use crate::pg::table_index::Index;
+use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
+use crate::pg::relation::{Lock, owner_of};
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 
@@ -63,6 +63,22 @@ pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
     })
 }
 
+/// The tables that are linked to a side table as its documents: one, unless an owner has tied it to others.
+pub fn linked_documents(storage: Oid) -> Vec<Oid> {
+    let mut tables: Vec<Oid> = dependency::triggers_of(storage)
+        .into_iter()
+        .filter_map(|trigger| Open::relation(dependency::table_of_trigger(trigger)?, Lock::Read))
+        .filter(|documents| {
+            let mut watches = watches(documents).into_iter();
+            watches.any(|watch| watch.storage == storage && is_linked(documents.oid(), &watch))
+        })
+        .map(|documents| documents.oid())
+        .collect();
+    tables.sort_unstable_by_key(|table| table.to_u32());
+    tables.dedup();
+    tables
+}
+
 /// Whether a copy of a trigger is that of a table that `partition` is a part of. DETACH PARTITION leaves copies there,
 /// also when the partition then becomes one of another table.
 pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
@@ -96,7 +112,7 @@ pub fn is_sync(function: Oid) -> bool {
 }
 
 /// The index that tells the rows of an open table apart by `key`.
-pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<Index> {
+pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<OpenIndex> {
     let mut indexes = documents.indexes(lock).into_iter();
     indexes.find(|index| index.is_key() && index.only_column() == Some(key))
 }
@@ -111,8 +127,12 @@ pub fn is_linked(documents: Oid, watch: &Watch) -> bool {
 /// Records what belongs together, as far as PostgreSQL does not know it from the triggers. The side
 /// table is dropped with the columns, as an index would be; and with the extension, but by CASCADE
 /// only. The record of the index is dropped with the constraint of the key, also by CASCADE only, and
-/// the other triggers go with it.
+/// the other triggers go with it. It proves that the side table belongs to the documents, so only
+/// those of one owner are linked.
 pub fn link(documents: &Open, watch: &Watch) {
+    if owner_of(watch.storage) != documents.class().relowner {
+        return;
+    }
     let (storage, record) = (Object::Relation(watch.storage), Object::Trigger(watch.trigger.oid));
     for column in [watch.key, watch.body] {
         dependency::drop_together(storage, Object::Column(documents.oid(), column));

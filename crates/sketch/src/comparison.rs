@@ -1,14 +1,19 @@
 //! Two texts side by side: what they share, and what only one of them has.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
+use crate::bag;
+use crate::chunks::{CHUNK, Chunks};
 use crate::config::Config;
 use crate::error::Error;
-use crate::hashes::shingle_hashes;
+use crate::hashes::{append_hashes, text_hashes};
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::set::ShingleSet;
-use crate::shingle::for_each_shingle;
+use crate::shingle::for_each_window;
+use crate::simd::Level;
+use crate::tokens::normalize_text;
 
 /// What two texts have in common.
 #[derive(Debug, Eq, PartialEq)]
@@ -37,47 +42,138 @@ impl Comparison {
         examples: usize,
         checkpoint: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
-        let set_a = ShingleSet::from_text(config, a, checkpoint)?;
-        let set_b = ShingleSet::from_text(config, b, checkpoint)?;
-        // The same hashes in the order of the text: those of a bag have none.
-        let config = &config.with_scheme(Scheme::Fss).with_bag(false);
-        let mut hashes_of = |text: &str| {
+        let config = &config.with_scheme(Scheme::Fss);
+        let (text_a, text_b) =
+            (normalize_text(config, a, checkpoint)?, normalize_text(config, b, checkpoint)?);
+        let append = if config.bag() { bag::append_elements } else { append_hashes };
+        let mut set_of = |text: &str| {
             let mut hashes = Vec::new();
-            shingle_hashes(config, text, &mut hashes, checkpoint).map(|()| hashes)
+            append(config, Level::best(), text, &mut hashes, checkpoint)?;
+            Ok(ShingleSet::from_hashes(hashes, checkpoint))
         };
-        let (hashes_a, hashes_b) = (hashes_of(a)?, hashes_of(b)?);
-        let mut some = |text: &str, hashes: &[u64], wanted: &dyn Fn(u64) -> bool| {
-            some_shingles(config, text, hashes, wanted, examples, checkpoint)
-        };
-        let shared = some(a, &hashes_a, &|hash| set_b.contains(hash))?;
-        let only_a = some(a, &hashes_a, &|hash| !set_b.contains(hash))?;
-        let only_b = some(b, &hashes_b, &|hash| !set_a.contains(hash))?;
-        Ok(Self { a: set_a, b: set_b, shared, only_a, only_b })
+        let (a, b) = (set_of(&text_a)?, set_of(&text_b)?);
+        let kinds = Kinds::of(&a, &b, checkpoint)?;
+        // The elements of a bag have no order in the text; its shingles do.
+        let config = &config.clone().with_bag(false);
+        let shared = |hash| kinds.shared.may_have(hash) && b.contains(hash) && a.contains(hash);
+        let in_a = |hash| kinds.only_a.may_have(hash) && !b.contains(hash);
+        let in_b = |hash| kinds.only_b.may_have(hash) && !a.contains(hash);
+        let [shared, only_a] = some(config, &text_a, [&shared, &in_a], examples, checkpoint)?;
+        let [only_b] = some(config, &text_b, [&in_b], examples, checkpoint)?;
+        Ok(Self { a, b, shared, only_a, only_b })
     }
 }
 
-/// The first `count` distinct shingles of a text whose hashes are `wanted`. `hashes` are those
-/// of its shingles, in order and with repeats.
-fn some_shingles(
+/// Which hashes are of which kind, nearly: a look at one bit rules out most of the others, where a
+/// search in sets of millions misses the cache at each step.
+struct Kinds {
+    shared: Marks,
+    only_a: Marks,
+    only_b: Marks,
+}
+
+impl Kinds {
+    fn of(a: &ShingleSet, b: &ShingleSet, checkpoint: &mut dyn FnMut()) -> Result<Self, Error> {
+        let size = a.len().max(b.len());
+        let new = || Marks::new(size);
+        let mut kinds = Self { shared: new()?, only_a: new()?, only_b: new()? };
+        let (a, b) = (a.hashes(), b.hashes());
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            if (i + j) % (1 << 16) == 0 {
+                checkpoint();
+            }
+            let (in_a, in_b) = (a.get(i), b.get(j));
+            match (in_a, in_b) {
+                (Some(x), Some(y)) if x == y => {
+                    kinds.shared.add(*x);
+                    (i, j) = (i + 1, j + 1);
+                }
+                (Some(x), y) if y.is_none_or(|y| x < y) => {
+                    kinds.only_a.add(*x);
+                    i += 1;
+                }
+                (_, y) => {
+                    y.iter().for_each(|y| kinds.only_b.add(**y));
+                    j += 1;
+                }
+            }
+        }
+        Ok(kinds)
+    }
+}
+
+/// A bit for all hashes that begin alike: whether there is one of them.
+struct Marks {
+    bits: Vec<u64>,
+    shift: u32,
+}
+
+impl Marks {
+    /// For sets of up to `size` hashes: eight bits for each of them.
+    fn new(size: usize) -> Result<Self, Error> {
+        let words = (size / 8).next_power_of_two();
+        Ok(Self { bits: memory::filled(0, words)?, shift: 64 - 6 - words.ilog2() })
+    }
+
+    fn place(&self, hash: u64) -> (usize, u32) {
+        let place = hash >> self.shift;
+        ((place >> 6) as usize, place as u32 & 63)
+    }
+
+    fn add(&mut self, hash: u64) {
+        let (word, bit) = self.place(hash);
+        self.bits[word] |= 1 << bit;
+    }
+
+    fn may_have(&self, hash: u64) -> bool {
+        let (word, bit) = self.place(hash);
+        self.bits[word] >> bit & 1 == 1
+    }
+}
+
+/// Of each kind the first `count` distinct shingles of a normalised text whose hashes are of it.
+fn some<const KINDS: usize>(
     config: &Config,
     text: &str,
-    hashes: &[u64],
-    wanted: &dyn Fn(u64) -> bool,
+    kinds: [&dyn Fn(u64) -> bool; KINDS],
     count: usize,
     checkpoint: &mut dyn FnMut(),
-) -> Result<Vec<String>, Error> {
-    let mut found: Vec<String> = Vec::new();
-    let mut seen = HashSet::new();
-    let mut hashes = hashes.iter();
-    let mut visit = |shingle: &str| {
-        let Some(&hash) = hashes.next() else { return Ok(()) };
-        if found.len() < count && wanted(hash) && memory::insert(&mut seen, hash)? {
-            memory::push(&mut found, memory::owned(shingle)?)?;
+) -> Result<[Vec<String>; KINDS], Error> {
+    // Which shingles they are, by their number in the text.
+    let mut places: [Vec<usize>; KINDS] = [const { Vec::new() }; KINDS];
+    let (mut seen, mut number, mut outcome) = (HashSet::new(), 0, Ok(()));
+    let mut look = |hashes: &mut [u64], _: &mut dyn FnMut()| {
+        for &hash in &*hashes {
+            for (places, is_of_kind) in places.iter_mut().zip(kinds) {
+                if places.len() < count && is_of_kind(hash) && outcome.is_ok() {
+                    outcome = memory::insert(&mut seen, hash).and_then(|is_new| {
+                        if is_new { memory::push(places, number) } else { Ok(()) }
+                    });
+                }
+            }
+            number += 1;
         }
-        Ok(())
+        let all = places.iter().all(|places| places.len() >= count);
+        if all || outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    for_each_shingle(config, text, checkpoint, &mut visit)?;
-    Ok(found)
+    let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
+    let mut chunks = Chunks::new(&mut buffer, checkpoint, &mut look);
+    text_hashes(config, Level::best(), text, &mut chunks)?;
+    chunks.deliver();
+    outcome?;
+    let mut shingles: [Vec<String>; KINDS] = [const { Vec::new() }; KINDS];
+    let mut number = 0;
+    for_each_window(config, text, checkpoint, &mut |shingle| {
+        for (shingles, places) in shingles.iter_mut().zip(&places) {
+            if places.get(shingles.len()) == Some(&number) {
+                memory::push(shingles, memory::owned(shingle)?)?;
+            }
+        }
+        number += 1;
+        Ok(())
+    })?;
+    Ok(shingles)
 }
 
 #[cfg(test)]
@@ -97,6 +193,63 @@ mod tests {
         assert_eq!(all.only_a, ["be"]);
         assert_eq!(all.only_b, ["know", "see"]);
         assert_eq!(compare(1).shared, ["to"]);
+    }
+
+    /// What `Comparison` says, shingle by shingle.
+    fn naive(config: &Config, a: &str, b: &str, count: usize) -> [Vec<String>; 3] {
+        let shingles = |text| {
+            let mut all = Vec::new();
+            crate::for_each_shingle(config, text, &mut || (), &mut |shingle| {
+                all.push(shingle.to_owned());
+                Ok(())
+            })
+            .unwrap();
+            all
+        };
+        let (a, b) = (shingles(a), shingles(b));
+        let some = |of: &[String], wanted: &dyn Fn(&String) -> bool| {
+            let mut found = Vec::new();
+            for shingle in of.iter().filter(|shingle| wanted(shingle)) {
+                if found.len() < count && !found.contains(shingle) {
+                    found.push(shingle.clone());
+                }
+            }
+            found
+        };
+        [
+            some(&a, &|shingle| b.contains(shingle)),
+            some(&a, &|shingle| !b.contains(shingle)),
+            some(&b, &|shingle| !a.contains(shingle)),
+        ]
+    }
+
+    #[test]
+    fn examples_are_the_first_of_their_kind() {
+        let text = |seed: u64, length: u64| -> String {
+            let letter = |i| char::from(b'a' + (crate::mix::mix64(seed ^ i) % 4) as u8);
+            (0..length).map(letter).collect()
+        };
+        let long = text(1, 3000);
+        let pairs = [
+            (long.clone(), format!("{long}{}", text(2, 60))),
+            (format!("{}{long}", text(2, 60)), long.clone()),
+            (text(1, 400), text(2, 400)),
+            (text(1, 40), text(2, 4000)),
+        ];
+        for (unit, size) in [("char", 5), ("char", 9), ("word", 1)] {
+            for bag in [false, true] {
+                let config = Config::new("fss", 128, unit, size, 0).unwrap().with_bag(bag);
+                for (a, b) in &pairs {
+                    let (a, b) = (a.replace('d', " "), b.replace('d', " "));
+                    for count in [0, 3, 100] {
+                        let Comparison { shared, only_a, only_b, .. } =
+                            Comparison::new(&config, &a, &b, count, &mut || ()).unwrap();
+                        let expected = naive(&config, &a, &b, count);
+                        assert_eq!([shared, only_a, only_b], expected, "{unit} {size} {count}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD};
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::Options;
 use crate::pg::call::Call;
@@ -109,7 +109,7 @@ impl Arguments {
 
     /// How documents of that kind are signed, banded and compared: as the arguments say, where they
     /// are NULL as the index does, and without one as by default.
-    pub fn plan(&self, kind: Kind, index: Option<&Rc<Settings>>) -> Result<Plan> {
+    pub fn plan(&self, kind: Kind, index: Option<&Rc<IndexOptions>>) -> Result<Plan> {
         let threshold = self.threshold(index.map_or(DEFAULT_THRESHOLD, |index| index.threshold))?;
         let recall = self.float8(self.places.options + 8);
         let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));

@@ -11,7 +11,7 @@ use sketch::{Sketcher, memory};
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
-use crate::pg::context::Context;
+use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 use crate::query::corpus::arguments::{Plan, Verify};
 use crate::query::corpus::documents::Documents;
@@ -113,14 +113,14 @@ impl Batches {
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
         let mut sketcher = Sketcher::new(self.plan.config.clone());
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
-        let context = Context::new(c"minlsh document");
+        let context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
             checkpoint();
             let Some(document) = all.next() else { return Ok(()) };
             hashes.clear();
             bytes.clear();
             documents.columns.row(document, &mut hashes)?;
-            context.within(|| self.compared(value, &mut sketcher, &mut bytes))?;
+            context.run(|| self.compared(value, &mut sketcher, &mut bytes))?;
             // SAFETY: nothing of the value is used any more.
             unsafe { context.reset() };
             let root = roots[document as usize];

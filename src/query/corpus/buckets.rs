@@ -13,16 +13,16 @@ use sketch::memory;
 use crate::am::keys::NO_BAND;
 use crate::am::layout::{tid_to_u64, u64_to_tid};
 use crate::am::leaves;
-use crate::am::options::Settings;
-use crate::document::values::Values;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, engine, error};
 use crate::pg::array;
-use crate::pg::context::Context;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Parameter;
 use crate::pg::sql::Sql;
-use crate::pg::table::Open;
 use crate::query::corpus::arguments::Plan;
 use crate::query::corpus::kind::Kind;
 
@@ -41,7 +41,7 @@ pub struct Buckets {
     index: Oid,
     table: Oid,
     values: Values,
-    settings: Rc<Settings>,
+    settings: Rc<IndexOptions>,
     /// What stands behind FROM for the rows at some places.
     pub from: Sql,
 }
@@ -52,7 +52,7 @@ impl Buckets {
         index: Oid,
         table: Oid,
         values: Values,
-        settings: &Rc<Settings>,
+        settings: &Rc<IndexOptions>,
         from: Sql,
     ) -> Option<Self> {
         let open = Open::relation(table, Lock::Read)?;
@@ -95,12 +95,12 @@ impl Buckets {
     /// caller's rights before the index is read.
     pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
         let Some(table) = Open::relation(self.table, Lock::Held) else { return Ok(()) };
-        let context = Context::new(c"minlsh places");
+        let context = Memory::child(c"minlsh places");
         let snapshot = Snapshot::statement();
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
             table.resolve(&snapshot, places);
             places.sort_unstable_by_key(|place| tid_to_u64(*place));
-            let result = context.within(|| visit(&parameters(places)?));
+            let result = context.run(|| visit(&parameters(places)?));
             // SAFETY: the rows of these places were handed on.
             unsafe { context.reset() };
             places.clear();

@@ -6,7 +6,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::functions::checkpoint;
-use crate::pg::context::Context;
+use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
@@ -28,7 +28,7 @@ pub struct Columns {
     /// The blocks that memory does not hold.
     file: Option<TempFile>,
     /// Where the file lives: it is made while a row is read, and outlives the row.
-    context: Context,
+    context: Memory,
     sort_memory: usize,
 }
 
@@ -43,7 +43,7 @@ impl Columns {
             current: memory::filled(0, width * BLOCK).map_err(engine)?,
             at: 0,
             file: None,
-            context: Context::new(c"minlsh hashes"),
+            context: Memory::child(c"minlsh hashes"),
             sort_memory,
         })
     }
@@ -65,7 +65,7 @@ impl Columns {
         if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
             memory::extend(&mut self.blocks, &self.current).map_err(engine)?;
         } else {
-            let create = || self.context.within(TempFile::create);
+            let create = || self.context.run(TempFile::create);
             self.file.get_or_insert_with(create).append(&self.current);
         }
         self.at += 1;

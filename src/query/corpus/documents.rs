@@ -5,9 +5,9 @@ use sketch::{Banding, Sketcher, memory, signature_hash};
 
 use crate::error::{Result, engine, error};
 use crate::functions::checkpoint;
-use crate::pg::context::Context;
+use crate::pg::memory::Memory;
+use crate::pg::row::Row;
 use crate::pg::select::Select;
-use crate::pg::slot::Row;
 use crate::pg::tuple_store::TupleStore;
 use crate::query::corpus::arguments::Plan;
 use crate::query::corpus::buckets::Buckets;
@@ -30,7 +30,7 @@ pub struct Documents {
     banding: Banding,
     bands: Vec<i64>,
     /// What a document takes is gone when the next one comes.
-    context: Context,
+    context: Memory,
 }
 
 /// A source about to be read.
@@ -57,7 +57,7 @@ impl Documents {
             sketcher: Sketcher::new(plan.config.clone()),
             banding: plan.banding,
             bands: Vec::new(),
-            context: Context::new(c"minlsh document"),
+            context: Memory::child(c"minlsh document"),
         })
     }
 
@@ -76,7 +76,7 @@ impl Documents {
         scope: Option<pg_sys::Datum>,
     ) -> Result<bool> {
         let Self { kind, sketcher, banding, bands, context, .. } = self;
-        let size = context.within(|| {
+        let size = context.run(|| {
             // SAFETY: the caller's promise.
             let Some((signature, size)) = (unsafe { kind.sketch(document, sketcher)? }) else {
                 return Ok(None);
@@ -103,12 +103,12 @@ impl Documents {
         let Reading { select, buckets, unique, argument } = reading;
         let mut take = |row: &Row| {
             checkpoint();
-            let Some(document) = row.datum(1) else { return Ok(()) };
+            let Some(document) = row.value(2) else { return Ok(()) };
             // SAFETY: the columns that the kind and the scopes were found for.
-            if !unsafe { self.push(document, row.datum(2))? } {
+            if !unsafe { self.push(document, row.value(3))? } {
                 return Ok(());
             }
-            let key = row.datum(0).ok_or_else(|| {
+            let key = row.value(1).ok_or_else(|| {
                 error(
                     PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                     format!("{argument} has a document whose key is NULL"),

@@ -6,8 +6,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::options::{self, Settings};
-use crate::document::values::Values;
+use crate::am::stored_options;
+use crate::document::index_options::IndexOptions;
+use crate::document::to_bands::Values;
 use crate::error::{Result, error, not_supported};
 use crate::pg::index::Index;
 use crate::pg::relation::Relation;
@@ -23,7 +24,7 @@ pub struct Indexed {
     /// The index, and what its documents are, if it is of the table itself.
     pub native: Option<(Oid, Values)>,
     /// Its options.
-    pub settings: Rc<Settings>,
+    pub settings: Rc<IndexOptions>,
     /// The column of the documents.
     pub body: Body,
     /// The column within whose equal values it has its entries.
@@ -83,7 +84,7 @@ impl Indexed {
         Self {
             table: side.table.oid,
             native: None,
-            settings: side.settings,
+            settings: side.options,
             body: Body::Column(side.body.number),
             scope: None,
             predicate: None,
@@ -126,7 +127,7 @@ impl Indexed {
         Ok(Self {
             table: index.table,
             native: document_column(index).map(|c| (index.oid, Values::of(c.input_type))),
-            settings: options::built(index.oid)?,
+            settings: stored_options::built(index.oid)?,
             body: match index.columns[place].attribute {
                 0 => Body::Expression(sql(1)?.unwrap_or_default()),
                 column => Body::Column(column),

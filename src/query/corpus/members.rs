@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::keys::Keys;
+use crate::pg::document_keys::Keys;
 
 /// Documents numbered in the order in which they were read, of one source or of two.
 pub struct Members {

@@ -7,8 +7,8 @@ use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, error};
-use crate::pg::context::Context;
-use crate::pg::keys::copied;
+use crate::pg::document_keys::copied;
+use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 
 /// The values met so far. NULL is a value here, as it is to PARTITION BY.
@@ -18,7 +18,7 @@ pub struct Scopes {
     last: HashMap<u64, u32>,
     /// Values by number, and the value before each of the same hash.
     values: Vec<(Datum, Option<u32>)>,
-    context: Context,
+    context: Memory,
 }
 
 /// What makes two values of a type equal: its default hash operator class.
@@ -54,7 +54,7 @@ impl Scopes {
             equality: equality.transpose()?,
             last: HashMap::new(),
             values: Vec::new(),
-            context: Context::new(c"minlsh scopes"),
+            context: Memory::child(c"minlsh scopes"),
         })
     }
 
@@ -73,7 +73,7 @@ impl Scopes {
             candidate = before;
         }
         let number = self.values.len() as u32;
-        let copy = self.context.within(|| equality.copy(value));
+        let copy = self.context.run(|| equality.copy(value));
         memory::push(&mut self.values, (copy, last)).map_err(engine)?;
         memory::insert_at(&mut self.last, hash, number).map_err(engine)?;
         Ok(Scope(number))

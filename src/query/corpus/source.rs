@@ -7,7 +7,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter};
 use crate::pg::catching::Complaint;
 use crate::pg::select::{Select, SelectColumn, one_statement};
@@ -39,7 +39,7 @@ pub struct Source {
     /// Whether no two rows can have the same key.
     pub key_is_unique: bool,
     /// The options of the index that was named, or is the table's only one.
-    pub settings: Option<Rc<Settings>>,
+    pub settings: Option<Rc<IndexOptions>>,
     /// That index, if it has all the rows.
     pub buckets: Option<Buckets>,
 }
@@ -121,8 +121,7 @@ impl Source {
         argument: &'static str,
     ) -> Result<Self> {
         let from = table::from(&found);
-        let sql =
-            Sql::default().text("SELECT d.* FROM ").text(from.as_bytes()).text(" AS d").build();
+        let sql = Sql::default().text("SELECT d.* FROM ").text(&from).text(" AS d").build();
         let select =
             Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
         let columns = select.columns();
@@ -257,7 +256,7 @@ impl Source {
         }
         let from = buckets.map_or(&self.from, |buckets| &buckets.from);
         let types = buckets.map_or(&[][..], |_| &PARAMETERS);
-        sql = sql.text(" FROM ").text(from.as_bytes());
+        sql = sql.text(" FROM ").text(from);
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }

@@ -110,9 +110,9 @@ fn rows(found: &Found, table: Sql, condition: Option<Sql>) -> Sql {
     if let Some(Body::Expression(sql)) = indexed.map(|indexed| &indexed.body) {
         from = from.text(", (").text(sql).text(") AS minlsh_body");
     }
-    from = from.text(" FROM ").text(table.as_bytes()).text(" AS d");
+    from = from.text(" FROM ").text(table).text(" AS d");
     if let Some(condition) = condition {
-        from = from.text(" WHERE ").text(condition.as_bytes());
+        from = from.text(" WHERE ").text(condition);
     }
     from.text(")")
 }

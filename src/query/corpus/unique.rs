@@ -6,7 +6,7 @@ use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::names::output;
-use crate::pg::slot::Row;
+use crate::pg::row::Row;
 
 /// Hashes of the keys so far; none where an index sees to it that they are unique.
 pub struct Unique {
@@ -60,7 +60,7 @@ impl Unique {
 
     /// The error about a row, if its key has that hash.
     pub fn complain(&self, row: &Row, repeated: u64, argument: &str) -> Option<ErrorReport> {
-        let key = row.datum(0)?;
+        let key = row.value(1)?;
         (self.hash(key) == repeated).then(|| {
             invalid_parameter(format!(
                 "{argument} gives the key \"{}\" to several documents",

@@ -10,8 +10,8 @@ use sketch::memory;
 use crate::error::{Result, engine, not_supported};
 use crate::functions::checkpoint;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::context::Context;
 use crate::pg::guc::work_mem;
+use crate::pg::memory::Memory;
 use crate::pg::window::Window;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::batches::{Batches, Rows};
@@ -96,10 +96,10 @@ struct Partition<'a> {
 impl Partition<'_> {
     /// Takes in the rows that are documents.
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
-        let context = Context::new(c"minlsh row");
+        let context = Memory::child(c"minlsh row");
         for place in 0..rows {
             checkpoint();
-            let is_document = context.within(|| match self.window.argument_at(0, place) {
+            let is_document = context.run(|| match self.window.argument_at(0, place) {
                 // SAFETY: a value of the argument's type, by which the kind was found.
                 Some(value) => unsafe { documents.push(value, None) },
                 None => Ok(false),
@@ -120,10 +120,10 @@ impl Rows for Partition<'_> {
         wanted: &dyn Fn(u32) -> bool,
         visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
     ) -> Result<()> {
-        let context = Context::new(c"minlsh row");
+        let context = Memory::child(c"minlsh row");
         for (document, &place) in (0..).zip(&self.places) {
             if wanted(document) {
-                context.within(|| match self.window.argument_at(0, place) {
+                context.run(|| match self.window.argument_at(0, place) {
                     Some(value) => visit(place, value),
                     None => Ok(()),
                 })?;

@@ -154,7 +154,7 @@ impl Rows for Stored {
                 if !wanted(document - 1) {
                     return Ok(());
                 }
-                let (Some(key), Some(value)) = (row.datum(0), row.datum(1)) else { return Ok(()) };
+                let (Some(key), Some(value)) = (row.value(1), row.value(2)) else { return Ok(()) };
                 let name = self.members.len();
                 self.members.push(part, key)?;
                 visit(name, value)

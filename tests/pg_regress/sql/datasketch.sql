@@ -34,6 +34,9 @@ FROM minhash_from_lean('\x0700000000000000fcffffff01000000206ec66dae5350f2f04807
 -- An empty set has no signature.
 SELECT * FROM minhash_from_lean('\x0100000000000000fcffffff01000000ffffffffffffffffffffffffffffffff');
 SELECT minhash_from_lean(NULL);
+-- Bytes that were cut off, or are too many, are noticed.
+SELECT minhash_from_lean('\x0700000000000000fcffffff01000000206ec66dae5350f2f04807076e');
+SELECT minhash_from_lean('\x0700000000000000fcffffff01000000206ec66dae5350f2f04807076e011f3600');
 
 -- To Python: what LeanMinHash.deserialize(b) reads there.
 SELECT minhash_to_lean(minhash(ARRAY['a'], 4, 'datasketch_affine32', 7), seed => 7);

@@ -13,6 +13,17 @@ SELECT jaccard('Hello World', 'hello  world') AS char,
 	jaccard('Hello World', 'hello  world', 1, 'word', normalization => 'none') AS word_as_written,
 	jaccard('Hello World', 'hello  world', normalization => 'plain') AS char_plain;
 
+-- So copies that differ in these alone are found by an index without any options.
+CREATE TABLE copies (id int PRIMARY KEY, body text);
+INSERT INTO copies SELECT 1, string_agg(md5(i::text), E' \n') FROM generate_series(1, 40) AS i;
+INSERT INTO copies SELECT i, CASE i WHEN 2 THEN replace(body, E'\n', E'\r\n') WHEN 3 THEN regexp_replace(body, '\s+', ' ', 'g')
+	WHEN 4 THEN upper(body) END FROM copies, generate_series(2, 4) AS i;
+CREATE INDEX ON copies USING minlsh (body) WITH (threshold = 1);
+CREATE INDEX written ON copies USING minlsh (body) WITH (threshold = 1, normalization = none);
+SELECT count(*) FROM near_duplicates(1, 1, 'copies_body_idx');
+SELECT count(*) FROM near_duplicates(1, 1, 'written');
+DROP TABLE copies;
+
 -- Each step by itself. They are done in a fixed order, whatever the order in which they are written.
 SELECT step, normalize_text(E'Ｃafé  No. １２, “Ünïted”: ﬁn’s!', step)
 FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;

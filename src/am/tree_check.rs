@@ -12,8 +12,8 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use crate::am::layout::{Entry, Layout, read_tid};
 use crate::am::leaves::{entries, first_item};
 use crate::am::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::am::options::OPTIONS_BLOCK;
 use crate::am::pages::{PageCopy, read_page};
+use crate::am::stored_options::OPTIONS_BLOCK;
 use crate::error::{Result, out_of_memory};
 use crate::pg::interrupts::checkpoint;
 

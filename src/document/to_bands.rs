@@ -6,9 +6,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash};
 
+use super::image::{Content, Document, hashes, slots};
 use super::shingling::{Canonical, same};
-use super::value::{Content, Document, hashes, slots};
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::{Options, checkpoint, element_hashes, with_sketcher};
 use crate::pg::{array, lossless};
@@ -56,19 +56,24 @@ impl Values {
     ///
     /// # Safety
     /// `value` must be a non-null value of the kind of type that `self` says.
-    pub unsafe fn row(self, value: Datum, settings: &Settings, bands: &mut Vec<i64>) -> Result<()> {
+    pub unsafe fn row(
+        self,
+        value: Datum,
+        index: &IndexOptions,
+        bands: &mut Vec<i64>,
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
         let sketched = unsafe {
             match self {
                 Self::Text => Sketched::Text(lossless::read(value)?),
                 Self::Set => Sketched::Hashes(element_hashes(value, ElementHash::default())?),
                 Self::Signature => Sketched::Signature(array::read_int4(value)?.into()),
-                Self::Document => Sketched::indexed(&Document::read(value)?, settings)?,
+                Self::Document => Sketched::indexed(&Document::read(value)?, index)?,
                 Self::Bands => Sketched::Bands(array::read_int8(value)?.into()),
             }
         };
-        sketched.refuse_wrong_length(settings)?;
-        sketched.append_bands(settings, settings.banding.bands(), bands)
+        sketched.refuse_wrong_length(index)?;
+        sketched.append_bands(index, index.banding.bands(), bands)
     }
 
     /// What to look up for `value`, the right side of an operator, of type `value_type`; the type of
@@ -80,18 +85,18 @@ impl Values {
         self,
         value: Datum,
         value_type: Oid,
-        settings: &Settings,
+        index: &IndexOptions,
     ) -> Result<Search> {
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.asked(value, value_type, settings) }?;
+        let asked = unsafe { self.asked(value, value_type, index) }?;
         let (threshold, sketched) = match asked {
             Asked::For { threshold, sketched } => (threshold, sketched),
             Asked::Everything => return Ok(Search::Everything),
             Asked::Nothing => return Ok(Search::Nothing),
         };
         let mut bands = Vec::new();
-        let probes = settings.banding.probes(threshold, settings.recall);
-        sketched.append_bands(settings, probes, &mut bands)?;
+        let probes = index.banding.probes(threshold, index.recall);
+        sketched.append_bands(index, probes, &mut bands)?;
         Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
 
@@ -100,9 +105,9 @@ impl Values {
     ///
     /// # Safety
     /// As for [`Values::search`].
-    pub unsafe fn serves(self, value: Datum, value_type: Oid, settings: &Settings) -> bool {
+    pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.asked(value, value_type, settings) };
+        let asked = unsafe { self.asked(value, value_type, index) };
         // What cannot be read is for the search to refuse.
         !matches!(asked, Ok(Asked::Everything))
     }
@@ -113,7 +118,7 @@ impl Values {
         self,
         value: Datum,
         value_type: Oid,
-        settings: &Settings,
+        index: &IndexOptions,
     ) -> Result<Asked<'a>> {
         // SAFETY: the caller's promise; the value lives as long as the scan.
         unsafe {
@@ -123,11 +128,11 @@ impl Values {
                     let elements = array::elements(value, pg_sys::INT8OID)?.into_iter();
                     let hashes = elements.map(|hash| hash.value() as i64).collect();
                     let sketched = Sketched::Bands(hashes);
-                    Ok(Asked::For { threshold: settings.threshold, sketched })
+                    Ok(Asked::For { threshold: index.threshold, sketched })
                 }
-                Self::Text => self.text(value, settings),
-                Self::Document => self.document(Document::read(value)?, settings),
-                Self::Set | Self::Signature | Self::Bands => self.array(value, settings),
+                Self::Text => self.text(value, index),
+                Self::Document => self.document(Document::read(value)?, index),
+                Self::Set | Self::Signature | Self::Bands => self.array(value, index),
             }
         }
     }
@@ -151,15 +156,15 @@ impl Values {
 
     /// # Safety
     /// `value` must be a non-null text.
-    unsafe fn text<'a>(self, value: Datum, settings: &Settings) -> Result<Asked<'a>> {
+    unsafe fn text<'a>(self, value: Datum, index: &IndexOptions) -> Result<Asked<'a>> {
         let (threshold, served) = match self {
             // The rows are documents: their options and their thresholds, which are not less than
             // that of the index, are what counts.
-            Self::Document => (settings.threshold, true),
+            Self::Document => (index.threshold, true),
             Self::Text => {
                 let threshold = settings::threshold();
-                let served = same(&Options::default().config()?, &settings.config);
-                (threshold, served && threshold >= settings.threshold)
+                let served = same(&Options::default().config()?, &index.config);
+                (threshold, served && threshold >= index.threshold)
             }
             Self::Set | Self::Signature | Self::Bands => return Ok(Asked::Nothing),
         };
@@ -173,13 +178,13 @@ impl Values {
 
     /// # Safety
     /// `value` must be a non-null array.
-    unsafe fn array<'a>(self, value: Datum, settings: &Settings) -> Result<Asked<'a>> {
+    unsafe fn array<'a>(self, value: Datum, index: &IndexOptions) -> Result<Asked<'a>> {
         // SAFETY: the caller's promise; an array's elements are of an existing type.
         let element = unsafe { pg_sys::getBaseType(array::detoast(value).1) };
         let threshold = match self {
-            Self::Set if settings::threshold() >= settings.threshold => settings::threshold(),
+            Self::Set if settings::threshold() >= index.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
-            Self::Document if element != pg_sys::INT4OID => settings.threshold,
+            Self::Document if element != pg_sys::INT4OID => index.threshold,
             Self::Text | Self::Bands => return Ok(Asked::Nothing),
             Self::Set | Self::Document | Self::Signature => return Ok(Asked::Everything),
         };
@@ -188,15 +193,15 @@ impl Values {
         Ok(Asked::For { threshold, sketched })
     }
 
-    fn document<'a>(self, document: Document<'a>, settings: &Settings) -> Result<Asked<'a>> {
+    fn document<'a>(self, document: Document<'a>, index: &IndexOptions) -> Result<Asked<'a>> {
         let threshold = match self {
             // The greater threshold counts, and no row has a lesser one than the index.
-            Self::Document => document.threshold.max(settings.threshold),
+            Self::Document => document.threshold.max(index.threshold),
             _ => document.threshold,
         };
         let sketched = match (self, document.content) {
             (Self::Text | Self::Document, Content::Text(options, text)) => {
-                if !same(&options.config()?, &settings.config) {
+                if !same(&options.config()?, &index.config) {
                     return Ok(Asked::Everything);
                 }
                 Sketched::Text(lossless::decode(text)?)
@@ -211,10 +216,10 @@ impl Values {
             }
             _ => return Ok(Asked::Nothing),
         };
-        if threshold < settings.threshold {
+        if threshold < index.threshold {
             return Ok(Asked::Everything);
         }
-        if !sketched.has_length_of(settings) {
+        if !sketched.has_length_of(index) {
             return Ok(Asked::Nothing);
         }
         Ok(Asked::For { threshold, sketched })
@@ -243,16 +248,16 @@ enum Sketched<'a> {
 
 impl<'a> Sketched<'a> {
     /// A document as a row of an index, which may only be one that each search finds.
-    fn indexed(document: &Document<'a>, settings: &Settings) -> Result<Self> {
-        if document.threshold < settings.threshold {
-            return Err(low_threshold(document.threshold, settings.threshold));
+    fn indexed(document: &Document<'a>, index: &IndexOptions) -> Result<Self> {
+        if document.threshold < index.threshold {
+            return Err(low_threshold(document.threshold, index.threshold));
         }
         let Content::Text(options, text) = document.content else {
             return Self::given(document.content);
         };
         let config = options.config()?;
-        if !same(&config, &settings.config) {
-            return Err(other_options(&config, &settings.config));
+        if !same(&config, &index.config) {
+            return Err(other_options(&config, &index.config));
         }
         Ok(Self::Text(lossless::decode(text)?))
     }
@@ -267,15 +272,15 @@ impl<'a> Sketched<'a> {
     }
 
     /// Whether a signature is as long as those of the index.
-    fn has_length_of(&self, settings: &Settings) -> bool {
+    fn has_length_of(&self, index: &IndexOptions) -> bool {
         match self {
-            Self::Signature(slots) => slots.len() == settings.config.num_perm(),
+            Self::Signature(slots) => slots.len() == index.config.num_perm(),
             _ => true,
         }
     }
 
-    fn refuse_wrong_length(&self, settings: &Settings) -> Result<()> {
-        let num_perm = settings.config.num_perm();
+    fn refuse_wrong_length(&self, index: &IndexOptions) -> Result<()> {
+        let num_perm = index.config.num_perm();
         match self {
             Self::Signature(slots) if slots.len() != num_perm => Err(invalid_parameter(format!(
                 "signature has {} slots, and those of the index have {num_perm}",
@@ -284,11 +289,11 @@ impl<'a> Sketched<'a> {
             .set_hint(format!(
                 "Make it with num_perm => {num_perm}, or the index WITH (num_perm) as signatures have it."
             ))),
-            Self::Bands(hashes) if hashes.len() > settings.banding.bands() => {
+            Self::Bands(hashes) if hashes.len() > index.banding.bands() => {
                 Err(invalid_parameter(format!(
                     "{} band hashes are more than the {} of the index",
                     hashes.len(),
-                    settings.banding.bands()
+                    index.banding.bands()
                 ))
                 .set_hint("Band hashes are made by minlsh, with the options of the index."))
             }
@@ -298,11 +303,11 @@ impl<'a> Sketched<'a> {
 
     /// Appends the first `count` band hashes: none of an empty set, and all of those that are
     /// given.
-    fn append_bands(&self, settings: &Settings, count: usize, bands: &mut Vec<i64>) -> Result<()> {
-        let banding = settings.banding.first(count);
+    fn append_bands(&self, index: &IndexOptions, count: usize, bands: &mut Vec<i64>) -> Result<()> {
+        let banding = index.banding.first(count);
         let mut hashes = Vec::new();
         let mut sketch = |text: Option<&str>, elements: &[u64]| {
-            with_sketcher(&settings.config, |sketcher| {
+            with_sketcher(&index.config, |sketcher| {
                 let signature = match text {
                     Some(text) => sketcher.sketch(text, &mut checkpoint),
                     None => sketcher.sketch_hashes(elements, &mut checkpoint),

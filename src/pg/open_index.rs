@@ -1,11 +1,12 @@
-//! The indexes of a table that is open: what they are, rows found and entries made through them.
+//! An open index: what it is, and rows found and entries made through it.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::interrupts::checkpoint;
+use crate::pg::open::Open;
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::table::{Continue, Open, Row};
 use crate::pg::text;
 
 /// Which entries an update needs.
@@ -19,15 +20,15 @@ pub enum Entries {
 }
 
 /// An open index.
-pub struct Index(Open);
+pub struct OpenIndex(Open);
 
-impl From<Open> for Index {
+impl From<Open> for OpenIndex {
     fn from(open: Open) -> Self {
         Self(open)
     }
 }
 
-impl std::ops::Deref for Index {
+impl std::ops::Deref for OpenIndex {
     type Target = Open;
 
     fn deref(&self) -> &Open {
@@ -35,7 +36,7 @@ impl std::ops::Deref for Index {
     }
 }
 
-impl Index {
+impl OpenIndex {
     /// The row of `pg_index`.
     pub fn form(&self) -> &pg_sys::FormData_pg_index {
         // SAFETY: an open index has its row.
@@ -101,7 +102,7 @@ impl Index {
         snapshot: &Snapshot,
         mut visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        let row = table.row();
+        let row = Row::empty(table);
         let mut key = pg_sys::ScanKeyData::default();
         // SAFETY: an open table and its index; the key is of the type that the operator takes; the
         // snapshot is held. The scan ends before all of them.

@@ -9,13 +9,13 @@ use pgrx::prelude::*;
 
 use crate::am::keys::Keys;
 use crate::am::layout::{Entry, tid_to_u64};
-use crate::am::options::Settings;
+use crate::document::index_options::IndexOptions;
 use crate::error::{Result, raise};
 
 /// What the callback of the table scan works with.
 struct Scan<'a> {
     keys: &'a mut Keys,
-    settings: &'a Settings,
+    options: &'a IndexOptions,
     take: &'a mut dyn FnMut(Entry) -> Result<()>,
     row_keys: Vec<u64>,
     /// What one row needs; emptied after each.
@@ -34,11 +34,11 @@ pub unsafe fn each_entry(
     info: *mut pg_sys::IndexInfo,
     progress: bool,
     keys: &mut Keys,
-    settings: &Settings,
+    options: &IndexOptions,
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> f64 {
     let memory = row_context();
-    let mut scan = Scan { keys, settings, take, row_keys: Vec::new(), memory };
+    let mut scan = Scan { keys, options, take, row_keys: Vec::new(), memory };
     let state = std::ptr::from_mut(&mut scan).cast::<c_void>();
     let all = pg_sys::InvalidBlockNumber;
     // Not synchronised with other scans: so rows come in the order of their addresses.
@@ -99,7 +99,7 @@ unsafe extern "C-unwind" fn take_row(
     let result = unsafe {
         let scan = &mut *state.cast::<Scan>();
         let previous = pg_sys::MemoryContextSwitchTo(scan.memory);
-        let result = scan.keys.row(values, nulls, scan.settings, &mut scan.row_keys);
+        let result = scan.keys.row(values, nulls, scan.options, &mut scan.row_keys);
         pg_sys::MemoryContextSwitchTo(previous);
         pg_sys::MemoryContextReset(scan.memory);
         let tid = tid_to_u64(*tid);

@@ -1,136 +1,21 @@
-//! The options of an index: storage parameters as the user writes them, and as they were when it
-//! was built.
+//! Storage parameters: what a user writes WITH an index.
 //!
 //! PostgreSQL does not tell `amoptions` whether it reads the parameters of CREATE INDEX or of
 //! ALTER INDEX SET. Entries made with other options are worthless, so those of the build are kept
-//! in the index itself, in block 1: an inner page that no downlink leads to, which VACUUM passes by and
-//! WAL carries. What ALTER INDEX sets waits for REINDEX, as fillfactor does.
+//! ([`stored_options`](crate::am::stored_options)), and what ALTER INDEX sets waits for REINDEX, as
+//! fillfactor does.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
-use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
-use serde::{Deserialize, Serialize};
-use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
 
-use crate::am::nbtree::{BtOptions, HIGH_KEY};
-use crate::am::{layout, pages};
-use crate::error::{Result, engine, error, invalid_parameter, raise, wrong_state};
+use crate::am::nbtree::BtOptions;
+use crate::document::index_options::IndexOptions;
+use crate::error::{Result, invalid_parameter, raise};
 use crate::functions::Options;
-
-/// The block that has the options of the build.
-pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
-/// The form of what stands there, and of keys and tuples.
-const FORMAT: u32 = 1;
-/// How many indexes' options a session remembers.
-const REMEMBERED: usize = 64;
-
-/// How an index cuts, signs and bands its documents.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Everything a signature depends on.
-    pub config: Config,
-    /// The bands of each document that are in the index.
-    pub banding: Banding,
-    /// The least similarity the index can be asked for.
-    pub threshold: f64,
-    /// The share of pairs at a threshold that a query finds, at least.
-    pub recall: f64,
-    /// How much of each slot of a signature a side table stores.
-    pub slot_bits: SlotBits,
-    /// Whether this version of the library would make the same entries.
-    pub current: bool,
-}
-
-impl Settings {
-    /// Settings for a new index.
-    ///
-    /// # Errors
-    /// SQLSTATE 22023 for a recall that cannot be had, or slots that cannot be packed.
-    pub fn new(config: Config, threshold: f64, recall: f64, slot_bits: i64) -> Result<Self> {
-        let num_perm = config.num_perm() as i64;
-        // No query asks for less than the index's threshold, so none looks up more bands than that
-        // needs: the others would be a fifth of the build and of every write, for nothing.
-        let banding = Banding::for_recall(threshold, num_perm, recall)
-            .map_err(engine)?
-            .trimmed(threshold, recall);
-        let slot_bits = SlotBits::new(slot_bits, num_perm).map_err(engine)?;
-        Ok(Self { config, banding, threshold, recall, slot_bits, current: true })
-    }
-}
-
-/// What block 1 holds, as JSON.
-#[derive(Serialize, Deserialize)]
-struct Built {
-    format: u32,
-    algorithm: i32,
-    unicode: String,
-    threshold: f64,
-    recall: f64,
-    bands: usize,
-    rows: usize,
-    slot_bits: usize,
-    scheme: String,
-    num_perm: usize,
-    seed: i64,
-    unit: String,
-    shingle_size: usize,
-    normalization: String,
-    stop_words: String,
-    bag: bool,
-}
-
-impl Built {
-    fn of(settings: &Settings) -> Self {
-        let config = &settings.config;
-        Self {
-            format: FORMAT,
-            algorithm: Config::VERSION,
-            unicode: UNICODE_VERSIONS.to_owned(),
-            threshold: settings.threshold,
-            recall: settings.recall,
-            bands: settings.banding.bands(),
-            rows: settings.banding.rows(),
-            slot_bits: settings.slot_bits.bits() as usize,
-            scheme: config.scheme().as_str().to_owned(),
-            num_perm: config.num_perm(),
-            seed: config.seed(),
-            unit: config.unit().as_str().to_owned(),
-            shingle_size: config.shingle_size(),
-            normalization: config.normalization().to_string(),
-            stop_words: config.stop_words().to_string(),
-            bag: config.bag(),
-        }
-    }
-
-    fn settings(&self) -> std::result::Result<Settings, sketch::Error> {
-        let options = Options {
-            scheme: self.scheme.as_str().into(),
-            num_perm: self.num_perm as i32,
-            unit: self.unit.as_str().into(),
-            shingle_size: self.shingle_size as i32,
-            seed: self.seed,
-            normalization: self.normalization.as_str().into(),
-            stop_words: self.stop_words.as_str().into(),
-            bag: self.bag,
-        };
-        let config = options.read()?;
-        let same_unicode = self.unicode == UNICODE_VERSIONS || !config.depends_on_unicode();
-        Ok(Settings {
-            banding: Banding::new(self.bands as i64, self.rows as i64)?,
-            threshold: self.threshold,
-            recall: self.recall,
-            slot_bits: SlotBits::new(self.slot_bits as i64, self.num_perm as i64)?,
-            current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
-            config,
-        })
-    }
-}
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.
@@ -166,7 +51,7 @@ impl Parameters {
 
     /// # Safety
     /// As for [`Parameters::text`].
-    unsafe fn settings(&self) -> Result<Settings> {
+    unsafe fn options(&self) -> Result<IndexOptions> {
         let default = Options::default();
         // SAFETY: the caller's promise.
         let text = |offset, default: &str| unsafe { self.text(offset, default) };
@@ -181,7 +66,7 @@ impl Parameters {
             bag: self.bag,
         };
         let config = options.config()?;
-        Settings::new(config, self.threshold, self.recall, self.slot_bits.into())
+        IndexOptions::new(config, self.threshold, self.recall, self.slot_bits.into())
     }
 }
 
@@ -306,7 +191,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
         );
         if validate
             && !parameters.is_null()
-            && let Err(report) = (*parameters.cast::<Parameters>()).settings()
+            && let Err(report) = (*parameters.cast::<Parameters>()).options()
         {
             raise(report);
         }
@@ -318,15 +203,20 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
 ///
 /// # Safety
 /// `index` is an open index of this access method.
-pub unsafe fn wanted(index: Relation) -> Result<Settings> {
+pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
     // SAFETY: `amoptions` has made rd_options, or there are none.
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() {
             let config = Options::default().config()?;
-            return Settings::new(config, sketch::DEFAULT_THRESHOLD, sketch::DEFAULT_RECALL, 32);
+            return IndexOptions::new(
+                config,
+                sketch::DEFAULT_THRESHOLD,
+                sketch::DEFAULT_RECALL,
+                32,
+            );
         }
-        (*parameters).settings()
+        (*parameters).options()
     }
 }
 
@@ -339,83 +229,6 @@ pub unsafe fn fillfactor(index: Relation) -> usize {
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() { 90 } else { (*parameters).btree.fillfactor as usize }
-    }
-}
-
-thread_local! {
-    /// By index and file: a rebuilt index has another file.
-    static READ: RefCell<HashMap<(Oid, u32), Rc<Settings>>> = RefCell::default();
-}
-
-/// Writes the options of a build into block 1 of a fork that has just its metapage.
-///
-/// # Safety
-/// `index` is an open index that nobody else reads.
-pub unsafe fn store(
-    index: Relation,
-    fork: pg_sys::ForkNumber::Type,
-    settings: &Settings,
-) -> Result<()> {
-    let json = to_json(settings)?;
-    if json.len() > pages::MAX_ITEM {
-        return Err(error(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("the options of the index take {} bytes", json.len()),
-        )
-        .set_detail(format!("At most {} bytes fit into its page.", pages::MAX_ITEM))
-        .set_hint("Give fewer stop words."));
-    }
-    READ.with_borrow_mut(HashMap::clear);
-    // SAFETY: the caller's promise.
-    unsafe { pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes()) };
-    Ok(())
-}
-
-/// The options with which an open index was built.
-///
-/// # Safety
-/// `index` is an open index of this access method.
-pub unsafe fn built_of(index: Relation) -> Result<Rc<Settings>> {
-    // SAFETY: an open relation has its OID and file.
-    let key = unsafe { ((*index).rd_id, file_number(index)) };
-    if let Some(settings) = READ.with_borrow(|read| read.get(&key).cloned()) {
-        return Ok(settings);
-    }
-    // SAFETY: the caller's promise.
-    let item = unsafe { pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY) };
-    let settings = item
-        .and_then(|item| serde_json::from_slice::<Built>(&item).ok())
-        .and_then(|built| built.settings().ok())
-        .map(Rc::new)
-        // SAFETY: as above.
-        .ok_or_else(|| unreadable(&unsafe { layout::name(index) }))?;
-    READ.with_borrow_mut(|read| {
-        if read.len() >= REMEMBERED {
-            read.clear();
-        }
-        read.insert(key, settings.clone());
-    });
-    Ok(settings)
-}
-
-/// The options with which the index (of this access method, locked by the caller) was built; of a
-/// partitioned index, which has no pages, those that its next partition gets.
-pub fn built(index: Oid) -> Result<Rc<Settings>> {
-    // SAFETY: opened and closed here; the kind is checked.
-    unsafe {
-        let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
-        let result = if is_ours(relation) {
-            built_of(relation)
-        } else if is_partitioned(relation) {
-            wanted(relation).map(Rc::new)
-        } else {
-            Err(error(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("\"{}\" is not a minlsh index", layout::name(relation)),
-            ))
-        };
-        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-        result
     }
 }
 
@@ -434,7 +247,7 @@ pub unsafe fn is_ours(relation: Relation) -> bool {
 ///
 /// # Safety
 /// `relation` is open.
-unsafe fn is_partitioned(relation: Relation) -> bool {
+pub unsafe fn is_partitioned(relation: Relation) -> bool {
     let kind = pg_sys::RELKIND_PARTITIONED_INDEX;
     // SAFETY: the caller's promise.
     unsafe { (*(*relation).rd_rel).relkind as u8 == kind && has_our_options(relation) }
@@ -448,32 +261,5 @@ unsafe fn has_our_options(relation: Relation) -> bool {
         let routine = (*relation).rd_indam;
         let ours: pg_sys::amoptions_function = Some(amoptions);
         !routine.is_null() && (*routine).amoptions.map(|f| f as usize) == ours.map(|f| f as usize)
-    }
-}
-
-/// The options of an index as JSON, in the order in which they are stored.
-pub fn to_json(settings: &Settings) -> Result<String> {
-    serde_json::to_string(&Built::of(settings))
-        .map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
-}
-
-fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
-    wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
-        .set_detail("It is damaged, or was built by a later version.")
-        .set_hint("REINDEX it.")
-}
-
-/// # Safety
-/// `relation` is open.
-unsafe fn file_number(relation: Relation) -> u32 {
-    // SAFETY: the caller's promise.
-    #[cfg(feature = "pg15")]
-    unsafe {
-        (*relation).rd_node.relNode.to_u32()
-    }
-    // SAFETY: the caller's promise.
-    #[cfg(not(feature = "pg15"))]
-    unsafe {
-        u32::from((*relation).rd_locator.relNumber)
     }
 }

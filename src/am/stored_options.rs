@@ -1,0 +1,196 @@
+//! The options with which an index was built, in its block 1: an inner page that no downlink leads to,
+//! which VACUUM passes by and WAL carries.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Oid, Relation};
+use pgrx::prelude::*;
+use serde::{Deserialize, Serialize};
+use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
+
+use crate::am::nbtree::HIGH_KEY;
+use crate::am::{layout, pages, reloptions};
+use crate::document::index_options::IndexOptions;
+use crate::error::{Result, error, wrong_state};
+use crate::functions::Options;
+
+/// The block that has the options of the build.
+pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
+/// The form of what stands there, and of keys and tuples.
+const FORMAT: u32 = 1;
+/// How many indexes' options a session remembers.
+const REMEMBERED: usize = 64;
+
+/// What block 1 holds, as JSON.
+#[derive(Serialize, Deserialize)]
+struct Built {
+    format: u32,
+    algorithm: i32,
+    unicode: String,
+    threshold: f64,
+    recall: f64,
+    bands: usize,
+    rows: usize,
+    slot_bits: usize,
+    scheme: String,
+    num_perm: usize,
+    seed: i64,
+    unit: String,
+    shingle_size: usize,
+    normalization: String,
+    stop_words: String,
+    bag: bool,
+}
+
+impl Built {
+    fn of(options: &IndexOptions) -> Self {
+        let config = &options.config;
+        Self {
+            format: FORMAT,
+            algorithm: Config::VERSION,
+            unicode: UNICODE_VERSIONS.to_owned(),
+            threshold: options.threshold,
+            recall: options.recall,
+            bands: options.banding.bands(),
+            rows: options.banding.rows(),
+            slot_bits: options.slot_bits.bits() as usize,
+            scheme: config.scheme().as_str().to_owned(),
+            num_perm: config.num_perm(),
+            seed: config.seed(),
+            unit: config.unit().as_str().to_owned(),
+            shingle_size: config.shingle_size(),
+            normalization: config.normalization().to_string(),
+            stop_words: config.stop_words().to_string(),
+            bag: config.bag(),
+        }
+    }
+
+    fn options(&self) -> std::result::Result<IndexOptions, sketch::Error> {
+        let options = Options {
+            scheme: self.scheme.as_str().into(),
+            num_perm: self.num_perm as i32,
+            unit: self.unit.as_str().into(),
+            shingle_size: self.shingle_size as i32,
+            seed: self.seed,
+            normalization: self.normalization.as_str().into(),
+            stop_words: self.stop_words.as_str().into(),
+            bag: self.bag,
+        };
+        let config = options.read()?;
+        let same_unicode = self.unicode == UNICODE_VERSIONS || !config.depends_on_unicode();
+        Ok(IndexOptions {
+            banding: Banding::new(self.bands as i64, self.rows as i64)?,
+            threshold: self.threshold,
+            recall: self.recall,
+            slot_bits: SlotBits::new(self.slot_bits as i64, self.num_perm as i64)?,
+            current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
+            config,
+        })
+    }
+}
+
+thread_local! {
+    /// By index and file: a rebuilt index has another file.
+    static READ: RefCell<HashMap<(Oid, u32), Rc<IndexOptions>>> = RefCell::default();
+}
+
+/// Writes the options of a build into block 1 of a fork that has just its metapage.
+///
+/// # Safety
+/// `index` is an open index that nobody else reads.
+pub unsafe fn store(
+    index: Relation,
+    fork: pg_sys::ForkNumber::Type,
+    options: &IndexOptions,
+) -> Result<()> {
+    let json = to_json(options)?;
+    if json.len() > pages::MAX_ITEM {
+        return Err(error(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("the options of the index take {} bytes", json.len()),
+        )
+        .set_detail(format!("At most {} bytes fit into its page.", pages::MAX_ITEM))
+        .set_hint("Give fewer stop words."));
+    }
+    READ.with_borrow_mut(HashMap::clear);
+    // SAFETY: the caller's promise.
+    unsafe { pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes()) };
+    Ok(())
+}
+
+/// The options with which an open index was built.
+///
+/// # Safety
+/// `index` is an open index of this access method.
+pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
+    // SAFETY: an open relation has its OID and file.
+    let key = unsafe { ((*index).rd_id, file_number(index)) };
+    if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
+        return Ok(options);
+    }
+    // SAFETY: the caller's promise.
+    let item = unsafe { pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY) };
+    let options = item
+        .and_then(|item| serde_json::from_slice::<Built>(&item).ok())
+        .and_then(|built| built.options().ok())
+        .map(Rc::new)
+        // SAFETY: as above.
+        .ok_or_else(|| unreadable(&unsafe { layout::name(index) }))?;
+    READ.with_borrow_mut(|read| {
+        if read.len() >= REMEMBERED {
+            read.clear();
+        }
+        read.insert(key, options.clone());
+    });
+    Ok(options)
+}
+
+/// The options with which the index (of this access method, locked by the caller) was built; of a
+/// partitioned index, which has no pages, those that its next partition gets.
+pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
+    // SAFETY: opened and closed here; the kind is checked.
+    unsafe {
+        let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
+        let result = if reloptions::is_ours(relation) {
+            built_of(relation)
+        } else if reloptions::is_partitioned(relation) {
+            reloptions::wanted(relation).map(Rc::new)
+        } else {
+            Err(error(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!("\"{}\" is not a minlsh index", layout::name(relation)),
+            ))
+        };
+        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+        result
+    }
+}
+
+/// The options of an index as JSON, in the order in which they are stored.
+pub fn to_json(options: &IndexOptions) -> Result<String> {
+    serde_json::to_string(&Built::of(options))
+        .map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
+}
+
+fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
+    wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
+        .set_detail("It is damaged, or was built by a later version.")
+        .set_hint("REINDEX it.")
+}
+
+/// # Safety
+/// `relation` is open.
+unsafe fn file_number(relation: Relation) -> u32 {
+    // SAFETY: the caller's promise.
+    #[cfg(feature = "pg15")]
+    unsafe {
+        (*relation).rd_node.relNode.to_u32()
+    }
+    // SAFETY: the caller's promise.
+    #[cfg(not(feature = "pg15"))]
+    unsafe {
+        u32::from((*relation).rd_locator.relNumber)
+    }
+}

@@ -1,0 +1,244 @@
+//! A build's tree: pages written from sorted entries.
+//!
+//! Leaf pages are filled left to right, then each level above them.
+
+use pgrx::pg_sys::{self, BlockNumber, Relation};
+
+use crate::am::layout::{Entry, Layout};
+use crate::am::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
+use crate::am::pages::{LINE_POINTER, NewPage, ROOM, TUPLE_HEADER};
+use crate::error::Result;
+use crate::pg::interrupts::checkpoint;
+
+/// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
+const INNER_ROOM: usize = ROOM * 70 / 100;
+
+/// A page of the level below: where it is, and the pivot that separates it from the one to its left.
+struct Child {
+    block: BlockNumber,
+    /// Where the pivot is among `Level::pivots`; empty for the leftmost page of a level.
+    pivot: std::ops::Range<usize>,
+}
+
+/// The pages of one level, from left to right.
+#[derive(Default)]
+struct Level {
+    children: Vec<Child>,
+    pivots: Vec<u8>,
+}
+
+/// Writes the tree of an index whose file is empty but for the metapage and the options.
+pub struct TreeWriter<'a> {
+    index: Relation,
+    layout: &'a Layout,
+    separator: Separator,
+    /// Entries of a full leaf page.
+    capacity: usize,
+    leaves: Level,
+    /// The entries of the next leaf page.
+    pending: Vec<Entry>,
+    previous: BlockNumber,
+    entries: u64,
+}
+
+impl<'a> TreeWriter<'a> {
+    /// # Safety
+    /// `index` is open, has that layout, and nobody else writes it.
+    pub unsafe fn new(index: Relation, layout: &'a Layout, fillfactor: usize) -> Self {
+        let item = layout.size() + LINE_POINTER;
+        // The high key takes part of the page: a pivot may be longer than an entry by a TID.
+        let capacity = (ROOM - item - 8) * fillfactor / 100 / item;
+        Self {
+            index,
+            layout,
+            // SAFETY: the caller's promise.
+            separator: unsafe { Separator::of(index) },
+            capacity,
+            leaves: Level::default(),
+            pending: Vec::with_capacity(capacity + 1),
+            previous: NO_BLOCK,
+            entries: 0,
+        }
+    }
+
+    /// Adds an entry, not below the last one. Equal ones (a band twice in a row) count once.
+    pub fn push(&mut self, entry: Entry) -> Result<()> {
+        if self.pending.last() == Some(&entry) {
+            return Ok(());
+        }
+        self.entries += 1;
+        self.pending.push(entry);
+        if self.pending.len() > self.capacity {
+            checkpoint();
+            self.write_leaf(Some(entry))?;
+            self.pending.clear();
+            self.pending.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Writes what is pending, without `next`, the first entry of the page after it.
+    fn write_leaf(&mut self, next: Option<Entry>) -> Result<()> {
+        let count = self.pending.len() - usize::from(next.is_some());
+        // SAFETY: `new` promises an index that is ours.
+        let mut page = unsafe { NewPage::append(self.index, pg_sys::ForkNumber::MAIN_FORKNUM) };
+        let block = page.block();
+        let follows = if next.is_some() { block + 1 } else { NO_BLOCK };
+        *page.opaque() =
+            Opaque { previous: self.previous, next: follows, level: 0, flags: LEAF, cycle: 0 };
+        if self.leaves.children.is_empty() {
+            self.leaves.push(block, &[])?;
+        } else {
+            // The pivot that was made as the high key of the page before.
+            let end = self.leaves.pivots.len();
+            self.leaves.try_reserve(0)?;
+            let last = self.leaves.children.last().map_or(0, |child| child.pivot.end);
+            self.leaves.children.push(Child { block, pivot: last..end });
+        }
+        if let Some(next) = next {
+            let pivot = self.pivot(self.pending[count - 1], next);
+            page.add(pivot.len(), |bytes| bytes.copy_from_slice(&pivot));
+            self.leaves.try_reserve(pivot.len())?;
+            self.leaves.pivots.extend_from_slice(&pivot);
+        }
+        for entry in &self.pending[..count] {
+            page.add(self.layout.size(), |bytes| self.layout.write(*entry, bytes));
+        }
+        page.finish();
+        self.previous = block;
+        Ok(())
+    }
+
+    /// The pivot between two leaf pages.
+    fn pivot(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
+        let size = self.layout.size();
+        // Words, so that the tuples are aligned.
+        let (mut left, mut right) = (vec![0_u64; size / 8], vec![0_u64; size / 8]);
+        let [left, right] =
+            [(&mut left, last_left), (&mut right, first_right)].map(|(words, entry)| {
+                // SAFETY: `size` bytes, a multiple of 8.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), size)
+                };
+                self.layout.write(entry, bytes);
+                words.as_mut_ptr().cast::<pg_sys::IndexTupleData>()
+            });
+        // SAFETY: two leaf tuples in order; the result is a tuple as long as its header says.
+        unsafe {
+            let pivot = self.separator.between(left, right);
+            let length = usize::from((*pivot).t_info & nbtree::SIZE_MASK);
+            let bytes = std::slice::from_raw_parts(pivot.cast::<u8>(), length).to_vec();
+            pg_sys::pfree(pivot.cast());
+            bytes
+        }
+    }
+
+    /// Writes the rest, and the metapage; returns the number of entries.
+    pub fn finish(mut self) -> Result<u64> {
+        if !self.pending.is_empty() {
+            self.write_leaf(None)?;
+        }
+        let (mut level, mut height) = (std::mem::take(&mut self.leaves), 0);
+        while level.children.len() > 1 {
+            height += 1;
+            level = self.write_inner(&level, height)?;
+        }
+        let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
+        // SAFETY: `new` promises an index that is ours; the metapage and the root exist.
+        unsafe {
+            if root != NO_BLOCK {
+                let mut page = NewPage::existing(self.index, root);
+                page.opaque().flags |= ROOT;
+                page.finish();
+            }
+            let mut page = NewPage::existing(self.index, META_BLOCK);
+            page.make_meta(root, height);
+            page.finish();
+        }
+        Ok(self.entries)
+    }
+
+    /// Writes the level above `below`.
+    fn write_inner(&self, below: &Level, height: u32) -> Result<Level> {
+        let mut level = Level::default();
+        let (mut first, mut previous) = (0, NO_BLOCK);
+        while first < below.children.len() {
+            checkpoint();
+            let end = below.fitting(first);
+            // SAFETY: `new` promises an index that is ours.
+            let mut page = unsafe { NewPage::append(self.index, pg_sys::ForkNumber::MAIN_FORKNUM) };
+            let block = page.block();
+            let more = end < below.children.len();
+            let follows = if more { block + 1 } else { NO_BLOCK };
+            *page.opaque() = Opaque { previous, next: follows, level: height, flags: 0, cycle: 0 };
+            level.push(block, below.pivot(first))?;
+            if more {
+                let high = below.pivot(end);
+                page.add(high.len(), |bytes| bytes.copy_from_slice(high));
+            }
+            for number in first..end {
+                let child = below.children[number].block;
+                // The first downlink of a page stands for minus infinity.
+                let pivot = if number == first { &[][..] } else { below.pivot(number) };
+                page.add(pivot.len().max(TUPLE_HEADER), |bytes| {
+                    write_downlink(child, pivot, bytes)
+                });
+            }
+            page.finish();
+            (first, previous) = (end, block);
+        }
+        Ok(level)
+    }
+}
+
+/// `BTreeTupleSetDownLink`, and for minus infinity `BTreeTupleSetNAtts` with none.
+fn write_downlink(child: BlockNumber, pivot: &[u8], bytes: &mut [u8]) {
+    if pivot.is_empty() {
+        bytes.fill(0);
+        let info = TUPLE_HEADER as u16 | nbtree::ALTERNATIVE_TID;
+        bytes[6..8].copy_from_slice(&info.to_ne_bytes());
+    } else {
+        bytes.copy_from_slice(pivot);
+    }
+    bytes[0..2].copy_from_slice(&((child >> 16) as u16).to_ne_bytes());
+    bytes[2..4].copy_from_slice(&(child as u16).to_ne_bytes());
+}
+
+impl Level {
+    fn push(&mut self, block: BlockNumber, pivot: &[u8]) -> Result<()> {
+        self.try_reserve(pivot.len())?;
+        let start = self.pivots.len();
+        self.pivots.extend_from_slice(pivot);
+        self.children.push(Child { block, pivot: start..self.pivots.len() });
+        Ok(())
+    }
+
+    /// Makes room for a child and that many bytes of pivots.
+    fn try_reserve(&mut self, bytes: usize) -> Result<()> {
+        let refused = |_| crate::error::out_of_memory();
+        self.children.try_reserve(1).map_err(refused)?;
+        self.pivots.try_reserve(bytes).map_err(refused)
+    }
+
+    fn pivot(&self, number: usize) -> &[u8] {
+        &self.pivots[self.children[number].pivot.clone()]
+    }
+
+    /// The end of the children from `first` on whose downlinks fit one page with its high key.
+    fn fitting(&self, first: usize) -> usize {
+        let mut room = INNER_ROOM;
+        let mut end = first;
+        while end < self.children.len() {
+            let size = self.pivot(end).len().max(TUPLE_HEADER) + LINE_POINTER;
+            // Two downlinks at least: a level must be smaller than the one below.
+            if size > room && end > first + 1 {
+                break;
+            }
+            room = room.saturating_sub(size);
+            end += 1;
+        }
+        end
+    }
+}
+
+const _: () = assert!(HIGH_KEY == 1, "items are added in the order of their offsets");

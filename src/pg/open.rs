@@ -1,0 +1,89 @@
+//! An open relation, under a lock. Its rows are read and written by [`table`](crate::pg::table).
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::pg::relation::Lock;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::{ffi, text};
+
+/// An open table or index. The lock stays until the end of the transaction.
+pub struct Open(pg_sys::Relation);
+
+impl Open {
+    /// Locks and opens `oid`; `None` if there is no such relation.
+    pub fn relation(oid: Oid, lock: Lock) -> Option<Self> {
+        // SAFETY: null for a relation that does not exist, else a reference that `Drop` gives back.
+        let relation = unsafe { pg_sys::try_relation_open(oid, lock.mode()) };
+        // Lazily: one that is null must not come to be, since dropping it closes it.
+        (!relation.is_null()).then(|| Self(relation))
+    }
+
+    /// PostgreSQL's own entry, valid as long as `self`.
+    pub fn raw(&self) -> pg_sys::Relation {
+        self.0
+    }
+
+    /// `pg_class.oid`
+    pub fn oid(&self) -> Oid {
+        // SAFETY: an open relation.
+        unsafe { (*self.0).rd_id }
+    }
+
+    /// The row of `pg_class`.
+    pub fn class(&self) -> &pg_sys::FormData_pg_class {
+        // SAFETY: an open relation has its row.
+        unsafe { &*(*self.0).rd_rel }
+    }
+
+    /// The name, as messages show it.
+    pub fn name(&self) -> String {
+        // SAFETY: a name is a NUL-terminated array.
+        unsafe { text::from_cstring(self.class().relname.data.as_ptr()) }
+    }
+
+    /// Its columns, dropped ones too.
+    pub fn attributes(&self) -> impl Iterator<Item = &pg_sys::FormData_pg_attribute> {
+        // SAFETY: the descriptor of an open relation has `natts` attributes.
+        unsafe {
+            let descriptor = (*self.0).rd_att;
+            (0..(*descriptor).natts as usize).map(move |index| ffi::attribute(descriptor, index))
+        }
+    }
+
+    /// Whether `snapshot` is younger than the relation as it is now: one that was made or built anew
+    /// since has rows that the snapshot does not see.
+    pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
+        // SAFETY: a lookup in the system cache; the header is read before the release. The snapshot
+        // is one of a statement.
+        unsafe {
+            let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
+            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(self.oid()));
+            if tuple.is_null() {
+                return false;
+            }
+            let header = &*(*tuple).t_data;
+            let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
+            let is_frozen = header.t_infomask & frozen == frozen;
+            let writer = header.t_choice.t_heap.t_xmin;
+            pg_sys::ReleaseSysCache(tuple);
+            is_frozen
+                || pg_sys::TransactionIdIsCurrentTransactionId(writer)
+                || !pg_sys::XidInMVCCSnapshot(writer, snapshot.raw())
+        }
+    }
+
+    /// How many pages it has.
+    pub fn pages(&self) -> u32 {
+        // SAFETY: an open relation with storage.
+        unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: opened by `relation`, closed once; the lock stays.
+            unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as i32) };
+        }
+    }
+}

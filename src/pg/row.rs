@@ -1,0 +1,96 @@
+//! A row in a slot: of an open table, or as the executor hands it on.
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Datum};
+
+use crate::pg::open::Open;
+
+/// What a visitor of rows answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Continue {
+    /// The next one.
+    Yes,
+    /// Enough.
+    No,
+}
+
+/// A row: a slot.
+pub struct Row {
+    slot: *mut pg_sys::TupleTableSlot,
+    owned: bool,
+}
+
+impl Row {
+    /// An empty row of a table's kind.
+    pub fn empty(table: &Open) -> Self {
+        // SAFETY: an open table; `Drop` frees the slot.
+        let slot = unsafe { pg_sys::table_slot_create(table.raw(), std::ptr::null_mut()) };
+        Self { slot, owned: true }
+    }
+
+    /// # Safety
+    /// `slot` must be a slot that outlives the `Row`.
+    pub unsafe fn borrowed(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self { slot, owned: false }
+    }
+
+    /// The slot, for the other islands.
+    pub fn raw(&self) -> *mut pg_sys::TupleTableSlot {
+        self.slot
+    }
+
+    /// The value of column `number` (from 1), valid until the row is another; `None` for NULL, and
+    /// for a column that there is not.
+    pub fn value(&self, number: i16) -> Option<Datum> {
+        // SAFETY: after slot_getsomeattrs_int the first `number` attributes are in the arrays.
+        unsafe {
+            let slot = self.slot;
+            if number < 1 || i32::from(number) > (*(*slot).tts_tupleDescriptor).natts {
+                return None;
+            }
+            if (*slot).tts_nvalid < number {
+                pg_sys::slot_getsomeattrs_int(slot, number.into());
+            }
+            let index = number as usize - 1;
+            (!*(*slot).tts_isnull.add(index)).then(|| *(*slot).tts_values.add(index))
+        }
+    }
+
+    /// Fills the row with `values`, one for each column; they must live as long as they are in it.
+    pub fn fill(&self, values: &[Datum]) {
+        // SAFETY: the slot's arrays have one entry for each column of its descriptor.
+        unsafe {
+            let slot = self.slot;
+            let clear = (*(*slot).tts_ops).clear;
+            if let Some(clear) = clear {
+                pg_guard_ffi_boundary(|| clear(slot));
+            }
+            let count = values.len().min((*(*slot).tts_tupleDescriptor).natts as usize);
+            for (index, value) in values[..count].iter().enumerate() {
+                *(*slot).tts_values.add(index) = *value;
+                *(*slot).tts_isnull.add(index) = false;
+            }
+            pg_sys::ExecStoreVirtualTuple(slot);
+        }
+    }
+
+    /// Copies the values into the row's own memory.
+    pub fn keep(&self) {
+        let slot = self.slot;
+        // SAFETY: a slot that holds a row.
+        unsafe {
+            if let Some(materialize) = (*(*slot).tts_ops).materialize {
+                pg_guard_ffi_boundary(|| materialize(slot));
+            }
+        }
+    }
+}
+
+impl Drop for Row {
+    fn drop(&mut self) {
+        if self.owned && !std::thread::panicking() {
+            // SAFETY: made by `empty`, dropped once.
+            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A side table belongs to the owner of its documents, as an index does, but ALTER TABLE ... OWNER TO does not know of
+//! it: it follows when the documents are written next, and is read meanwhile.
+//!
+//! That it belongs to them is proved by the link in `pg_depend` ([`watch::link`]), which nobody can make by SQL, and
+//! which is made only while both have the same owner. It must be the only one: otherwise the former owner, who could
+//! have linked a table that he keeps, would see what the new one writes.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::{Result, wrong_state};
+use crate::pg::ffi;
+use crate::pg::names::regclass_literal;
+use crate::pg::open::Open;
+use crate::pg::relation::{Lock, owner_of};
+use crate::side_table::watch;
+
+/// Gives the side table to the owner of its documents, for a writer who has no lock on it yet.
+pub fn follow(storage: Oid, documents: &Open) {
+    let owner = owner_of(storage);
+    if owner != Oid::INVALID
+        && !belongs_to(owner, documents)
+        && let Some(home) = home(storage, documents)
+    {
+        give(storage, owner_of(home));
+    }
+}
+
+/// Refuses a side table, under lock, that does not belong to the documents.
+pub fn check(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
+    let is_ours = belongs_to(table.class().relowner, documents)
+        || lock == Lock::Read && home(table.oid(), documents).is_some();
+    if is_ours {
+        return Ok(());
+    }
+    let name = regclass_literal(table.oid());
+    Err(wrong_state(format!(
+        "side table \"{}\" is not owned by the owner of table \"{}\"",
+        table.name(),
+        documents.name()
+    ))
+    .set_hint(format!(
+        "ALTER TABLE ... OWNER TO gives it the same owner; SELECT minlsh_drop_index({name}); drops it."
+    )))
+}
+
+/// A partition may belong to somebody else than the partitioned table, to which the side table
+/// belongs.
+fn belongs_to(owner: Oid, documents: &Open) -> bool {
+    documents.class().relowner == owner
+        || ancestors(documents).into_iter().any(|table| owner_of(table) == owner)
+}
+
+/// The only table to which the side table is linked, if it is `documents` or what that is a part of.
+fn home(storage: Oid, documents: &Open) -> Option<Oid> {
+    match watch::linked_documents(storage)[..] {
+        [home] if home == documents.oid() || ancestors(documents).contains(&home) => Some(home),
+        _ => None,
+    }
+}
+
+fn ancestors(documents: &Open) -> Vec<Oid> {
+    if !documents.class().relispartition {
+        return Vec::new();
+    }
+    // SAFETY: a partition.
+    unsafe { ffi::partition_ancestors(documents.oid()) }
+}
+
+/// As ALTER TABLE does with the indexes of the table that it gives away: without asking for rights, since whoever could
+/// give the documents away has been asked. The lock is one that keeps out others who do the same, and that does not
+/// wait for readers and writers, who would wait for each other.
+fn give(storage: Oid, owner: Oid) {
+    let lock = pg_sys::ShareUpdateExclusiveLock as i32;
+    // SAFETY: an existing table and role; what has been done is seen by the rest of this command.
+    unsafe {
+        pg_sys::LockRelationOid(storage, lock);
+        pg_sys::ATExecChangeOwner(storage, owner, true, lock);
+        pg_sys::CommandCounterIncrement();
+    }
+}

@@ -1,0 +1,30 @@
+-- A side table that its owner has tied to a second table, before the first goes to somebody else.
+-- Attacker: the former owner. Must not: the side table show what the new owner writes.
+
+-- as attacker:
+CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
+CREATE TABLE evil.kept (id int PRIMARY KEY, body text);
+SELECT minlsh_create_index('evil.docs', 'body');
+CREATE CONSTRAINT TRIGGER tie AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.kept FROM evil.docs_minlsh
+	FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+INSERT INTO evil.kept VALUES (2, 'one text');
+INSERT INTO evil.docs VALUES (1, 'one text');
+-- as superuser:
+GRANT CREATE, USAGE ON SCHEMA evil TO owner;
+ALTER TABLE evil.docs OWNER TO owner;
+-- as owner:
+-- refused: 55000
+INSERT INTO evil.docs VALUES (3, 'SECRET of the new owner');
+-- as superuser:
+-- One that is tied to it alone is the new owner's before anything is written to it.
+DROP TRIGGER tie ON evil.kept;
+-- as owner:
+INSERT INTO evil.docs VALUES (4, 'SECRET of the new owner');
+-- as attacker:
+-- refused: 42501
+SELECT * FROM evil.docs_minlsh;
+-- refused: 42501
+SELECT near_duplicates(4, 0.9, 'evil.docs');
+-- as superuser:
+-- gives: owner
+SELECT relowner::regrole FROM pg_class WHERE oid = 'evil.docs_minlsh'::regclass;
