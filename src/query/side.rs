@@ -9,9 +9,9 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::{ShingleSet, memory};
 
 use crate::error::{Result, engine, wrong_state};
-use crate::functions::checkpoint;
 use crate::pg::call::float8_datum;
 use crate::pg::ffi;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;

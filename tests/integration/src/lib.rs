@@ -10,6 +10,7 @@
 //! A test takes a database of the shared server ([`database`]), or starts a server of its own
 //! ([`Server::start`]) if it is going to break it.
 
+pub mod manual;
 pub mod near;
 
 use std::path::{Path, PathBuf};

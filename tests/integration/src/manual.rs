@@ -1,0 +1,73 @@
+//! The examples of the manual: a fenced block `sql` is run by psql, one of `sh` (where asked for) by
+//! a shell in which psql finds the database; a fenced block `text` that follows is the output. The
+//! blocks of one file share a database.
+
+use std::path::Path;
+
+use crate::Database;
+
+/// Which blocks of a page are run beside those of SQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    /// Those of `sh` are for the reader's machine.
+    Skip,
+    /// Those of `sh`, too: they are for the database.
+    Run,
+}
+
+/// Runs the examples of a page, whose path is relative to the project, and compares what they print.
+///
+/// # Panics
+/// If an example fails or prints something else, and if there is none.
+pub fn run_examples(page: &str, database: &Database, shell: Shell) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let markdown = std::fs::read_to_string(root.join(page)).expect(page);
+    let server = database.server;
+    let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
+    let blocks = blocks(&markdown);
+    let mut examples_run = 0;
+    for (position, (language, line, sql)) in blocks.iter().enumerate() {
+        if language != "sql" {
+            if language == "sh" && shell == Shell::Run {
+                database.shell(sql);
+            }
+            continue;
+        }
+        let script = server.socket().join(format!("{}.sql", database.name));
+        std::fs::write(&script, sql.replace("'examples/", &format!("'{examples}/")))
+            .expect("write");
+        let script = script.to_str().expect("UTF-8");
+        let arguments = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &database.name, "-f", script];
+        let printed = server.run("psql", &arguments);
+        if let Some((_, _, expected)) =
+            blocks.get(position + 1).filter(|(language, _, _)| language == "text")
+        {
+            assert_eq!(printed, *expected, "{page}:{line}");
+        }
+        examples_run += 1;
+    }
+    assert!(examples_run > 0, "{page} has no example");
+}
+
+/// The fenced blocks of a Markdown file: (language, line number, text).
+fn blocks(markdown: &str) -> Vec<(String, usize, String)> {
+    let mut blocks: Vec<(String, usize, String)> = Vec::new();
+    let mut open = false;
+    for (number, line) in markdown.lines().enumerate() {
+        match (line.strip_prefix("```"), open) {
+            (Some(_), true) => open = false,
+            (Some(language), false) => {
+                blocks.push((language.to_owned(), number + 1, String::new()));
+                open = true;
+            }
+            (None, true) => {
+                if let Some((_, _, text)) = blocks.last_mut() {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+            }
+            (None, false) => {}
+        }
+    }
+    blocks
+}
