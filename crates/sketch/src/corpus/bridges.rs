@@ -209,7 +209,7 @@ mod tests {
                     (parts[0] != parts[1]).then(|| Bridge { link, sizes: [size(&parts[0]), size(&parts[1])] })
                 })
                 .collect();
-            links.sort_by_key(|link| crate::mix::mix64(order ^ u64::from(link.a * 20 + link.b)));
+            links.sort_by_key(|link| crate::hash::mix::mix64(order ^ u64::from(link.a * 20 + link.b)));
             prop_assert_eq!(bridges_of(20, &links), expected);
         }
     }
