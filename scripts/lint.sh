@@ -5,23 +5,15 @@ for tool in fmt clippy; do
 	cargo "$tool" --version >/dev/null 2>&1 || die "cargo $tool is missing: rustup component add rustfmt clippy"
 done
 cargo fmt --all --check
+python3 scripts/structure.py crates/sketch
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/lint \
 	cargo clippy --locked --workspace --all-targets --no-default-features --features "pg$(pg_major)" -- -D warnings
 if command -v shellcheck >/dev/null; then
 	shellcheck -S warning -x -P SCRIPTDIR scripts/*.sh .ci/run
 fi
 
-# Makes build/lint-venv, with the tools of scripts/lint-requirements.txt.
 venv=build/lint-venv
-install_tools() {
-	cmp -s scripts/lint-requirements.txt "$venv/installed" && return
-	rm -rf "$venv"
-	python3 -m venv "$venv" &&
-		"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --retries 1 --timeout 15 \
-			-r scripts/lint-requirements.txt &&
-		cp scripts/lint-requirements.txt "$venv/installed"
-}
-if ! install_tools; then
+if ! PIP_ONLY_BINARY=:all: scripts/venv.sh lint-venv scripts/lint-requirements.txt >/dev/null; then
 	say "pgspot, cargo deny: SKIPPED, the tools of scripts/lint-requirements.txt cannot be had here"
 	exit
 fi

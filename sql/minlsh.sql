@@ -85,7 +85,7 @@ COMMENT ON FUNCTION minhash_jaccard(integer[], integer[], integer) IS
 	'Jaccard similarity estimated from two packed signatures, corrected for slots that are equal by chance';
 
 CREATE FUNCTION minhash_error(num_perm integer, jaccard double precision) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_minhash_error_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'minlsh_minhash_error' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minhash_error(integer, double precision) IS
 	'standard error of minhash_jaccard(): sqrt(J (1 - J) / num_perm)';
 
@@ -102,8 +102,8 @@ CREATE FUNCTION minhash_union(a integer[], b integer[], scheme text DEFAULT 'fss
 COMMENT ON FUNCTION minhash_union(integer[], integer[], text) IS
 	'signature of the union of two sets, from their signatures of the same configuration; exact; NULL adds nothing';
 
--- The state of the aggregates that follow is a set so far, in memory of the aggregate. Aggregates
--- take neither defaults nor names: there is one for each number of options.
+-- The state of the aggregates that follow is a set so far, in memory of the aggregate. PostgreSQL's aggregates take
+-- neither defaults nor names: what may be left out is an aggregate of its own.
 
 CREATE FUNCTION minlsh_set_combine(internal, internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 20;
@@ -121,21 +121,17 @@ CREATE FUNCTION minlsh_set_signature(internal) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_set_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minlsh_set_signature(internal) IS 'aggregate support: the signature of a set';
 
-CREATE FUNCTION minlsh_set_add(internal, "any") RETURNS internal
+CREATE FUNCTION minlsh_set_add(internal, anynonarray) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add(internal, "any") IS 'aggregate support: adds an element to a set';
+COMMENT ON FUNCTION minlsh_set_add(internal, anynonarray) IS 'aggregate support: adds an element to a set';
 
-CREATE FUNCTION minlsh_set_add(internal, "any", integer) RETURNS internal
+CREATE FUNCTION minlsh_set_add(internal, anynonarray, integer) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer) IS 'aggregate support: adds an element to a set';
+COMMENT ON FUNCTION minlsh_set_add(internal, anynonarray, integer) IS 'aggregate support: adds an element to a set';
 
-CREATE FUNCTION minlsh_set_add(internal, "any", integer, text) RETURNS internal
+CREATE FUNCTION minlsh_set_add(internal, anynonarray, integer, text, bigint) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text) IS 'aggregate support: adds an element to a set';
-
-CREATE FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_add(internal, "any", integer, text, bigint) IS
+COMMENT ON FUNCTION minlsh_set_add(internal, anynonarray, integer, text, bigint) IS
 	'aggregate support: adds an element to a set';
 
 CREATE FUNCTION minlsh_set_add_signature(internal, integer[]) RETURNS internal
@@ -148,117 +144,26 @@ CREATE FUNCTION minlsh_set_add_signature(internal, integer[], text) RETURNS inte
 COMMENT ON FUNCTION minlsh_set_add_signature(internal, integer[], text) IS
 	'aggregate support: adds the elements of another set';
 
-CREATE AGGREGATE minhash_agg(element text) (
+CREATE AGGREGATE minhash_agg(element anynonarray) (
 	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
-COMMENT ON AGGREGATE minhash_agg(text) IS
-	'MinHash signature of the set of all rows'' texts; nulls do not count; NULL if it is empty';
+COMMENT ON AGGREGATE minhash_agg(anynonarray) IS
+	'MinHash signature of the set of all rows'' elements: texts, integers, uuids or byte strings; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element text, num_perm integer) (
+CREATE AGGREGATE minhash_agg(element anynonarray, num_perm integer) (
 	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
-COMMENT ON AGGREGATE minhash_agg(text, integer) IS
-	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
+COMMENT ON AGGREGATE minhash_agg(anynonarray, integer) IS
+	'MinHash signature of the set of all rows'' elements, of that many slots; NULL if it is empty';
 
-CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text) (
+CREATE AGGREGATE minhash_agg(element anynonarray, num_perm integer, scheme text, seed bigint) (
 	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
-COMMENT ON AGGREGATE minhash_agg(text, integer, text) IS
-	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element text, num_perm integer, scheme text, seed bigint) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(text, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' texts; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bigint) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bigint) IS
-	'MinHash signature of the set of all rows'' numbers, hashed in decimal; nulls do not count; NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bigint, integer) IS
-	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bigint, integer, text) IS
-	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bigint, num_perm integer, scheme text, seed bigint) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bigint, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' numbers; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element uuid) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(uuid) IS
-	'MinHash signature of the set of all rows'' uuids, hashed as text; nulls do not count; NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(uuid, integer) IS
-	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(uuid, integer, text) IS
-	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element uuid, num_perm integer, scheme text, seed bigint) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(uuid, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' uuids; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bytea) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bytea) IS
-	'MinHash signature of the set of all rows'' byte strings; nulls do not count; NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bytea, integer) IS
-	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bytea, integer, text) IS
-	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
-
-CREATE AGGREGATE minhash_agg(element bytea, num_perm integer, scheme text, seed bigint) (
-	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
-	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
-);
-COMMENT ON AGGREGATE minhash_agg(bytea, integer, text, bigint) IS
-	'MinHash signature of the set of all rows'' byte strings; options as in minhash(anyarray); NULL if it is empty';
+COMMENT ON AGGREGATE minhash_agg(anynonarray, integer, text, bigint) IS
+	'MinHash signature of the set of all rows'' elements; options as in minhash(anyarray); NULL if it is empty';
 
 CREATE AGGREGATE minhash_union_agg(signature integer[]) (
 	SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
@@ -272,7 +177,7 @@ CREATE AGGREGATE minhash_union_agg(signature integer[], scheme text) (
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
 COMMENT ON AGGREGATE minhash_union_agg(integer[], text) IS
-	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
+	'signature of the union of all rows'' sets, from their signatures of that scheme; nulls do not count';
 
 CREATE FUNCTION minhash_cardinality(signature integer[], scheme text DEFAULT 'fss', OUT cardinality double precision,
 		OUT error double precision) RETURNS record
@@ -329,19 +234,19 @@ COMMENT ON FUNCTION band_hashes(integer[], integer, integer) IS
 	'one 64-bit hash for each band of a signature; the band''s number is part of it';
 
 CREATE FUNCTION lsh_probability(jaccard double precision, bands integer, rows integer) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_lsh_probability_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_probability' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION lsh_probability(double precision, integer, integer) IS
 	'probability that two documents share a band: 1 - (1 - J^rows)^bands, the S-curve';
 
 CREATE FUNCTION lsh_threshold(bands integer, rows integer) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'minlsh_lsh_threshold_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_threshold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION lsh_threshold(integer, integer) IS
 	'where the S-curve rises: (1 / bands)^(1 / rows)';
 
 CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 128,
 		recall double precision DEFAULT 0.99, OUT bands integer, OUT rows integer,
 		OUT recall_at_threshold double precision, OUT probes integer) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_lsh_params_wrapper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
+	AS 'MODULE_PATHNAME', 'minlsh_lsh_params' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION lsh_params(double precision, integer, double precision) IS
 	'bands and rows with the fewest false candidates that reach the recall; probes: how many bands suffice there';
 
@@ -353,7 +258,7 @@ COMMENT ON FUNCTION minhash_with(bigint[], bigint[], bigint[], bigint) IS
 	'MinHash signature of a set of row numbers under the functions (a x + b) mod p; NULL if it is empty';
 
 CREATE FUNCTION minlsh_version() RETURNS text
-	AS 'MODULE_PATHNAME', 'minlsh_version_wrapper' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'minlsh_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is loaded';
 
 -- documents
@@ -973,6 +878,32 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision,
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys of the type of key';
+
+CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'pairs without which a cluster would fall in two, and the sizes of its parts; keys as text';
+
+CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision, key anyelement,
+		verify text DEFAULT 'exact',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		OUT cluster_id anyelement, OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
+COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, anyelement, text, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'pairs without which a cluster would fall in two, and the sizes of its parts; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',

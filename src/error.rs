@@ -51,7 +51,14 @@ pub fn engine(cause: sketch::Error) -> ErrorReport {
         sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
-    error(code, cause.to_string()).set_hint(cause.hint())
+    // The engine does not know what stands for "no signature" in SQL.
+    let hint = match cause {
+        sketch::Error::EmptySignature | sketch::Error::SignatureTooShort { slots: 0, .. } => {
+            "A text without shingles has no signature: use NULL for it.".to_owned()
+        }
+        _ => cause.hint(),
+    };
+    error(code, cause.to_string()).set_hint(hint)
 }
 
 /// Raises `report` as an ERROR; control goes back to PostgreSQL.

@@ -1,8 +1,8 @@
 //! minlsh: near-duplicate documents, found inside PostgreSQL.
 //!
 //! A document flows one way: text → [`sketch`] (shingles, hashes, signature, bands) → index or
-//! side table → candidates → verification → rows. The engine knows nothing of PostgreSQL; this
-//! crate does no arithmetic. Its SQL interface is `sql/minlsh.sql`.
+//! side table → candidates → verification → rows. The engine ([`sketch`]) does the arithmetic, and knows
+//! nothing of PostgreSQL. Its SQL interface is `sql/minlsh.sql`.
 
 mod am;
 mod document;
@@ -13,7 +13,11 @@ mod query;
 mod settings;
 mod side_table;
 
+use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
+
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
 
 pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
@@ -32,8 +36,9 @@ fn without_backtraces() {
     unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
 }
 
-/// The version of the library that is loaded.
-#[pg_extern(sql = false)]
-fn minlsh_version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+sql_function!(minlsh_version, version);
+
+/// `minlsh_version() → text`: of the library that is loaded.
+fn version(_call: &Call) -> Result<Option<Datum>> {
+    Ok(Some(pg::text::write(env!("CARGO_PKG_VERSION"))))
 }

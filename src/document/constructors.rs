@@ -6,9 +6,10 @@ use sketch::{ElementHash, ShingleSet};
 use super::image::{Content, Document, stored_set, stored_signature, threshold};
 use super::shingling::Canonical;
 use crate::error::Result;
-use crate::functions::{Options, checkpoint, element_hashes};
+use crate::functions::Options;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::{array, text};
+use crate::pg::element;
+use crate::pg::interrupts::checkpoint;
 
 sql_function!(minlsh_document_of_text, of_text);
 sql_function!(minlsh_document_of_set, of_set);
@@ -17,14 +18,13 @@ sql_function!(minlsh_document_of_signature, of_signature);
 /// `minlsh_document(text, threshold, shingle_size, unit, normalization, stop_words, bag) → minlsh_document`
 fn of_text(call: &Call) -> Result<Option<Datum>> {
     let (Some(body), Some(least), Some(options)) =
-        (call.datum(0), call.float8(1), Options::shingling(call, 2, 3, 4)?)
+        (call.bytes(0), call.float8(1), Options::shingling(call, 2, 3, 4)?)
     else {
         return Ok(None);
     };
     let threshold = threshold(least)?;
     let options = Canonical::of(&options.config()?);
-    // SAFETY: declared text.
-    let content = Content::Text(options.shingling(), unsafe { text::bytes(body) });
+    let content = Content::Text(options.shingling(), body);
     Ok(Some(Document { threshold, content }.write()))
 }
 
@@ -35,7 +35,7 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
     };
     let threshold = threshold(least)?;
     // SAFETY: declared anyarray.
-    let hashes = unsafe { element_hashes(elements, ElementHash::default()) }?;
+    let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
     let set = ShingleSet::from_hashes(hashes, &mut checkpoint);
     let content = Content::Set(&stored_set(&set)?);
     Ok(Some(Document { threshold, content }.write()))
@@ -43,11 +43,10 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
 
 /// `minlsh_signature(integer[], threshold) → minlsh_document`
 fn of_signature(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(least)) = (call.datum(0), call.float8(1)) else {
+    let (Some(signature), Some(least)) = (call.int4_array(0)?, call.float8(1)) else {
         return Ok(None);
     };
     let threshold = threshold(least)?;
-    // SAFETY: declared integer[].
-    let content = Content::Signature(&stored_signature(unsafe { array::read_int4(signature) }?)?);
+    let content = Content::Signature(&stored_signature(signature)?);
     Ok(Some(Document { threshold, content }.write()))
 }

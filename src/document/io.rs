@@ -24,11 +24,9 @@ const SENT: u8 = 1;
 
 /// `minlsh_document_in(cstring) → minlsh_document`
 fn input(call: &Call) -> Result<Option<Datum>> {
-    let Some(literal) = call.datum(0) else {
+    let Some(literal) = call.cstring(0) else {
         return Ok(None);
     };
-    // SAFETY: declared cstring.
-    let literal = unsafe { text::cstring_bytes(literal) };
     if literal::is_object(literal) {
         return read(literal).map(Some);
     }
@@ -39,11 +37,10 @@ fn input(call: &Call) -> Result<Option<Datum>> {
 
 /// `minlsh_document_out(minlsh_document) → cstring`
 fn output(call: &Call) -> Result<Option<Datum>> {
-    let Some(document) = call.datum(0) else {
+    let Some(document) = call.bytes(0) else {
         return Ok(None);
     };
-    // SAFETY: declared minlsh_document.
-    let literal = literal::write(&unsafe { Document::read(document) }?)?;
+    let literal = literal::write(&Document::from_bytes(document)?)?;
     Ok(Some(text::write_cstring(&literal)))
 }
 
@@ -73,11 +70,10 @@ fn receive(call: &Call) -> Result<Option<Datum>> {
 
 /// `minlsh_document_send(minlsh_document) → bytea`
 fn send(call: &Call) -> Result<Option<Datum>> {
-    let Some(document) = call.datum(0) else {
+    let Some(document) = call.bytes(0) else {
         return Ok(None);
     };
-    // SAFETY: declared minlsh_document.
-    let literal = literal::write(&unsafe { Document::read(document) }?)?;
+    let literal = literal::write(&Document::from_bytes(document)?)?;
     Ok(Some(bytes::concatenate(&[&[SENT], text::to_client(&literal)])))
 }
 

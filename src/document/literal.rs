@@ -23,7 +23,8 @@ use super::image::{Content, Document, hash, stored_set, stored_signature, thresh
 use super::json::{Read, Reader, append, syntax};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
-use crate::functions::{Options, checkpoint};
+use crate::functions::Options;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::text;
 
 /// Writes a document.

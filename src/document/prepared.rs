@@ -4,7 +4,7 @@ use sketch::{Config, PreparedSet, ShingleSet};
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::lossless;
 
 /// Something to compare with.

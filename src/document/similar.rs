@@ -13,8 +13,9 @@ use super::image::{self, Content, Document};
 use super::prepared::{Kept, Prepared};
 use super::shingling::{Canonical, same};
 use crate::error::{Result, invalid_parameter};
-use crate::functions::{Options, element_hashes};
+use crate::functions::Options;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::element;
 use crate::pg::{array, bytes};
 use crate::settings;
 
@@ -164,7 +165,7 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
         }
         Type::Array => {
             // SAFETY: a non-null array.
-            let hashes = unsafe { element_hashes(value, ElementHash::default()) }?;
+            let hashes = unsafe { element::hashes(value, ElementHash::default()) }?;
             Ok((settings::threshold(), Prepared::set(hashes)?))
         }
     }
@@ -215,7 +216,7 @@ fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result
         }
         (Prepared::Set(set), Other::Array(array)) => {
             // SAFETY: a non-null array.
-            let hashes = unsafe { element_hashes(*array, ElementHash::default()) }?;
+            let hashes = unsafe { element::hashes(*array, ElementHash::default()) }?;
             set.with_hashes(hashes, least)?
         }
         (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {

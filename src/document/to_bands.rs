@@ -10,7 +10,9 @@ use super::image::{Content, Document, hashes, slots};
 use super::shingling::{Canonical, same};
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
-use crate::functions::{Options, checkpoint, element_hashes, with_sketcher};
+use crate::functions::{Options, with_sketcher};
+use crate::pg::element;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, lossless};
 use crate::settings;
 
@@ -66,7 +68,7 @@ impl Values {
         let sketched = unsafe {
             match self {
                 Self::Text => Sketched::Text(lossless::read(value)?),
-                Self::Set => Sketched::Hashes(element_hashes(value, ElementHash::default())?),
+                Self::Set => Sketched::Hashes(element::hashes(value, ElementHash::default())?),
                 Self::Signature => Sketched::Signature(array::read_int4(value)?.into()),
                 Self::Document => Sketched::indexed(&Document::read(value)?, index)?,
                 Self::Bands => Sketched::Bands(array::read_int8(value)?.into()),
@@ -189,7 +191,7 @@ impl Values {
             Self::Set | Self::Document | Self::Signature => return Ok(Asked::Everything),
         };
         // SAFETY: the caller's promise.
-        let sketched = Sketched::Hashes(unsafe { element_hashes(value, ElementHash::default()) }?);
+        let sketched = Sketched::Hashes(unsafe { element::hashes(value, ElementHash::default()) }?);
         Ok(Asked::For { threshold, sketched })
     }
 

@@ -1,71 +1,64 @@
 //! Bands: hashes, the S-curve, and the choice of parameters.
 
 use pgrx::pg_sys::Datum;
-use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::prelude::*;
 use sketch::Banding;
 
-use crate::error::{Result, engine};
+use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::array;
-use crate::pg::call::{Call, sql_function};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::rows::ResultRows;
 
 sql_function!(minlsh_band_hashes, band_hashes);
+sql_function!(minlsh_lsh_probability, lsh_probability);
+sql_function!(minlsh_lsh_threshold, lsh_threshold);
+sql_function!(minlsh_lsh_params, lsh_params);
 
 /// `band_hashes(integer[], bands, rows) → bigint[]`
 fn band_hashes(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(bands), Some(rows)) = (call.datum(0), call.int4(1), call.int4(2))
-    else {
+    let (Some(signature), Some(banding)) = (call.int4_array(0)?, banding(call, 1)?) else {
         return Ok(None);
     };
-    // SAFETY: declared integer[].
-    let signature = unsafe { array::read_int4(signature)? };
     let mut hashes = Vec::new();
-    Banding::new(bands.into(), rows.into())
-        .and_then(|banding| banding.hashes(signature, &mut hashes))
-        .map_err(engine)?;
+    banding.hashes(signature, &mut hashes).map_err(engine)?;
     Ok(Some(array::write_int8(&hashes)))
 }
 
 /// `lsh_probability(jaccard, bands, rows) → double precision`
-#[pg_extern(sql = false)]
-fn minlsh_lsh_probability(
-    jaccard: f64,
-    bands: i32,
-    rows: i32,
-) -> std::result::Result<f64, ErrorReport> {
+fn lsh_probability(call: &Call) -> Result<Option<Datum>> {
+    let Some(jaccard) = call.float8(0) else { return Ok(None) };
     if !(0.0..=1.0).contains(&jaccard) {
-        return Err(crate::error::invalid_parameter(format!(
-            "jaccard must be between 0 and 1, not {jaccard}"
-        )));
+        return Err(invalid_parameter(format!("jaccard must be between 0 and 1, not {jaccard}")));
     }
-    Ok(Banding::new(bands.into(), rows.into()).map_err(engine)?.probability(jaccard))
+    Ok(banding(call, 1)?.map(|banding| float8_datum(banding.probability(jaccard))))
 }
 
 /// `lsh_threshold(bands, rows) → double precision`
-#[pg_extern(sql = false)]
-fn minlsh_lsh_threshold(bands: i32, rows: i32) -> std::result::Result<f64, ErrorReport> {
-    Ok(Banding::new(bands.into(), rows.into()).map_err(engine)?.threshold())
+fn lsh_threshold(call: &Call) -> Result<Option<Datum>> {
+    Ok(banding(call, 0)?.map(|banding| float8_datum(banding.threshold())))
 }
 
-/// `lsh_params(threshold, num_perm, recall) → (bands, rows, recall, probes)`
-#[pg_extern(sql = false)]
-#[allow(clippy::type_complexity)]
-fn minlsh_lsh_params(
-    threshold: f64,
-    num_perm: i32,
-    recall: f64,
-) -> std::result::Result<
-    TableIterator<
-        'static,
-        (name!(bands, i32), name!(rows, i32), name!(recall, f64), name!(probes, i32)),
-    >,
-    ErrorReport,
-> {
+/// `lsh_params(threshold, num_perm, recall) → SETOF (bands, rows, recall_at_threshold, probes)`: one row.
+fn lsh_params(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let (Some(threshold), Some(num_perm), Some(recall)) =
+        (call.float8(0), call.int4(1), call.float8(2))
+    else {
+        return Ok(None);
+    };
     let banding = Banding::for_recall(threshold, num_perm.into(), recall).map_err(engine)?;
-    Ok(TableIterator::once((
-        banding.bands() as i32,
-        banding.rows() as i32,
-        banding.probability(threshold),
-        banding.probes(threshold, recall) as i32,
-    )))
+    result.push(&[
+        Some(Datum::from(banding.bands() as i32)),
+        Some(Datum::from(banding.rows() as i32)),
+        Some(float8_datum(banding.probability(threshold))),
+        Some(Datum::from(banding.probes(threshold, recall) as i32)),
+    ]);
+    Ok(None)
+}
+
+/// The arguments `bands` and `rows`, from argument `first` on.
+fn banding(call: &Call, first: usize) -> Result<Option<Banding>> {
+    let (Some(bands), Some(rows)) = (call.int4(first), call.int4(first + 1)) else {
+        return Ok(None);
+    };
+    Banding::new(bands.into(), rows.into()).map(Some).map_err(engine)
 }

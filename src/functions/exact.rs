@@ -3,12 +3,13 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Overlap, ShingleSet, memory};
 
-use super::{Options, checkpoint};
+use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::array;
+use crate::pg::bytes;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::order::Order;
-use crate::pg::text;
 
 sql_function!(minlsh_jaccard_text, jaccard_text);
 sql_function!(minlsh_containment_text, containment_text);
@@ -66,11 +67,15 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
         }
         pg_sys::TEXTOID if is_deterministic(call.collation()) => {
             // SAFETY: the elements are texts, which live as long as the call.
-            let bytes = |datum| unsafe { text::bytes(datum) };
+            let bytes = |datum| unsafe { bytes::read(datum) };
             let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
             all(a).and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut checkpoint))
         }
-        _ => Overlap::count(a, b, |a, b| order.compare(*a, *b), &mut checkpoint),
+        _ => {
+            // SAFETY: elements of the type of which this is the order.
+            let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
+            Overlap::count(a, b, compare, &mut checkpoint)
+        }
     };
     overlap.map(Some).map_err(engine)
 }

@@ -12,11 +12,10 @@ sql_function!(minlsh_minhash_to_lean, minhash_to_lean);
 
 /// `minhash_from_lean(bytea) → (signature, seed, scheme)`
 fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
-    let Some(lean) = call.datum(0) else {
+    let Some(lean) = call.bytes(0) else {
         return Ok(None);
     };
-    // SAFETY: declared bytea.
-    let lean = sketch::from_lean(unsafe { bytes::read(lean) }).map_err(engine)?;
+    let lean = sketch::from_lean(lean).map_err(engine)?;
     if lean.seed == 0 {
         // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
         return Err(not_supported("LeanMinHash of seed 0").set_hint(
@@ -31,15 +30,13 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
 /// `minhash_to_lean(integer[], scheme, seed, byte_order) → bytea`
 fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
     let (Some(signature), Some(scheme), Some(seed), Some(order)) =
-        (call.datum(0), call.text(1)?, call.int8(2), call.text(3)?)
+        (call.int4_array(0)?, call.text(1)?, call.int8(2), call.text(3)?)
     else {
         return Ok(None);
     };
     let scheme: Scheme = scheme.parse().map_err(engine)?;
     let seed = if seed == 0 { scheme.default_seed() } else { seed };
     let order = order.parse().map_err(engine)?;
-    // SAFETY: declared integer[].
-    let signature = unsafe { array::read_int4(signature)? };
     let lean = sketch::to_lean(signature, scheme, seed, order).map_err(engine)?;
     Ok(Some(bytes::write(&lean)))
 }

@@ -37,12 +37,11 @@ fn minhash_union(call: &Call) -> Result<Option<Datum>> {
 
 /// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
 fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(scheme)) = (call.datum(0), call.text(1)?) else {
+    let (Some(signature), Some(scheme)) = (call.int4_array(0)?, call.text(1)?) else {
         return Ok(None);
     };
     let scheme = scheme.parse().map_err(engine)?;
-    // SAFETY: declared integer[].
-    let signature = signature_of(scheme, unsafe { array::read_int4(signature)? })?;
+    let signature = signature_of(scheme, signature)?;
     let found = sketch::cardinality(signature, scheme).map_err(engine)?;
     let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
     record::write(call, row).map(Some)
@@ -64,11 +63,11 @@ type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);
 
 /// Two signatures of a scheme: the first three arguments.
 fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
-    let (Some(a), Some(b), Some(scheme)) = (call.datum(0), call.datum(1), call.text(2)?) else {
+    let (Some(a), Some(b), Some(scheme)) =
+        (call.int4_array(0)?, call.int4_array(1)?, call.text(2)?)
+    else {
         return Ok(None);
     };
     let scheme = scheme.parse().map_err(engine)?;
-    // SAFETY: both arguments are declared integer[], and live as long as the call.
-    let (a, b) = unsafe { (array::read_int4(a)?, array::read_int4(b)?) };
     Ok(Some((signature_of(scheme, a)?, signature_of(scheme, b)?, scheme)))
 }

@@ -2,7 +2,6 @@
 //! measures between them. Each is a shim over the engine.
 
 mod bands;
-mod elements;
 mod estimate;
 mod exact;
 mod lean;
@@ -16,8 +15,5 @@ mod textbook;
 mod tokens;
 mod weighted;
 
-pub(crate) use elements::hashes as element_hashes;
 pub(crate) use options::Options;
 pub(crate) use signature::with_sketcher;
-
-pub(crate) use crate::pg::interrupts::checkpoint;

@@ -50,7 +50,14 @@ impl<'a> Options<'a> {
         ) else {
             return Ok(None);
         };
-        Ok(Some(Self { shingle_size, unit, normalization, stop_words, bag, ..Self::default() }))
+        Ok(Some(Self {
+            shingle_size,
+            unit: unit.into(),
+            normalization: normalization.into(),
+            stop_words: stop_words.into(),
+            bag,
+            ..Self::default()
+        }))
     }
 
     /// The options that make `config`.

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys::Datum;
 
-use super::checkpoint;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::text;
 
@@ -17,7 +17,7 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let Some((body, min_token_len, quant_rate)) = arguments(call)? else {
         return Ok(None);
     };
-    let profile = sketch::text_profile(&body, min_token_len, quant_rate, &mut checkpoint);
+    let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut checkpoint);
     let profile = profile.map_err(engine)?;
     for (i, (token, count)) in profile.iter().enumerate() {
         if i % 4096 == 0 {
@@ -38,12 +38,12 @@ fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let signature =
-        sketch::text_profile_signature(&body, min_token_len, quant_rate, &mut checkpoint);
+        sketch::text_profile_signature(body, min_token_len, quant_rate, &mut checkpoint);
     let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
     Ok(signature.map_err(engine)?.map(|digest| text::write(&hexadecimal(digest))))
 }
 
-fn arguments(call: &Call) -> Result<Option<(std::borrow::Cow<'_, str>, i64, f64)>> {
+fn arguments(call: &Call) -> Result<Option<(&str, i64, f64)>> {
     let (Some(body), Some(min_token_len), Some(quant_rate)) =
         (call.text(0)?, call.int4(1), call.float8(2))
     else {

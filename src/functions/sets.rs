@@ -6,13 +6,15 @@
 //! any parts of its set, so it does not matter how rows come, or which worker sees them.
 
 use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use sketch::{Config, Scheme};
 
-use super::{checkpoint, measures, with_sketcher};
+use super::{measures, with_sketcher};
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, bytes, element};
 
 sql_function!(minlsh_set_add, add);
@@ -29,14 +31,14 @@ fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Confi
 
 /// What makes two signatures comparable.
 #[derive(Clone, Copy, PartialEq)]
-struct Options {
+struct SetOptions {
     scheme: Scheme,
     num_perm: usize,
     /// As a user gives it: 0 is the scheme's own.
     seed: i64,
 }
 
-impl Options {
+impl SetOptions {
     /// The same for all rows of a group, or an error.
     fn require_same(self, other: Self) -> Result<()> {
         let (option, was, is) = if self.scheme != other.scheme {
@@ -62,7 +64,7 @@ impl Options {
 
 /// The state: a set so far.
 struct Set {
-    options: Options,
+    options: SetOptions,
     /// Of the elements but those pending; empty if there are none.
     signature: Buffer<i32>,
     /// Hashes of elements. A batch costs far less than as many elements alone.
@@ -70,7 +72,7 @@ struct Set {
 }
 
 impl Set {
-    const fn new(options: Options) -> Self {
+    const fn new(options: SetOptions) -> Self {
         Self { options, signature: Buffer::new(), pending: Buffer::new() }
     }
 
@@ -113,11 +115,11 @@ impl Set {
 }
 
 /// What a transition function returns: the group's state, a new one at its first row.
-fn state_datum(call: &Call, aggregate: Aggregate, options: Options) -> Datum {
+fn state_datum(call: &Call, aggregate: Aggregate, options: SetOptions) -> Datum {
     call.datum(0).unwrap_or_else(|| aggregate.put(Set::new(options)))
 }
 
-/// `minlsh_set_add(internal, element, [num_perm, [scheme, [seed]]]) → internal`
+/// `minlsh_set_add(internal, element [, num_perm [, scheme, seed]]) → internal`
 fn add(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let options = options(call)?;
@@ -134,52 +136,44 @@ fn add(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// The options of `minhash_agg()`, with the defaults of `minhash()`.
-fn options(call: &Call) -> Result<Options> {
-    let missing = |option: &str| {
-        error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{option} must not be null"))
-            .set_hint(format!("Leave {option} out for its default."))
-    };
+fn options(call: &Call) -> Result<SetOptions> {
     let default = Config::default();
-    let mut options = Options { scheme: default.scheme(), num_perm: default.num_perm(), seed: 0 };
+    let (mut num_perm, mut scheme, mut seed) = (default.num_perm() as i32, default.scheme(), 0);
     if call.count() > 2 {
-        let num_perm = call.int4(2).ok_or_else(|| missing("num_perm"))?;
-        options.num_perm = usize::try_from(num_perm).unwrap_or(0);
-        if call.datum(0).is_none() {
-            configuration_of_sets(options.scheme.as_str(), num_perm, 0)?;
-        }
+        let hint = "Leave num_perm out for its default.";
+        num_perm = call.int4(2).ok_or_else(|| missing("num_perm", hint))?;
     }
     if call.count() > 3 {
-        let scheme = call.text(3)?.ok_or_else(|| missing("scheme"))?;
-        options.scheme = scheme.parse().map_err(engine)?;
+        scheme = read_scheme(call, 3)?;
+        seed = call.int8(4).ok_or_else(|| missing("seed", "0 is the scheme's own."))?;
     }
-    if call.count() > 4 {
-        options.seed = call.int8(4).ok_or_else(|| missing("seed"))?;
-        if call.datum(0).is_none() {
-            options.config()?;
-        }
+    if call.datum(0).is_none() {
+        configuration_of_sets(scheme.as_str(), num_perm, seed)?;
     }
-    Ok(options)
+    Ok(SetOptions { scheme, num_perm: usize::try_from(num_perm).unwrap_or(0), seed })
+}
+
+/// The argument `scheme`.
+fn read_scheme(call: &Call, argument: usize) -> Result<Scheme> {
+    let scheme = call.text(argument)?.ok_or_else(|| missing("scheme", "The default is 'fss'."))?;
+    scheme.parse().map_err(engine)
+}
+
+fn missing(option: &str, hint: &str) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{option} must not be null"))
+        .set_hint(hint)
 }
 
 /// `minlsh_set_add_signature(internal, integer[], [scheme]) → internal`: the elements of a set of
 /// which only the signature is known.
 fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
-    let scheme = if call.count() > 2 {
-        let missing = || {
-            error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, "scheme must not be null")
-                .set_hint("Leave scheme out for its default.")
-        };
-        call.text(2)?.ok_or_else(missing)?.parse().map_err(engine)?
-    } else {
-        Scheme::default()
-    };
-    let Some(signature) = call.datum(1) else {
+    let scheme = if call.count() > 2 { read_scheme(call, 2)? } else { Scheme::default() };
+    let Some(signature) = call.int4_array(1)? else {
         return Ok(call.datum(0));
     };
-    // SAFETY: declared integer[].
-    let signature = measures::signature_of(scheme, unsafe { array::read_int4(signature)? })?;
-    let options = Options { scheme, num_perm: signature.len(), seed: 0 };
+    let signature = measures::signature_of(scheme, signature)?;
+    let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
     // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
     let set: &mut Set = unsafe { state(datum) };
@@ -250,11 +244,10 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_set_deserialize(bytea, internal) → internal`
 fn deserialize(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?.short_lived();
-    let Some(datum) = call.datum(0) else {
+    let Some(state) = call.bytes(0) else {
         return Ok(None);
     };
-    // SAFETY: declared bytea.
-    let set = read_state(unsafe { bytes::read(datum) }, aggregate).ok_or_else(|| {
+    let set = read_state(state, aggregate).ok_or_else(|| {
         error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "invalid state of a minlsh aggregate")
     })?;
     Ok(Some(aggregate.put(set)))
@@ -272,7 +265,7 @@ fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<Set> {
     if hashes.len() != 8 * u32::from_ne_bytes(*pending) as usize {
         return None;
     }
-    let mut set = Set::new(Options {
+    let mut set = Set::new(SetOptions {
         scheme: *Scheme::ALL.get(usize::from(u16::from_ne_bytes(*scheme)))?,
         num_perm,
         seed: i64::from_ne_bytes(*seed),

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, Element, ElementHash, memory};
 
-use super::{Options, checkpoint};
+use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::checkpoint;
 
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
@@ -50,7 +51,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&distinct)))
 }
 
-fn arguments<'a>(call: &'a Call) -> Result<Option<(std::borrow::Cow<'a, str>, Config)>> {
+fn arguments<'a>(call: &'a Call) -> Result<Option<(&'a str, Config)>> {
     let (Some(text), Some(options)) = (call.text(0)?, Options::shingling(call, 1, 2, 3)?) else {
         return Ok(None);
     };

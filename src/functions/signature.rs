@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 use sketch::{Config, Sketcher, SlotBits, memory};
 
-use super::{Options, checkpoint, element_hashes};
+use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::element;
+use crate::pg::interrupts::checkpoint;
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
@@ -53,7 +55,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     ) else {
         return Ok(None);
     };
-    let config = Options { num_perm, scheme, seed, ..shingling }.config()?;
+    let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
     with_sketcher(&config, |sketcher| {
         let signature = sketcher.sketch(&body, &mut checkpoint).map_err(engine)?;
         Ok(signature.map(array::write_int4))
@@ -67,9 +69,10 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
+    let config =
+        Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()?;
     // SAFETY: declared anyarray.
-    let hashes = unsafe { element_hashes(elements, config.scheme().element_hash()) }?;
+    let hashes = unsafe { element::hashes(elements, config.scheme().element_hash()) }?;
     signature_of(&config, &hashes)
 }
 
@@ -77,15 +80,14 @@ fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
 /// 64-bit hashes.
 fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
     let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
-        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
+        (call.bigints(0)?, call.int4(1), call.text(2)?, call.int8(3))
     else {
         return Ok(None);
     };
-    let config = Options { num_perm, scheme, seed, ..Options::default() }.config()?;
-    // SAFETY: declared bigint[].
-    let hashes = unsafe { array::elements(hashes, pg_sys::INT8OID)? };
-    let hashes = hashes.into_iter().map(|hash| hash.value() as u64);
-    signature_of(&config, &memory::collect(hashes).map_err(engine)?)
+    let config =
+        Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()?;
+    let hashes = memory::collect(hashes.into_iter().map(|hash| hash as u64)).map_err(engine)?;
+    signature_of(&config, &hashes)
 }
 
 fn signature_of(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
@@ -97,11 +99,9 @@ fn signature_of(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
 
 /// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
 fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
-    let (Some(signature), Some(slot_bits)) = (call.datum(0), call.int4(1)) else {
+    let (Some(signature), Some(slot_bits)) = (call.int4_array(0)?, call.int4(1)) else {
         return Ok(None);
     };
-    // SAFETY: declared integer[].
-    let signature = unsafe { array::read_int4(signature)? };
     let mut packed = Vec::new();
     SlotBits::new(slot_bits.into(), signature.len() as i64)
         .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))

@@ -2,9 +2,10 @@
 
 use pgrx::pg_sys::Datum;
 
-use super::{Options, checkpoint};
+use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, text};
 
 sql_function!(minlsh_normalize_text, normalize_text);
@@ -17,7 +18,12 @@ fn normalize_text(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let config = Options { normalization, stop_words, ..Options::default() }.config()?;
+    let config = Options {
+        normalization: normalization.into(),
+        stop_words: stop_words.into(),
+        ..Options::default()
+    }
+    .config()?;
     let normalized = sketch::normalize_text(&config, &body, &mut checkpoint).map_err(engine)?;
     Ok(Some(text::write(&normalized)))
 }
@@ -29,7 +35,13 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let config = Options { unit, normalization, stop_words, ..Options::default() }.config()?;
+    let config = Options {
+        unit: unit.into(),
+        normalization: normalization.into(),
+        stop_words: stop_words.into(),
+        ..Options::default()
+    }
+    .config()?;
     let mut found = array::Texts::default();
     sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token))
         .map_err(engine)?;

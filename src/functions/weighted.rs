@@ -3,9 +3,9 @@
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Element, ElementHash, WeightedSet, memory};
 
-use super::checkpoint;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, text};
 
 sql_function!(minlsh_minhash_weighted, minhash_weighted);
@@ -32,13 +32,11 @@ fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
 
 /// The set in arguments `index` and the next: elements and their weights, place by place.
 fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
-    let (Some(elements), Some(weights)) = (call.datum(index), call.datum(index + 1)) else {
+    let (Some(elements), Some(weights)) = (call.datum(index), call.float8_array(index + 1)?) else {
         return Ok(None);
     };
-    // SAFETY: declared text[] and double precision[].
-    let (elements, weights) = unsafe {
-        (array::nullable_elements(elements, pg_sys::TEXTOID)?, array::read_float8(weights)?)
-    };
+    // SAFETY: declared text[].
+    let elements = unsafe { array::nullable_elements(elements, pg_sys::TEXTOID)? };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
             "elements and weights must be as many as each other, not {} and {}",

@@ -1,17 +1,16 @@
 //! A call of a SQL function: its arguments, their types, and its result.
 //!
-//! Most functions use `#[pg_extern]`. Those whose types are known only at call time
-//! (polymorphic keys), or that must not pay for a conversion (signatures), are declared
-//! by [`sql_function!`] and read their arguments through [`Call`].
-
-use std::borrow::Cow;
+//! Every function is exported by [`sql_function!`], and reads its arguments through [`Call`]: by the
+//! type that `sql/minlsh.sql` declares, which is what makes that sound. A polymorphic one says in the
+//! call which type it is.
 
 use pgrx::fcinfo::{pg_arg_is_null, pg_getarg_datum};
 use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
 
-use crate::error::Result;
-use crate::pg::text;
+use crate::error::{Result, engine};
+use crate::pg::{array, bytes, text};
 
 /// Exports `$implementation: fn(&Call) -> Result<Option<Datum>>` to PostgreSQL as the C
 /// function `$name` (version 1 calling convention). `None` is SQL NULL.
@@ -110,9 +109,49 @@ impl Call {
     }
 
     /// A `text` argument as UTF-8, whatever the database's encoding is.
-    pub fn text(&self, index: usize) -> Result<Option<Cow<'_, str>>> {
+    pub fn text(&self, index: usize) -> Result<Option<&str>> {
         // SAFETY: the argument is declared `text`, and lives as long as the call.
         self.datum(index).map(|datum| unsafe { text::read(datum) }).transpose()
+    }
+
+    /// The bytes of an argument of type `bytea`, `text` (in the database's encoding) or
+    /// `minlsh_document`.
+    pub fn bytes(&self, index: usize) -> Option<&[u8]> {
+        // SAFETY: the argument is declared as one of those, all varlenas, and lives as long as the call.
+        self.datum(index).map(|datum| unsafe { bytes::read(datum) })
+    }
+
+    /// The bytes of a `cstring` argument, in the database's encoding.
+    pub fn cstring(&self, index: usize) -> Option<&[u8]> {
+        // SAFETY: the argument is declared `cstring`, NUL-terminated, and lives as long as the call.
+        self.datum(index).map(|datum| unsafe { text::cstring_bytes(datum) })
+    }
+
+    /// An `integer[]` argument, which must not hold NULLs.
+    pub fn int4_array(&self, index: usize) -> Result<Option<&[i32]>> {
+        // SAFETY: the argument is declared `integer[]`, and lives as long as the call.
+        self.datum(index).map(|datum| unsafe { array::read_int4(datum) }).transpose()
+    }
+
+    /// A `bigint[]` argument, which must not hold NULLs.
+    pub fn int8_array(&self, index: usize) -> Result<Option<&[i64]>> {
+        // SAFETY: the argument is declared `bigint[]`, and lives as long as the call.
+        self.datum(index).map(|datum| unsafe { array::read_int8(datum) }).transpose()
+    }
+
+    /// A `double precision[]` argument, which must not hold NULLs.
+    pub fn float8_array(&self, index: usize) -> Result<Option<&[f64]>> {
+        // SAFETY: the argument is declared `double precision[]`, and lives as long as the call.
+        self.datum(index).map(|datum| unsafe { array::read_float8(datum) }).transpose()
+    }
+
+    /// The elements of a `bigint[]` argument but its NULLs.
+    pub fn bigints(&self, index: usize) -> Result<Option<Vec<i64>>> {
+        let Some(array) = self.datum(index) else { return Ok(None) };
+        // SAFETY: the argument is declared `bigint[]`.
+        let elements = unsafe { array::each_element(array, pg_sys::INT8OID) };
+        let present = elements.flatten().map(|element| element.value() as i64);
+        memory::collect(present).map(Some).map_err(engine)
     }
 
     /// A `name` argument in the database's encoding.

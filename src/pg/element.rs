@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{Element, ElementHash};
+use sketch::{Element, ElementHash, memory};
 
-use crate::error::{Result, error};
+use crate::error::{Result, engine, error};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::names::type_label;
-use crate::pg::{bytes, lossless};
+use crate::pg::{array, bytes, lossless};
 
 /// A value that can be hashed.
 pub enum Value<'a> {
@@ -81,4 +82,26 @@ pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<Value<'a>> {
             Kind::Uuid => Value::Uuid(&*datum.cast_mut_ptr()),
         })
     }
+}
+
+/// The hashes of the elements of an array but its nulls, in its order and with its repeats.
+///
+/// # Safety
+/// `set` must be a non-null array.
+pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
+    // SAFETY: the caller promises an array.
+    let (set, element_type) = unsafe { array::detoast(set) };
+    // SAFETY: an array of elements of that type, as it says itself.
+    let elements = unsafe { array::each_element(set, element_type) };
+    let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
+    for (i, element) in elements.enumerate() {
+        if i.is_multiple_of(4096) {
+            checkpoint();
+        }
+        if let Some(element) = element {
+            // SAFETY: an element of that type.
+            hashes.push(unsafe { read(element, element_type) }?.hash(hash));
+        }
+    }
+    Ok(hashes)
 }

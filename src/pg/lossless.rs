@@ -10,7 +10,7 @@ use std::cell::Cell;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, out_of_memory};
-use crate::pg::{ffi, text};
+use crate::pg::{bytes, ffi};
 
 /// The private character of a byte is this code point and the byte. Bytes below 0x80 are
 /// characters in every encoding of a database: U+10FE80 to U+10FEFF are taken.
@@ -33,7 +33,7 @@ enum Encoding {
 /// `datum` must be a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
     // SAFETY: the caller's promise.
-    decode(unsafe { text::bytes(datum) })
+    decode(unsafe { bytes::read(datum) })
 }
 
 /// Bytes in the database's encoding as UTF-8.

@@ -21,6 +21,7 @@ pub mod names;
 pub mod open;
 pub mod open_index;
 pub mod order;
+pub mod passing;
 pub mod record;
 pub mod relation;
 pub mod restricted;

@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::passing::Passing;
 use crate::pg::{array, ffi, text};
 
 /// How strongly a relation is locked, until the end of the transaction.
@@ -132,10 +133,8 @@ pub struct Column {
     pub number: i16,
     /// Its type.
     pub type_oid: Oid,
-    /// `typlen`
-    pub length: i16,
-    /// Whether values are passed by value.
-    pub by_value: bool,
+    /// How its values are passed.
+    pub passing: Passing,
     /// Its collation, invalid for a type that has none.
     pub collation: Oid,
     /// Declared NOT NULL.
@@ -154,8 +153,7 @@ impl Column {
             name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
             number: attribute.attnum,
             type_oid: attribute.atttypid,
-            length: attribute.attlen,
-            by_value: attribute.attbyval,
+            passing: Passing { by_value: attribute.attbyval, length: attribute.attlen },
             collation: attribute.attcollation,
             not_null: attribute.attnotnull,
             generated: attribute.attgenerated as u8,

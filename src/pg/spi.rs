@@ -7,7 +7,6 @@
 //! with the function's call, and not only when the last session ends. Values are read only as the
 //! type they are of, whatever became of the table behind a plan.
 
-use std::borrow::Cow;
 use std::ffi::CString;
 use std::marker::PhantomData;
 
@@ -340,7 +339,7 @@ impl Rows<'_> {
     }
 
     /// A `text` value.
-    pub fn text(&self, row: usize, column: i32) -> Result<Option<Cow<'_, str>>> {
+    pub fn text(&self, row: usize, column: i32) -> Result<Option<&str>> {
         let datum = self.value(row, column, pg_sys::TEXTOID)?;
         // SAFETY: checked to be a text, which lives as long as the rows.
         datum.map(|datum| unsafe { text::read(datum) }).transpose()

@@ -1,52 +1,36 @@
 //! Text in and out. The engine reads UTF-8 whatever the database's encoding is: hashes and
 //! signatures must be the same in every database.
 
-use std::borrow::Cow;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::pg::bytes;
 
 /// Reads a `text` (or binary-coercible) datum as UTF-8, without a copy when the database is
 /// UTF-8 and the value is stored plainly.
 ///
 /// # Safety
 /// `datum` must be a non-null `text` value, valid for `'a`.
-pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
-    // SAFETY: the caller promises a text value.
-    let bytes: &'a [u8] = unsafe { bytes(datum) };
-    // SAFETY: the encoding is fixed for the life of the backend.
-    let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
-    if encoding == pg_sys::pg_enc::PG_UTF8 as i32 {
-        return from_utf8(bytes).map(Cow::Borrowed);
-    }
-    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
-    // convert) or a NUL-terminated copy in the current memory context.
-    unsafe {
+pub unsafe fn read<'a>(datum: Datum) -> Result<&'a str> {
+    // SAFETY: the caller promises a text value; the result of the conversion is the same pointer
+    // (nothing to convert) or a NUL-terminated copy in the current memory context.
+    let bytes = unsafe {
+        let bytes: &'a [u8] = bytes::read(datum);
         let start = bytes.as_ptr().cast_mut().cast();
-        let converted =
-            pg_sys::pg_server_to_any(start, bytes.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        if converted == start {
-            from_utf8(bytes).map(Cow::Borrowed)
-        } else {
-            from_utf8(CStr::from_ptr(converted).to_bytes()).map(Cow::Borrowed)
-        }
-    }
-}
-
-/// The bytes of a `text` datum, in the database's encoding.
-///
-/// # Safety
-/// `datum` must be a non-null `text` value, valid for `'a`.
-pub unsafe fn bytes<'a>(datum: Datum) -> &'a [u8] {
-    // SAFETY: the caller promises a text value; detoasting yields a valid varlena, in place or
-    // in the current memory context.
-    unsafe {
-        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        pgrx::varlena::varlena_to_byte_slice(varlena)
-    }
+        let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
+        let converted = pg_sys::pg_server_to_any(start, bytes.len() as i32, utf8);
+        if converted == start { bytes } else { CStr::from_ptr(converted).to_bytes() }
+    };
+    std::str::from_utf8(bytes).map_err(|cause| {
+        error(
+            PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
+            "text is not valid in the database's encoding",
+        )
+        .set_detail(cause.to_string())
+    })
 }
 
 /// Reads a palloc'd C string.
@@ -123,14 +107,4 @@ pub fn write(value: &str) -> Datum {
 pub unsafe fn free(text: Datum) {
     // SAFETY: the caller's promise: it is a chunk of a memory context.
     unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
-}
-
-fn from_utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|cause| {
-        error(
-            PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
-            "text is not valid in the database's encoding",
-        )
-        .set_detail(cause.to_string())
-    })
 }

@@ -4,9 +4,9 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::Comparison;
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::text;

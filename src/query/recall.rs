@@ -11,9 +11,9 @@ use pgrx::pg_sys::Datum;
 use sketch::{Sample, ShingleSet, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::guc::{LocalSettings, maintenance_work_mem};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::documents::Documents;

@@ -125,11 +125,11 @@ fn options(call: &Call) -> Result<IndexOptions> {
     let config = Options {
         num_perm,
         shingle_size: call.int4(6).ok_or_else(|| null("shingle_size"))?,
-        unit: call.text(7)?.ok_or_else(|| null("unit"))?,
-        scheme: call.text(8)?.ok_or_else(|| null("scheme"))?,
+        unit: call.text(7)?.ok_or_else(|| null("unit"))?.into(),
+        scheme: call.text(8)?.ok_or_else(|| null("scheme"))?.into(),
         seed: call.int8(9).ok_or_else(|| null("seed"))?,
-        normalization: call.text(12)?.ok_or_else(|| null("normalization"))?,
-        stop_words: call.text(13)?.ok_or_else(|| null("stop_words"))?,
+        normalization: call.text(12)?.ok_or_else(|| null("normalization"))?.into(),
+        stop_words: call.text(13)?.ok_or_else(|| null("stop_words"))?.into(),
         bag: call.bool(14).ok_or_else(|| null("bag"))?,
     }
     .config()?;

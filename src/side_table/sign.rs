@@ -4,7 +4,8 @@ use pgrx::pg_sys::Datum;
 
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine};
-use crate::functions::{checkpoint, with_sketcher};
+use crate::functions::with_sketcher;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::text;
 use crate::side_table::storage::Stored;
 

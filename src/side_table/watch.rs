@@ -8,12 +8,12 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::bytes;
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, owner_of};
-use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
 
 /// The record of an index: a trigger, and what it ties.
@@ -105,7 +105,7 @@ pub fn is_sync(function: Oid) -> bool {
         let number = pg_sys::Anum_pg_proc_prosrc as i16;
         let symbol = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
         let ours =
-            form.prolang == Oid::from(LANGUAGE_C) && !null && text::bytes(symbol) == b"minlsh_sync";
+            form.prolang == Oid::from(LANGUAGE_C) && !null && bytes::read(symbol) == b"minlsh_sync";
         pg_sys::ReleaseSysCache(tuple);
         ours
     }

@@ -1,85 +1,14 @@
 //! All that a signature depends on, parsed and validated in one place.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::{Error, excerpt};
-use crate::normalize::{Dropped, Normalization};
+use crate::error::Error;
+use crate::limits::{
+    DEFAULT_NUM_PERM, DEFAULT_SHINGLE_SIZE, MAX_NUM_PERM, MAX_SHINGLE_SIZE, in_range,
+};
 use crate::scheme::Scheme;
-use crate::stop_words::StopWords;
-use crate::tokens::Rules;
-
-/// The most slots a signature may have. The error falls with the square root
-/// of the slots: at 4096 it is below 0.8 % everywhere.
-pub const MAX_NUM_PERM: usize = 4096;
-/// Slots of a signature unless told otherwise: an error of 0.027 at J = 0.9.
-pub const DEFAULT_NUM_PERM: usize = 128;
-/// The longest shingle, in characters or words.
-pub const MAX_SHINGLE_SIZE: usize = 64;
-/// Length of a shingle unless told otherwise.
-pub const DEFAULT_SHINGLE_SIZE: usize = 5;
-/// Length of an anchored shingle unless told otherwise: a stop word and the two
-/// words after it.
-pub const DEFAULT_ANCHORED_SIZE: usize = 3;
-/// The fraction of the pairs at the threshold that bands are chosen to find.
-pub const DEFAULT_RECALL: f64 = 0.99;
-/// The Jaccard similarity from which on a pair counts as near-duplicate.
-pub const DEFAULT_THRESHOLD: f64 = 0.8;
-
-/// What a shingle is a window of.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Unit {
-    /// Unicode scalar values.
-    #[default]
-    Char,
-    /// Words as Unicode Standard Annex 29 cuts them; what is between words
-    /// does not count.
-    ///
-    /// Scripts with spaces give what a reader calls words (Latin, Greek,
-    /// Cyrillic, Hebrew, Arabic, Korean by the eojeol). Others need a
-    /// dictionary, which Annex 29 does without: Chinese characters, hiragana
-    /// and Thai letters (with the marks on them) are a word each, and a run of
-    /// katakana is one word. So shingles of words are there what shingles of
-    /// characters are elsewhere. Emoji, like punctuation, are no words.
-    Word,
-    /// Words, of whose windows only those count that start with a stop word
-    /// (Rajaraman and Ullman, Mining of Massive Datasets, 3.2.4): the prose of
-    /// a page has stop words, the navigation around it has not. The stop words
-    /// are those of [`Config::with_stop_words`].
-    Anchored,
-}
-
-impl Unit {
-    /// The name that [`FromStr`] reads.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Char => "char",
-            Self::Word => "word",
-            Self::Anchored => "anchored",
-        }
-    }
-}
-
-impl FromStr for Unit {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "char" => Ok(Self::Char),
-            "word" => Ok(Self::Word),
-            "anchored" => Ok(Self::Anchored),
-            _ => Err(Error::UnknownUnit(excerpt(name))),
-        }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
 
 /// All that a signature depends on. Signatures are comparable only if their
 /// configurations and [`Config::VERSION`] are equal.
@@ -96,7 +25,7 @@ pub struct Config {
     stop_words: StopWords,
     bag: bool,
     /// What the unit, the normalisation and the stop words come to.
-    rules: Arc<Rules>,
+    rules: Arc<WordRules>,
 }
 
 impl Config {
@@ -168,7 +97,7 @@ impl Config {
     }
 
     fn with_rules(self) -> Result<Self, Error> {
-        let rules = Rules::new(self.unit, &self.normalization, &self.stop_words)?;
+        let rules = WordRules::new(self.unit, &self.normalization, &self.stop_words)?;
         Ok(Self { rules: Arc::new(rules), ..self })
     }
 
@@ -236,7 +165,7 @@ impl Config {
     }
 
     /// How a normalised text is cut into words.
-    pub(crate) fn rules(&self) -> &Rules {
+    pub(crate) fn rules(&self) -> &WordRules {
         &self.rules
     }
 }
@@ -284,11 +213,6 @@ pub(crate) fn valid_num_perm(num_perm: i64) -> Result<usize, Error> {
     in_range(num_perm, MAX_NUM_PERM).ok_or(Error::NumPerm(num_perm))
 }
 
-/// `value` if it is in `1..=max`.
-pub(crate) fn in_range(value: i64, max: usize) -> Option<usize> {
-    usize::try_from(value).ok().filter(|value| (1..=max).contains(value))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,13 +222,6 @@ mod tests {
         let written = Config::new("fss", 128, "char", 5, 0);
         assert_eq!(written, Ok(Config::default()));
         assert_eq!(Config::default().to_string(), "fss, num_perm 128, char 5-shingles, seed 0");
-    }
-
-    #[test]
-    fn names_are_read_back() {
-        for unit in [Unit::Char, Unit::Word, Unit::Anchored] {
-            assert_eq!(unit.to_string().parse(), Ok(unit));
-        }
     }
 
     #[test]

@@ -6,11 +6,9 @@
 
 use std::fmt;
 
-use crate::config::{MAX_NUM_PERM, MAX_SHINGLE_SIZE};
-use crate::normalize::MAX_MIN_LENGTH;
-use crate::scheme::Scheme;
-use crate::stop_words::MAX_STOP_WORDS;
-use crate::weighted::{MAX_WEIGHT, MIN_WEIGHT};
+use crate::limits::{
+    MAX_MIN_LENGTH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_WEIGHT,
+};
 
 /// The most characters of a refused text that an error carries.
 const EXCERPT: usize = 64;
@@ -28,7 +26,12 @@ pub enum Error {
     /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
     StopWords(usize),
     /// A name that no [`Scheme`](crate::Scheme) has.
-    UnknownScheme(String),
+    UnknownScheme {
+        /// What was written.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
     /// A shingle unit other than `char`, `word` and `anchored`.
     UnknownUnit(String),
     /// `num_perm` outside `1..=MAX_NUM_PERM`.
@@ -37,8 +40,8 @@ pub enum Error {
     ShingleSize(i64),
     /// The seed of a datasketch scheme outside `0..=u32::MAX`.
     Seed(i64),
-    /// LeanMinHash bytes of a scheme without such bytes.
-    LeanScheme(Scheme),
+    /// LeanMinHash bytes of a scheme without such bytes, by its name.
+    LeanScheme(&'static str),
     /// A byte order that Python's `struct` does not have.
     LeanByteOrder(String),
     /// LeanMinHash bytes that end before their header does.
@@ -153,7 +156,7 @@ impl fmt::Display for Error {
             Self::StopWords(bytes) => {
                 write!(f, "stop words must have at most {MAX_STOP_WORDS} bytes, not {bytes}")
             }
-            Self::UnknownScheme(name) => write!(f, "unknown scheme \"{name}\""),
+            Self::UnknownScheme { name, .. } => write!(f, "unknown scheme \"{name}\""),
             Self::UnknownUnit(name) => write!(f, "unknown shingle unit \"{name}\""),
             Self::NumPerm(n) => {
                 write!(f, "num_perm must be between 1 and {MAX_NUM_PERM}, not {n}")
@@ -264,12 +267,11 @@ impl Error {
         match self {
             Self::OutOfMemory { bytes } => format!(
                 "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give \
-                 the server more memory."
+                 it more memory."
             ),
             Self::StopWords(_) => "Stop words are few, and words: leave out the others.".to_owned(),
-            Self::UnknownScheme(_) => {
-                let names = Scheme::ALL.map(|scheme| format!("\"{scheme}\""));
-                format!("The schemes are {}.", names.join(", "))
+            Self::UnknownScheme { known, .. } => {
+                format!("The schemes are \"{}\".", known.join("\", \""))
             }
             Self::UnknownUnit(_) => {
                 "The shingle units are \"char\", \"word\" and \"anchored\".".to_owned()
@@ -333,7 +335,7 @@ impl Error {
                 "Compute both signatures with the same num_perm.".to_owned()
             }
             Self::EmptySignature => {
-                "A text without shingles has no signature: use NULL for it.".to_owned()
+                "A text without shingles has no signature.".to_owned()
             }
             Self::Jaccard(_) => "A Jaccard similarity is a fraction, such as 0.8.".to_owned(),
             Self::Threshold(_) => {

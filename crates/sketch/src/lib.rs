@@ -17,27 +17,19 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 //!
-//! A document flows one way, and each step has a module:
+//! A document flows one way, and so do imports: each line uses those above it.
 //!
-//! | step | module |
+//! | module | what belongs in it |
 //! |---|---|
-//! | text → normalised text | `normalize`, `stop_words` |
-//! | normalised text → tokens → windows ("shingles") | `tokens`, `words`, `letters`, `shingle` |
-//! | shingles → 64-bit hashes, in chunks | `hashes`, `bag`, `xxh3`, `chunks`, `passes` |
-//! | hashes → signature of `num_perm` slots | `scheme`, `sketcher`, `fss`, `permutations`, `datasketch` |
-//! | signature → estimate, union; packed for storage | `signature`, `slot_bits` |
-//! | signature ↔ bytes of datasketch | `lean` |
-//! | signature → number of elements, containment | `cardinality` |
-//! | signature → band hashes; parameters | `banding` |
-//! | ready-made elements → hashes | `element` |
-//! | hashes → exact set similarity; what two texts share | `set`, `prepared`, `overlap`, `comparison` |
-//! | text → signature of its frequent words | `text_profile` |
-//! | weighted hashes → signature, exact similarity | `weighted` |
-//! | band hashes of a corpus → candidate pairs, clusters | [`corpus`] |
-//! | memory that may be refused | [`memory`] |
-//! | a sample against all, exactly: what an index finds | `audit` |
-//! | the inner loops, with vector instructions | `simd` |
-//! | worked examples: hash functions (a·x + b) mod p | `textbook` |
+//! | `limits`, `error`, [`memory`] | what may be asked for, what is refused, memory that may be refused |
+//! | `hash` | from bytes to a 64-bit hash: the two mixers, elements of ready-made sets, sorting |
+//! | `simd` | the inner loops, with vector instructions; all unsafe code |
+//! | `text` | from a text to words: normalisation, stop words, where words are cut |
+//! | `scheme`, `config` | all that a signature depends on |
+//! | `shingle` | from a text and a [`Config`] to tokens, windows ("shingles") and their hashes |
+//! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
+//! | `exact` | from hashes to the similarity that signatures estimate |
+//! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
@@ -47,68 +39,37 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
-mod audit;
-mod bag;
-mod banding;
-mod cardinality;
-mod chunks;
-mod comparison;
 mod config;
 pub mod corpus;
-mod datasketch;
-mod element;
 mod error;
-mod fss;
-mod hashes;
-mod lean;
-mod letters;
+mod exact;
+mod hash;
+mod limits;
 pub mod memory;
-mod mix;
-mod normalize;
-mod overlap;
-mod passes;
-mod permutations;
-mod prepared;
 mod scheme;
-mod set;
 mod shingle;
 mod signature;
 mod simd;
-mod sketcher;
-mod slot_bits;
-mod stop_words;
-mod text_profile;
-mod textbook;
-mod tokens;
-mod weighted;
-mod words;
-mod xxh3;
+mod text;
 
-pub use audit::{Sample, ratio_interval, wilson_interval};
-pub use banding::Banding;
-pub use cardinality::{Cardinality, cardinality, containment};
-pub use comparison::Comparison;
-pub use config::{
-    Config, DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
-    DEFAULT_THRESHOLD, MAX_NUM_PERM, MAX_SHINGLE_SIZE, Unit,
-};
-pub use element::Element;
+pub use config::Config;
 pub use error::{Error, counted};
-pub use hashes::shingle_hashes;
-pub use lean::{Lean, LeanByteOrder, from_lean, to_lean};
-pub use normalize::{MAX_MIN_LENGTH, Normalization, UNICODE_VERSIONS};
-pub use overlap::Overlap;
-pub use prepared::PreparedSet;
-pub use scheme::{ElementHash, Scheme};
-pub use set::ShingleSet;
-pub use shingle::{VisitShingle, for_each_shingle};
-pub use signature::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
+pub use exact::{
+    Comparison, Overlap, PreparedSet, Sample, ShingleSet, ratio_interval, wilson_interval,
+};
+pub use hash::{Element, ElementHash};
+pub use limits::{
+    DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
+    DEFAULT_THRESHOLD, MAX_MIN_LENGTH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT,
+    MIN_WEIGHT,
+};
+pub use scheme::Scheme;
+pub use shingle::{VisitShingle, for_each_shingle, normalize_text, shingle_hashes, tokens};
+pub use signature::{
+    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, Sketcher, SlotBits, TextProfile,
+    WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
+    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union,
+};
 #[doc(hidden)]
 pub use simd::Level;
-pub use sketcher::Sketcher;
-pub use slot_bits::SlotBits;
-pub use stop_words::{MAX_STOP_WORDS, StopWords};
-pub use text_profile::{TextProfile, text_profile, text_profile_signature};
-pub use textbook::LinearFunctions;
-pub use tokens::{normalize_text, tokens};
-pub use weighted::{MAX_WEIGHT, MIN_WEIGHT, WeightedSet};
+pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit};

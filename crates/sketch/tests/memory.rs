@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use sketch::corpus::{
     Components, ExactGroup, Hashes, Identical, InMemory, Interruption, Layout as RecordLayout,
-    Pair, Records, Side, Threads, bridges, connect, connect_in_threads, leaders, pairs,
+    Links, Pair, Records, Side, Threads, connect, connect_in_threads, leaders, pairs,
     pairs_in_threads, weakest_link,
 };
 use sketch::{
@@ -336,9 +336,13 @@ fn exact_similarities() {
         let numbers = |from: u64| memory::collect((from..from + 10_000).rev());
         Overlap::count(numbers(0)?, numbers(500)?, Ord::cmp, &mut || ())
     });
-    let links: Vec<Pair> =
-        (0..1000).map(|i| Pair { a: i, b: i + 1 + i % 3, similarity: 0.9 }).collect();
-    survives("bridges", || bridges(&links));
+    survives("bridges", || {
+        let mut links = Links::new(1003)?;
+        for i in 0..1000 {
+            links.push(Pair { a: i, b: i + 1 + i % 3, similarity: 0.9 })?;
+        }
+        links.bridges(&|_| 1).map(|(bridges, _)| bridges)
+    });
 }
 
 #[test]

@@ -153,7 +153,10 @@ proptest! {
         let shingles = expected_shingles(&config, &text);
         let between = if config.unit() == Unit::Char { "" } else { " " };
         let mut found = Vec::new();
-        for_each_shingle(&config, &text, &mut || (), &mut |shingle| { found.push(shingle.to_owned()); Ok(()) }).unwrap();
+        for_each_shingle(&config, &text, &mut || (), &mut |shingle| {
+            found.push(shingle.to_owned());
+            Ok(())
+        }).unwrap();
         let joined: Vec<String> = shingles.iter().map(|shingle| shingle.join(between)).collect();
         prop_assert_eq!(found, joined);
 
@@ -184,7 +187,10 @@ proptest! {
         let config = config("char", 2, "none").with_bag(true);
         let count = |text: &str| {
             let mut counts = HashMap::<String, usize>::new();
-            for_each_shingle(&config, text, &mut || (), &mut |shingle| { *counts.entry(shingle.to_owned()).or_default() += 1; Ok(()) }).unwrap();
+            for_each_shingle(&config, text, &mut || (), &mut |shingle| {
+                *counts.entry(shingle.to_owned()).or_default() += 1;
+                Ok(())
+            }).unwrap();
             counts
         };
         let (x, y) = (count(&a), count(&b));

@@ -36,7 +36,10 @@ proptest! {
     #[test]
     fn shingles_and_their_hashes_follow_the_specification(config in configs(), text in texts()) {
         let mut found = Vec::new();
-        for_each_shingle(&config, &text, &mut || (), &mut |shingle| { found.push(shingle.to_owned()); Ok(()) }).unwrap();
+        for_each_shingle(&config, &text, &mut || (), &mut |shingle| {
+            found.push(shingle.to_owned());
+            Ok(())
+        }).unwrap();
         let between = if config.unit() == sketch::Unit::Word { " " } else { "" };
         let expected: Vec<String> = shingles(&config, &text).iter().map(|s| s.join(between)).collect();
         prop_assert_eq!(found, expected);

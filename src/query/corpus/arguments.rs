@@ -1,6 +1,5 @@
 //! The arguments that all whole-corpus functions share.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -84,7 +83,7 @@ impl Arguments {
     }
 
     /// An argument of type text as UTF-8.
-    pub fn text(&self, place: usize) -> Result<Option<Cow<'_, str>>> {
+    pub fn text(&self, place: usize) -> Result<Option<&str>> {
         // SAFETY: an argument that is declared text.
         self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
     }
@@ -142,13 +141,13 @@ impl Arguments {
             options.shingle_size = shingle_size;
         }
         if let Some(unit) = self.text(first + 1)? {
-            options.unit = unit;
+            options.unit = unit.into();
         }
         if let Some(normalization) = self.text(first + 2)? {
-            options.normalization = normalization;
+            options.normalization = normalization.into();
         }
         if let Some(stop_words) = self.text(first + 3)? {
-            options.stop_words = stop_words;
+            options.stop_words = stop_words.into();
         }
         if let Some(bag) = self.raw(first + 4) {
             options.bag = bag.value() as u8 != 0;
@@ -157,7 +156,7 @@ impl Arguments {
             options.num_perm = num_perm;
         }
         if let Some(scheme) = self.text(first + 6)? {
-            options.scheme = scheme;
+            options.scheme = scheme.into();
         }
         if let Some(seed) = self.raw(first + 7) {
             options.seed = seed.value() as i64;

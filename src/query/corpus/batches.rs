@@ -10,7 +10,7 @@ use sketch::corpus::{Components, ExactGroup, Hashes, groups};
 use sketch::{Sketcher, memory};
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 use crate::query::corpus::arguments::{Plan, Verify};

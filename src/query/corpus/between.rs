@@ -5,8 +5,8 @@ use sketch::corpus::{Identical, LeftOut, Side, pairs};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};

@@ -5,8 +5,8 @@ use sketch::corpus::LeftOut;
 use sketch::memory;
 
 use crate::error::{Result, engine, invalid_parameter};
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};

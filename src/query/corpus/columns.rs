@@ -5,7 +5,7 @@ use sketch::corpus::Hashes;
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 

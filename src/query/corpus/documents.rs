@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 use sketch::{Banding, Sketcher, memory, signature_hash};
 
 use crate::error::{Result, engine, error};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::row::Row;
 use crate::pg::select::Select;

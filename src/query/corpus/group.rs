@@ -6,7 +6,7 @@ use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::query::corpus::batches::Batch;
 use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 

@@ -6,7 +6,7 @@ use sketch::corpus::{
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::query::corpus::group::Group;
 use crate::settings::bucket_limit;
 

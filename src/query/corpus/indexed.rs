@@ -10,10 +10,10 @@ use crate::am::stored_options;
 use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::error::{Result, error, not_supported};
+use crate::pg::bytes;
 use crate::pg::index::Index;
 use crate::pg::relation::Relation;
 use crate::pg::spi::{Parameter, Session};
-use crate::pg::text;
 use crate::query::native::document_column;
 use crate::side_table::SideTable;
 
@@ -107,7 +107,7 @@ impl Indexed {
         )?;
         let sql = |column| -> Result<Option<Vec<u8>>> {
             // SAFETY: columns of type text.
-            Ok(rows.datum(0, column)?.map(|sql| unsafe { text::bytes(sql) }.to_vec()))
+            Ok(rows.datum(0, column)?.map(|sql| unsafe { bytes::read(sql) }.to_vec()))
         };
         let scopes: Vec<i16> = (0..index.columns.len())
             .filter(|at| *at != place)

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::error::{Result, engine, invalid_parameter};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::{array, element, text};
 
 /// What a document is.

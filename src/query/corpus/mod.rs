@@ -18,6 +18,7 @@
 mod arguments;
 mod batches;
 mod between;
+mod bridges;
 mod buckets;
 mod clusters;
 mod columns;

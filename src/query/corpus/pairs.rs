@@ -4,8 +4,8 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Identical, LeftOut, Side, pairs};
 
 use crate::error::Result;
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};

@@ -5,8 +5,8 @@ use std::ffi::CString;
 use pgrx::pg_sys::Datum;
 
 use crate::error::{Result, invalid_parameter};
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::checkpoint;
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};

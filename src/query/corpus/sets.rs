@@ -7,7 +7,7 @@ use sketch::corpus::FewSets;
 use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
-use crate::functions::checkpoint;
+use crate::pg::interrupts::checkpoint;
 use crate::query::corpus::batches::Batch;
 use crate::query::corpus::kind::Kind;
 

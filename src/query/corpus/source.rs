@@ -9,11 +9,11 @@ use pgrx::prelude::*;
 
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter};
+use crate::pg::bytes;
 use crate::pg::catching::Complaint;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
-use crate::pg::text;
 use crate::query::corpus::arguments::{Arguments, Plan};
 use crate::query::corpus::buckets::{Buckets, PARAMETERS};
 use crate::query::corpus::indexed::Body;
@@ -356,7 +356,7 @@ fn comment_length(text: &[u8]) -> usize {
 /// A text in the database's encoding.
 pub fn raw_text(datum: Datum) -> CString {
     // SAFETY: an argument of type text.
-    CString::new(unsafe { text::bytes(datum) }).unwrap_or_default()
+    CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
 }
 
 /// Bytes of the database's encoding as a message shows them.

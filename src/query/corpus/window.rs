@@ -8,9 +8,9 @@ use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::memory;
 
 use crate::error::{Result, engine, not_supported};
-use crate::functions::checkpoint;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::guc::work_mem;
+use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::window::Window;
 use crate::query::corpus::arguments::{Arguments, Places};

@@ -93,6 +93,39 @@ fn pairs_clusters_and_plans_are_those_of_brute_force_at_all_thresholds() {
 }
 
 #[test]
+fn bridges_are_the_pairs_without_which_a_cluster_falls_in_two() {
+    let database = database();
+    let mut client = docs(&database, "docs", 20, 256);
+    let distinct = "SELECT DISTINCT ON (body) id, body FROM docs ORDER BY body, id";
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE links AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
+             FROM ({distinct}) a JOIN ({distinct}) b ON a.id < b.id; \
+             DELETE FROM links WHERE similarity < 0.5; \
+             CREATE FUNCTION reaches(start int, threshold float8, without_a int, without_b int) RETURNS SETOF int \
+             LANGUAGE sql AS $$ WITH RECURSIVE reach AS (SELECT $1 AS id UNION \
+               SELECT CASE WHEN l.a = r.id THEN l.b ELSE l.a END FROM reach r JOIN links l ON r.id IN (l.a, l.b) \
+               WHERE l.similarity >= $2 AND (l.a, l.b) IS DISTINCT FROM ($3, $4)) SELECT id FROM reach $$"
+        ))
+        .expect("the truth");
+    for threshold in [0.5, 0.7, 0.8] {
+        assert_same(
+            &mut client,
+            &format!(
+                "SELECT * FROM near_duplicate_bridges('{distinct}', {threshold}, key => NULL::int, \
+                 num_perm => 256, recall => 0.999999)"
+            ),
+            &format!(
+                "SELECT * FROM (SELECT (SELECT min(r) FROM reaches(a, {threshold}, NULL, NULL) r), a, b, similarity, \
+                 (SELECT count(*) FROM reaches(a, {threshold}, a, b)), \
+                 (SELECT count(*) FROM reaches(b, {threshold}, a, b)) FROM links l WHERE similarity >= {threshold} \
+                 AND NOT EXISTS (SELECT FROM reaches(a, {threshold}, a, b) r WHERE r = l.b)) AS bridges"
+            ),
+        );
+    }
+}
+
+#[test]
 fn pairs_between_two_tables_are_those_of_brute_force() {
     let database = database();
     let mut client = docs(&database, "train", 20, 256);

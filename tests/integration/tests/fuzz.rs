@@ -191,7 +191,7 @@ fn values(type_name: &str) -> &'static [&'static str] {
             "'{1,2,3}'",
             "'{0}'",
         ],
-        "text[]" | "anyarray" | "anycompatiblearray" | "anynonarray" => &[
+        "text[]" | "anyarray" | "anycompatiblearray" => &[
             "'{}'::text[]",
             "ARRAY['a','b',NULL]",
             "ARRAY[['a','b'],['c','d']]",
@@ -274,7 +274,7 @@ fn values(type_name: &str) -> &'static [&'static str] {
             "minlsh_document(repeat('long ', 30000))",
             "'{\"text\": \"x\", \"threshold\": 1e9}'",
         ],
-        "anyelement" | "any" | "\"any\"" | "anycompatible" | "record" => &[
+        "anyelement" | "anynonarray" | "any" | "\"any\"" | "anycompatible" | "record" => &[
             "1",
             "'1'::text",
             "1::bigint",

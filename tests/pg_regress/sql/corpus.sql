@@ -31,6 +31,19 @@ FROM near_duplicate_clusters('versions', 0.7, linkage => 'leader') ORDER BY clus
 SELECT count(*) FROM near_duplicate_clusters('versions', 0.7, linkage => 'complete');
 SELECT count(*) FROM near_duplicate_clusters('versions', 0.7, linkage => NULL);
 
+-- What holds a cluster together by one pair alone: its bridges, with the sizes of the two parts. Copies (2 and 10) count
+-- as one document: their links are one.
+SELECT cluster_id, doc_a, doc_b, round(similarity::numeric, 3) AS similarity, size_a, size_b
+FROM near_duplicate_bridges('versions', 0.7) ORDER BY doc_a::integer;
+SELECT pg_typeof(cluster_id), doc_a, doc_b, size_a, size_b FROM near_duplicate_bridges('versions', 0.7, key => NULL::bigint)
+	ORDER BY doc_a;
+-- At a lower threshold all are linked with all: no pair alone holds anything.
+SELECT count(*) FROM near_duplicate_bridges('versions', 0.4);
+-- Two documents and their copies are held together by one pair; copies alone by none.
+SELECT * FROM near_duplicate_bridges($$SELECT 10 * c + id, body FROM versions, generate_series(1, 3) AS c WHERE id IN (3, 4)$$,
+	0.7, key => NULL::integer);
+SELECT count(*) FROM near_duplicate_bridges('SELECT c, body FROM versions, generate_series(1, 3) AS c WHERE id = 3', 0.7);
+
 -- What to remove: of similar documents, the first in the order of "keep" stays. Nothing is changed.
 SELECT doc_id, kept_id, round(similarity::numeric, 3) AS similarity FROM near_duplicate_plan('versions', 0.7);
 SELECT doc_id, kept_id, round(similarity::numeric, 3) AS similarity FROM near_duplicate_plan('versions', 0.7, keep => 'published DESC');

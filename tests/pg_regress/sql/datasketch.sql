@@ -22,7 +22,7 @@ INSERT INTO python VALUES
 -- same bits.
 SELECT scheme, signature = ARRAY(SELECT slot::bit(32)::integer FROM unnest(slots) WITH ORDINALITY AS s (slot, i) ORDER BY i) AS same
 FROM python, minhash(ARRAY['bread', 'milk', 'beer'], 16, scheme) AS signature ORDER BY scheme;
-SELECT scheme, minhash_agg(item, 16, scheme) = minhash(array_agg(item), 16, scheme) AS rows
+SELECT scheme, minhash_agg(item, 16, scheme, 0) = minhash(array_agg(item), 16, scheme) AS rows
 FROM python, unnest(ARRAY['bread', 'milk', 'beer']) AS item GROUP BY scheme ORDER BY scheme;
 
 -- From Python: LeanMinHash bytes in any byte order, with the seed and the scheme.

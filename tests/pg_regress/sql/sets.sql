@@ -12,7 +12,7 @@ WHERE a.customer < b.customer AND minhash_jaccard(a.signature, b.signature) > 0.
 -- The aggregate of rows is the signature of their array, with the same options in the same order.
 SELECT minhash_agg(item) = minhash(array_agg(item)) AS defaults,
        minhash_agg(item, 16) = minhash(array_agg(item), 16) AS num_perm,
-       minhash_agg(item, 16, 'permutations') = minhash(array_agg(item), 16, 'permutations') AS scheme,
+       minhash_agg(item, 16, 'permutations', 0) = minhash(array_agg(item), 16, 'permutations') AS scheme,
        minhash_agg(item, 16, 'permutations', 7) = minhash(array_agg(item), 16, 'permutations', 7) AS seed
 FROM baskets;
 SELECT scheme, minhash_agg(i::text, 16, scheme, 5) = minhash(array_agg(i::text), 16, scheme, 5) AS same
@@ -34,12 +34,13 @@ FROM unnest(ARRAY[-42, 0, 7::bigint]) AS v;
 SELECT minhash_agg(v) = minhash(array_agg(v::text)) AS uuid
 FROM unnest(ARRAY['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12']::uuid[]) AS v;
 SELECT minhash_agg(v) = minhash(ARRAY['bread', 'naïve']) AS bytea FROM unnest(ARRAY['bread', convert_to('naïve', 'UTF8')]) AS v;
-SELECT minhash_agg(v::varchar(9)) = minhash(array_agg(v)) AS varchar, minhash_agg(v::name) = minhash(array_agg(v)) AS name
-FROM unnest(ARRAY['bread', 'milk']) AS v;
+SELECT minhash_agg(v::varchar(9)) = minhash(array_agg(v)) AS varchar FROM unnest(ARRAY['bread', 'milk']) AS v;
 CREATE DOMAIN barcode AS bigint CHECK (VALUE > 0);
 SELECT minhash_agg(v::barcode) = minhash(ARRAY['12', '13']) AS domain FROM unnest(ARRAY[12, 13]) AS v;
 DROP DOMAIN barcode;
 SELECT minhash_agg(v) FROM unnest(ARRAY[1.5, 2.5]) AS v;
+SELECT minhash_agg(v) FROM unnest(ARRAY['bread', 'milk']::name[]) AS v;
+SELECT minhash_agg(ARRAY[v]) FROM unnest(ARRAY['bread', 'milk']) AS v;
 
 -- No elements, no signature.
 SELECT minhash_agg(item) IS NULL AS no_rows FROM baskets WHERE false;
@@ -64,16 +65,16 @@ SELECT grouping(customer) AS total, count(minhash_agg) FROM
 
 -- Options belong to the group, not to the row.
 SELECT minhash_agg(item, customer) FROM baskets WHERE customer < 3;
-SELECT minhash_agg(item, 4, CASE customer WHEN 1 THEN 'fss' ELSE 'permutations' END) FROM baskets WHERE customer < 3;
+SELECT minhash_agg(item, 4, CASE customer WHEN 1 THEN 'fss' ELSE 'permutations' END, 0) FROM baskets WHERE customer < 3;
 SELECT minhash_agg(item, 4, 'fss', customer) FROM baskets WHERE customer < 3;
 SELECT customer, minhash_agg(item, 4, 'fss', customer) = minhash(array_agg(item), 4, 'fss', customer) AS same
 FROM baskets WHERE item IS NOT NULL GROUP BY customer ORDER BY customer;
 SELECT minhash_agg(item, 0) FROM baskets;
 SELECT minhash_agg(item, 4097) FROM baskets;
 SELECT minhash_agg(item, NULL) FROM baskets;
-SELECT minhash_agg(item, 4, NULL) FROM baskets;
+SELECT minhash_agg(item, 4, NULL, 0) FROM baskets;
 SELECT minhash_agg(item, 4, 'fss', NULL) FROM baskets;
-SELECT minhash_agg(item, 4, 'sha1') FROM baskets;
+SELECT minhash_agg(item, 4, 'sha1', 0) FROM baskets;
 SELECT minhash_agg(item, 4, 'datasketch_affine32', -1) FROM baskets;
 \set VERBOSITY sqlstate
 SELECT minhash_agg(item, customer) FROM baskets WHERE customer < 3;
@@ -199,7 +200,7 @@ SELECT minhash_union_agg(ARRAY[1, NULL]);
 SELECT round(cardinality) AS cardinality, round(error) AS error FROM (SELECT minhash_agg(i, 128) FROM generate_series(1, 1000) AS i) AS s (signature), minhash_cardinality(signature);
 SELECT scheme, n, round(cardinality) AS cardinality, round(error) AS error, abs(cardinality - n) < 3 * error AS within_3_errors
 FROM unnest(ARRAY['fss', 'permutations', 'datasketch_affine32']) AS scheme, unnest(ARRAY[10, 1000, 50000]) AS n,
-     LATERAL (SELECT minhash_agg(i, 1024, scheme) FROM generate_series(1, n) AS i) AS s (signature),
+     LATERAL (SELECT minhash_agg(i, 1024, scheme, 0) FROM generate_series(1, n) AS i) AS s (signature),
      minhash_cardinality(signature, scheme)
 ORDER BY scheme COLLATE "C", n;
 SELECT minhash_cardinality(minhash('text', 2));

@@ -1,31 +1,82 @@
 //! The links that alone hold a cluster together.
 
-use super::Pair;
+use super::components::Components;
+use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
+
+/// A link without which its cluster would fall in two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bridge {
+    /// The link.
+    pub link: Pair,
+    /// The sizes of the two parts: that of `link.a`, and that of `link.b`.
+    pub sizes: [u64; 2],
+}
+
+/// Verified pairs of a collection, no more of them than tell its bridges: less than two for each
+/// document, however many there are.
+///
+/// A link that joins two parts of the first forest goes there. One that does not, but joins two
+/// parts of the second, goes there. What is left would close a ring in both, and so is no bridge,
+/// nor makes another link one (Nagamochi, Ibaraki 1992).
+pub struct Links {
+    first: Components,
+    second: Components,
+    links: Vec<Pair>,
+}
+
+impl Links {
+    /// No links yet of so many documents.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(documents: u32) -> Result<Self, Error> {
+        let (first, second) = (Components::new(documents)?, Components::new(documents)?);
+        Ok(Self { first, second, links: Vec::new() })
+    }
+
+    /// Takes note of a link. Each comes once.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn push(&mut self, link: Pair) -> Result<(), Error> {
+        for forest in [&mut self.first, &mut self.second] {
+            if forest.find(link.a) != forest.find(link.b) {
+                forest.union(link.a, link.b);
+                return memory::push(&mut self.links, link);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bridges, in ascending order, and the clusters. `size` says how many documents a document
+    /// stands for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn bridges(self, size: &dyn Fn(u32) -> u64) -> Result<(Vec<Bridge>, Components), Error> {
+        Ok((bridges(self.links, size)?, self.first))
+    }
+}
 
 /// The links without which the documents would fall into more clusters than with them, in
 /// ascending order: the bridges of the graph (Tarjan 1974). A chain of pages, of which the first
 /// and the last have little in common, is nothing but bridges.
 ///
-/// `links` are verified pairs, in any order; a pair that is there twice counts once. The time is
-/// that of sorting them.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-pub fn bridges(links: &[Pair]) -> Result<Vec<Pair>, Error> {
-    let mut links = memory::copied(links)?;
+/// `links` are different pairs, in any order. The time is that of sorting them.
+fn bridges(mut links: Vec<Pair>, size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>, Error> {
     links.sort_unstable_by_key(|link| (link.a, link.b));
-    links.dedup_by_key(|link| (link.a, link.b));
-    let graph = Graph::of(&links)?;
-    let mut is_bridge = memory::filled(false, links.len())?;
-    graph.search(&mut is_bridge)?;
-    memory::collect(links.into_iter().zip(is_bridge).filter(|(_, is)| *is).map(|(link, _)| link))
+    let mut bridges = Graph::of(&links)?.search(&links, size)?;
+    bridges.sort_unstable_by_key(|bridge| (bridge.link.a, bridge.link.b));
+    Ok(bridges)
 }
 
 /// The links of each document.
 struct Graph {
-    /// Where the links of document `i` start among `ends`; one more than documents.
+    /// The documents that have any, ascending. Below, a document is its place among them.
+    documents: Vec<u32>,
+    /// Where the links of each start among `ends`; one more than documents.
     starts: Vec<u32>,
     /// The other end of a link, and the link's number.
     ends: Vec<(u32, u32)>,
@@ -53,23 +104,26 @@ impl Graph {
             starts[i] += starts[i - 1];
         }
         let ends = memory::collect(directed.into_iter().map(|(_, to, link)| (to, link)))?;
-        Ok(Self { starts, ends })
+        Ok(Self { documents, starts, ends })
     }
 
-    /// Depth first, without recursion: a chain may be long.
-    fn search(&self, is_bridge: &mut [bool]) -> Result<(), Error> {
-        let documents = self.starts.len() - 1;
+    /// The bridges, by a search that goes depth first, without recursion: a chain may be long.
+    fn search(&self, links: &[Pair], size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge>, Error> {
         // When each document was reached, from 1; and the earliest that its descendants reach.
-        let mut reached = memory::filled(0_u32, documents)?;
-        let mut earliest = memory::filled(0_u32, documents)?;
+        let mut reached = memory::filled(0_u32, self.documents.len())?;
+        let mut earliest = memory::filled(0_u32, self.documents.len())?;
+        // How much each document and its descendants stand for.
+        let mut below = memory::collect(self.documents.iter().map(|document| size(*document)))?;
         let mut next = memory::copied(&self.starts)?;
         // Documents on the way here, each with the link that led to it.
         let mut way: Vec<(u32, Option<u32>)> = Vec::new();
+        let mut bridges: Vec<Bridge> = Vec::new();
         let mut clock = 0;
-        for root in 0..documents as u32 {
+        for root in 0..self.documents.len() as u32 {
             if reached[root as usize] != 0 {
                 continue;
             }
+            let first = bridges.len();
             memory::push(&mut way, (root, None))?;
             while let Some(&(document, came_by)) = way.last() {
                 let here = document as usize;
@@ -93,10 +147,22 @@ impl Graph {
                 let (Some(link), Some(&(parent, _))) = (came_by, way.last()) else { continue };
                 let parent = parent as usize;
                 earliest[parent] = earliest[parent].min(earliest[here]);
-                is_bridge[link as usize] = earliest[here] > reached[parent];
+                below[parent] += below[here];
+                if earliest[here] > reached[parent] {
+                    let link = links[link as usize];
+                    let is_a = link.a == self.documents[here];
+                    let sizes = if is_a { [below[here], 0] } else { [0, below[here]] };
+                    memory::push(&mut bridges, Bridge { link, sizes })?;
+                }
+            }
+            // The other part of each bridge is what is not below it.
+            for bridge in &mut bridges[first..] {
+                let [a, b] = bridge.sizes;
+                let other = below[root as usize] - a - b;
+                bridge.sizes = if a == 0 { [other, b] } else { [a, other] };
             }
         }
-        Ok(())
+        Ok(bridges)
     }
 }
 
@@ -105,16 +171,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::corpus::Components;
 
     fn pair((a, b): (u32, u32)) -> Pair {
         Pair { a: a.min(b), b: a.max(b), similarity: 0.9 }
     }
 
-    fn components(links: &[Pair]) -> usize {
+    fn bridges_of(documents: u32, pairs: &[Pair]) -> Vec<Bridge> {
+        let mut links = Links::new(documents).unwrap();
+        pairs.iter().for_each(|link| links.push(*link).unwrap());
+        assert!(links.links.len() < 2 * documents as usize);
+        links.bridges(&|document| u64::from(document) + 1).unwrap().0
+    }
+
+    /// What the documents connected with `document` stand for.
+    fn part(links: &[Pair], document: u32) -> Vec<u32> {
         let mut components = Components::new(20).unwrap();
         links.iter().for_each(|link| components.union(link.a, link.b));
-        (0..20).filter(|document| components.find(*document) == *document).count()
+        let root = components.find(document);
+        (0..20).filter(|other| components.find(*other) == root).collect()
     }
 
     proptest! {
@@ -122,30 +196,31 @@ mod tests {
 
         #[test]
         fn a_bridge_is_what_splits_a_cluster(
-            links in prop::collection::vec((0_u32..20, 0_u32..20), 0..40),
+            links in prop::collection::btree_set((0_u32..20, 0_u32..20), 0..60),
+            order in any::<u64>(),
         ) {
-            let mut links: Vec<Pair> = links.into_iter().filter(|(a, b)| a != b).map(pair).collect();
-            let found = bridges(&links).unwrap();
-            links.sort_unstable_by_key(|link| (link.a, link.b));
-            links.dedup();
-            let expected: Vec<Pair> = (0..links.len())
-                .filter(|i| {
+            let mut links: Vec<Pair> = links.into_iter().filter(|(a, b)| a < b).map(pair).collect();
+            let expected: Vec<Bridge> = (0..links.len())
+                .filter_map(|i| {
                     let mut others = links.clone();
-                    others.remove(*i);
-                    components(&others) > components(&links)
+                    let link = others.remove(i);
+                    let parts = [part(&others, link.a), part(&others, link.b)];
+                    let size = |part: &Vec<u32>| part.iter().map(|i| u64::from(*i) + 1).sum();
+                    (parts[0] != parts[1]).then(|| Bridge { link, sizes: [size(&parts[0]), size(&parts[1])] })
                 })
-                .map(|i| links[i])
                 .collect();
-            prop_assert_eq!(found, expected);
+            links.sort_by_key(|link| crate::hash::mix::mix64(order ^ u64::from(link.a * 20 + link.b)));
+            prop_assert_eq!(bridges_of(20, &links), expected);
         }
     }
 
     #[test]
     fn a_long_chain_is_all_bridges() {
         let mut links: Vec<Pair> = (0..200_000).map(|i| pair((i, i + 1))).collect();
-        assert_eq!(bridges(&links).unwrap(), links);
+        let found = bridges_of(200_001, &links);
+        assert!(found.iter().map(|bridge| bridge.link).eq(links.iter().copied()));
         // A link from end to end makes a ring, which has none.
         links.push(pair((0, 200_000)));
-        assert_eq!(bridges(&links).unwrap(), []);
+        assert_eq!(bridges_of(200_001, &links), []);
     }
 }

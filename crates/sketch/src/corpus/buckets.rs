@@ -1,6 +1,6 @@
 //! Documents with equal hashes, found by sorting.
 
-use super::Hashes;
+use super::collection::Hashes;
 use crate::error::Error;
 use crate::memory;
 

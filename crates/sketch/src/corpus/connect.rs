@@ -1,7 +1,11 @@
 //! Clusters: the connected components of similar documents.
 
 use super::buckets::Buckets;
-use super::{Components, Corpus, Identical, LeftOut, Pair};
+use super::collection::Corpus;
+use super::components::Components;
+use super::identical::Identical;
+use super::left_out::LeftOut;
+use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
 

@@ -1,7 +1,8 @@
 //! Documents that may have to do with each other.
 
 use super::buckets::Buckets;
-use super::{Components, Hashes};
+use super::collection::Hashes;
+use super::components::Components;
 
 /// Joins all documents that share a bucket, unseen: no verified pair, and no cluster, reaches
 /// across two of these groups. So whatever is asked of a corpus can be asked of each group alone,

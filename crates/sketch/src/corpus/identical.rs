@@ -1,7 +1,7 @@
 //! Exact copies, collapsed before anything is compared.
 
-use super::Corpus;
 use super::buckets::Buckets;
+use super::collection::Corpus;
 use crate::memory;
 
 /// Documents grouped by identity: the least of each group stands for it, its leader.

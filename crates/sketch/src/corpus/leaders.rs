@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Corpus, LeftOut, Pair};
+use super::collection::Corpus;
+use super::left_out::LeftOut;
+use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
 

@@ -3,8 +3,8 @@
 //! The links of a cluster are all above the threshold, and yet its ends may have nothing to do
 //! with each other. That shows in the least similar pair, as it does not in the weakest link.
 
-use super::Pair;
-use crate::mix::mix64;
+use super::pairs::Pair;
+use crate::hash::mix::mix64;
 
 /// The least similar pair of a cluster, as far as pairs were looked at.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,9 @@
 //! Every pair of similar documents, once.
 
 use super::buckets::Buckets;
-use super::{Corpus, Hashes, Identical, LeftOut};
+use super::collection::{Corpus, Hashes};
+use super::identical::Identical;
+use super::left_out::LeftOut;
 use crate::error::Error;
 use crate::memory;
 

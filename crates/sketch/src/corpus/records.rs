@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::memory;
+use crate::signature::signature_hash;
 
 /// What a record holds: the words of a signature, some band hashes, and a hash of the signature.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,7 +40,7 @@ impl Layout {
     pub fn write(self, signature: &[i32], bands: &[i64], out: &mut Vec<i32>) -> Result<(), Error> {
         memory::reserve(out, self.words())?;
         out.extend_from_slice(signature);
-        let identity = crate::signature_hash(signature);
+        let identity = signature_hash(signature);
         let hashes = bands[..self.probes].iter().map(|band| *band as u64).chain([identity]);
         out.extend(hashes.flat_map(|hash| [hash as i32, (hash >> 32) as i32]));
         Ok(())

@@ -206,7 +206,7 @@ proptest! {
         let threshold = f64::from(percent) / 100.0;
         let mut corpus = corpus(&records, threshold, 1 << 20, &stop);
         let mut documents: Vec<u32> = (0..signatures.len() as u32).collect();
-        documents.sort_by_key(|document| crate::mix::mix64(order ^ u64::from(*document)));
+        documents.sort_by_key(|document| crate::hash::mix::mix64(order ^ u64::from(*document)));
         let similar = brute_force(&signatures, threshold);
         let mut kept: Vec<u32> = Vec::new();
         let mut expected = BTreeMap::new();

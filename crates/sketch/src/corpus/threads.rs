@@ -10,10 +10,15 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::buckets::Buckets;
-use super::{Connected, Corpus, Hashes, Identical, LeftOut, Pair, Records, Side, connect, pairs};
-use crate::SlotBits;
+use super::collection::{Corpus, Hashes};
+use super::connect::{Connected, connect};
+use super::identical::Identical;
+use super::left_out::LeftOut;
+use super::pairs::{Pair, Side, pairs};
+use super::records::Records;
 use crate::error::Error;
 use crate::memory;
+use crate::signature::SlotBits;
 
 /// How long the calling thread waits before it looks whether it shall stop.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -149,7 +154,7 @@ pub fn pairs_in_threads(
                 let empty = memory::with_capacity(LOAD).map_err(InMemory::refused)?;
                 sender.send(std::mem::replace(&mut load, empty)).map_err(|_| Stopped)
             };
-            left_out += pairs::of_band(
+            left_out += super::pairs::of_band(
                 &mut corpus,
                 band,
                 &mut buckets,
@@ -194,7 +199,14 @@ pub fn connect_in_threads(
         let (mut corpus, mut buckets) = (corpus, Buckets::default());
         let mut connected = Connected::nothing(corpus.documents()).map_err(InMemory::refused)?;
         while let Some(band) = take(&next, corpus.probes()) {
-            connect::of_band(&mut corpus, band, &mut buckets, identical, limit, &mut connected)?;
+            super::connect::of_band(
+                &mut corpus,
+                band,
+                &mut buckets,
+                identical,
+                limit,
+                &mut connected,
+            )?;
         }
         Ok(connected)
     };

@@ -1,6 +1,6 @@
 //! The weakest link that holds a cluster together.
 
-use super::Corpus;
+use super::collection::Corpus;
 use crate::memory;
 
 /// The highest threshold at which `documents`, which are connected, would still be: the least

@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use crate::mix::{MIX_1, MIX_2};
-use crate::xxh3::{
+use crate::hash::mix::{MIX_1, MIX_2};
+use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
@@ -195,7 +195,7 @@ fn draw_wanted(
     draws.portable(rest, packed, count)
 }
 
-/// [`mix64`](crate::mix::mix64) of each lane.
+/// [`mix64`](crate::hash::mix::mix64) of each lane.
 #[target_feature(enable = "avx512f,avx512dq")]
 fn mix_vector(z: __m512i) -> __m512i {
     let z = _mm512_mullo_epi64(xor_shift::<30>(z), splat(MIX_1));

@@ -7,7 +7,7 @@
 //! first round those are the draws above the greatest slot, soon most of them;
 //! in later rounds those to slots filled before, nearly all.
 
-use crate::mix::{GOLDEN, mix64};
+use crate::hash::mix::{GOLDEN, mix64};
 
 /// A slot without a value; every value is smaller.
 pub(crate) const EMPTY: u32 = u32::MAX;

@@ -35,14 +35,12 @@ mod windows;
 
 use std::fmt;
 
-use crate::xxh3;
+use crate::hash::xxh3;
 
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
 use draws::{BLOCK, Draws};
 pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
-
-/// Slots that [`Level::affine_min`] wants its arrays to be a multiple of.
-pub(crate) const SLOT_LANES: usize = 16;
+pub(crate) use portable::SLOT_LANES;
 
 /// The instructions in use. A level other than the portable one exists only on
 /// a CPU that has its instructions; all safety of this module rests on it.

@@ -1,9 +1,10 @@
 //! The operations in plain Rust: the reference for the vector forms, and what
 //! runs on other CPUs, where the compiler vectorises what the target allows.
 
-use crate::mix::mix64;
+use crate::hash::mix::mix64;
 
-use super::SLOT_LANES;
+/// Slots that [`affine_min`] and its vector forms want their arrays to be a multiple of.
+pub(crate) const SLOT_LANES: usize = 16;
 
 #[inline(always)]
 pub(super) fn mix(hashes: &mut [u64], offset: u64) {

@@ -1,7 +1,7 @@
 //! Every level gives what the portable one gives, operation by operation.
 
 use super::*;
-use crate::mix::{GOLDEN, mix64};
+use crate::hash::mix::{GOLDEN, mix64};
 use xxhash_rust::xxh3::xxh3_64;
 
 fn random(count: usize, seed: u64) -> Vec<u64> {

@@ -5,7 +5,7 @@
 //! bytes (or, above 8 bytes of width, among two such groups), so one load and
 //! one byte shuffle bring to each 64-bit lane what XXH3 reads of its window.
 
-use crate::xxh3;
+use crate::hash::xxh3;
 
 /// The widest window with a kernel.
 pub(super) const MAX_WIDTH: usize = 16;

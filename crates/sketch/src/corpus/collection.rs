@@ -1,0 +1,56 @@
+//! What a job asks of a collection of documents.
+
+use crate::error::Error;
+
+/// The hashes of the documents of a collection.
+pub trait Hashes {
+    /// Why an answer could not be had: an input error, or the wish to stop.
+    type Error;
+
+    /// What the engine's own error becomes: there is no memory.
+    fn refused(cause: Error) -> Self::Error;
+
+    /// How many documents there are.
+    fn documents(&self) -> u32;
+
+    /// How many bands of each document are looked at.
+    fn probes(&self) -> usize;
+
+    /// Bytes that may be used for sorting; what is too much for them is done in several passes.
+    fn sort_memory(&self) -> usize;
+
+    /// Calls `visit(document, hash)` for each document, ascending, with its hash of band `column`
+    /// below [`Self::probes`]; `column` [`Self::probes`] is a hash of the whole signature.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64))
+    -> Result<(), Self::Error>;
+
+    /// Called often in every long loop.
+    ///
+    /// # Errors
+    /// The wish to stop.
+    fn checkpoint(&mut self) -> Result<(), Self::Error>;
+}
+
+/// The documents of a collection, and how two of them are compared.
+pub trait Corpus: Hashes {
+    /// The hashes of a document's bands, [`Self::probes`] of them.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn bands(&mut self, document: u32) -> Result<Vec<u64>, Self::Error>;
+
+    /// Whether two documents share one of the first `bands` bands.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Self::Error>;
+
+    /// The similarity of two documents, `None` if it does not reach the threshold.
+    ///
+    /// # Errors
+    /// What the storage says.
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Self::Error>;
+}

@@ -1,0 +1,20 @@
+//! From hashes to exact similarities: what signatures estimate, of a pair, of one set and many
+//! texts, of a group of documents, and of a sample to measure an index by.
+
+mod comparison;
+mod exact_group;
+mod few_sets;
+mod interval;
+mod overlap;
+mod prepared_set;
+mod sample;
+mod shingle_set;
+
+pub use comparison::Comparison;
+pub use exact_group::ExactGroup;
+pub use few_sets::FewSets;
+pub use interval::{ratio_interval, wilson_interval};
+pub use overlap::Overlap;
+pub use prepared_set::PreparedSet;
+pub use sample::Sample;
+pub use shingle_set::ShingleSet;

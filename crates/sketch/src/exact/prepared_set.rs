@@ -1,0 +1,320 @@
+//! One set compared with many texts: the exact check of a query's candidates.
+//!
+//! The query's shingles stand in a hash table, and a candidate's hashes pass by as they come from
+//! its text: nothing is sorted or kept. A candidate of 1 kB costs two to three microseconds, and
+//! one that cannot reach the threshold as much of it as it takes to see that.
+//!
+//! With `n` shingles of the query, a candidate that has `m` others has a similarity of at most
+//! `n / (n + m)`: beyond `n (1 - t) / t` misses it cannot reach the threshold `t`. So the
+//! distinct misses, which must be told from repeats, take no more memory than that.
+
+use std::ops::ControlFlow;
+
+use super::shingle_set::ShingleSet;
+use crate::config::Config;
+use crate::error::Error;
+use crate::hash::mix::GOLDEN;
+use crate::memory;
+use crate::scheme::Scheme;
+use crate::shingle::{CHUNK, HashBuffer, append_elements, normalize_text, text_hashes};
+use crate::simd::Level;
+
+/// A set of shingles, ready to be compared with texts.
+pub struct PreparedSet {
+    len: usize,
+    members: Table,
+    misses: Table,
+    /// Stands for the candidate that is looked at.
+    stamp: u64,
+    buffer: Vec<u64>,
+}
+
+impl PreparedSet {
+    /// Prepares a set.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(set: &ShingleSet) -> Result<Self, Error> {
+        let mut members = Table::with_room(set.len())?;
+        set.hashes().iter().for_each(|&hash| {
+            members.insert(hash, FIRST_STAMP);
+        });
+        let (misses, buffer) = (Table::with_room(0)?, Vec::new());
+        Ok(Self { len: set.len(), members, misses, stamp: FIRST_STAMP, buffer })
+    }
+
+    /// Prepares the shingles of a text.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_text(
+        config: &Config,
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        Self::new(&ShingleSet::from_text(config, text, checkpoint)?)
+    }
+
+    /// The number of distinct shingles.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no shingle: then nothing is similar.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`;
+    /// `config` must be that of the set. What [`ShingleSet::jaccard`] gives, bit for bit.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn similarity(
+        &mut self,
+        config: &Config,
+        text: &str,
+        threshold: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<f64>, Error> {
+        let text = normalize_text(config, text, checkpoint)?;
+        let config = &config.with_scheme(Scheme::Fss);
+        let level = Level::best();
+        // No text has more shingles than bytes.
+        let Some(mut count) = self.start(text.len(), threshold)? else { return Ok(None) };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if config.bag() {
+            buffer.clear();
+            append_elements(config, level, &text, &mut buffer, checkpoint)?;
+            for part in buffer.chunks(CHUNK) {
+                checkpoint();
+                if self.pass(part, &mut count).is_break() {
+                    break;
+                }
+            }
+        } else {
+            memory::resize(&mut buffer, CHUNK, 0)?;
+            let mut sink = |chunk: &mut [u64], _: &mut dyn FnMut()| self.pass(chunk, &mut count);
+            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], checkpoint, &mut sink);
+            text_hashes(config, level, &text, &mut chunks)?;
+            chunks.deliver();
+        }
+        self.buffer = buffer;
+        Ok(count.jaccard(self.len, threshold))
+    }
+
+    /// The same of a set that is given by the hashes of its elements, in any order and with any
+    /// repeats.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn similarity_of(
+        &mut self,
+        hashes: &[u64],
+        threshold: f64,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<f64>, Error> {
+        let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
+        for part in hashes.chunks(CHUNK) {
+            checkpoint();
+            if self.pass(part, &mut count).is_break() {
+                break;
+            }
+        }
+        Ok(count.jaccard(self.len, threshold))
+    }
+
+    /// Starts a candidate of at most `most` elements; `None` if it has too few.
+    fn start(&mut self, most: usize, threshold: f64) -> Result<Option<Count>, Error> {
+        let len = self.len as f64;
+        if self.len == 0 || (most as f64) < threshold * len * (1.0 - ROUNDING) {
+            return Ok(None);
+        }
+        let tolerated = (len * (1.0 - threshold) / threshold * (1.0 + ROUNDING)).max(0.0);
+        // A candidate has no more misses than elements; one more shows that there are too many.
+        let tolerated = if tolerated < most as f64 { tolerated as usize + 1 } else { most };
+        if self.misses.room() < tolerated + 1 {
+            self.misses = Table::with_room(tolerated + 1)?;
+        }
+        self.stamp += 1;
+        Ok(Some(Count { shared: 0, misses: 0, tolerated }))
+    }
+
+    /// Counts some elements of the candidate; breaks off when there are too many misses.
+    fn pass(&mut self, hashes: &[u64], count: &mut Count) -> ControlFlow<()> {
+        /// Elements between two looks at the misses: few enough that the table has room for them.
+        const STRIDE: usize = 16;
+        for part in hashes.chunks(STRIDE) {
+            for &hash in part {
+                match self.members.find(hash) {
+                    Some(stamp) => {
+                        count.shared += usize::from(*stamp != self.stamp);
+                        *stamp = self.stamp;
+                    }
+                    None if count.misses > count.tolerated => (),
+                    None => count.misses += usize::from(self.misses.insert(hash, self.stamp)),
+                }
+            }
+            if count.misses > count.tolerated {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The smallest stamp: 0 is that of an empty place.
+const FIRST_STAMP: u64 = 1;
+
+/// More than what the rounding of a product can be, relatively.
+const ROUNDING: f64 = 1e-12;
+
+/// What was seen of a candidate.
+struct Count {
+    shared: usize,
+    misses: usize,
+    tolerated: usize,
+}
+
+impl Count {
+    fn jaccard(self, len: usize, threshold: f64) -> Option<f64> {
+        let jaccard = self.shared as f64 / (len + self.misses) as f64;
+        (self.misses <= self.tolerated && self.shared + self.misses > 0 && jaccard >= threshold)
+            .then_some(jaccard)
+    }
+}
+
+/// Hashes with stamps, in the first free place from that of the hash on; three of four places are
+/// always free. An entry of another stamp than the one asked for counts as free in the table of
+/// misses, so that it needs not be cleared.
+struct Table {
+    places: Vec<(u64, u64)>,
+    shift: u32,
+}
+
+impl Table {
+    fn with_room(count: usize) -> Result<Self, Error> {
+        let places = (4 * count).next_power_of_two().max(4);
+        let shift = u64::BITS - places.ilog2();
+        Ok(Self { places: memory::filled((0, 0), places)?, shift })
+    }
+
+    fn room(&self) -> usize {
+        self.places.len() / 4
+    }
+
+    /// Hashes that are given need not be random: the multiplication spreads them.
+    #[inline(always)]
+    fn place(&self, hash: u64) -> usize {
+        (hash.wrapping_mul(GOLDEN) >> self.shift) as usize
+    }
+
+    /// The stamp of a hash, of a table whose entries are all in use.
+    #[inline(always)]
+    fn find(&mut self, hash: u64) -> Option<&mut u64> {
+        let mask = self.places.len() - 1;
+        let mut place = self.place(hash);
+        loop {
+            let (found, stamp) = self.places[place & mask];
+            if stamp == 0 {
+                return None;
+            }
+            if found == hash {
+                return Some(&mut self.places[place & mask].1);
+            }
+            place += 1;
+        }
+    }
+
+    /// Adds a hash; whether it is new under this stamp. There must be room.
+    #[inline(always)]
+    fn insert(&mut self, hash: u64, stamp: u64) -> bool {
+        let mask = self.places.len() - 1;
+        let mut place = self.place(hash);
+        loop {
+            let entry = &mut self.places[place & mask];
+            if entry.1 != stamp {
+                *entry = (hash, stamp);
+                return true;
+            }
+            if entry.0 == hash {
+                return false;
+            }
+            place += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts() -> impl Strategy<Value = String> {
+        prop_oneof!["[ab ]{0,40}", "[a-c]{0,12}", "([A-Ca-cé ]{1,6}[ .\n]){0,60}", "\\PC{0,20}"]
+    }
+
+    fn thresholds() -> impl Strategy<Value = f64> {
+        prop_oneof![0.01_f64..=1.0, Just(0.5), Just(0.8), Just(1.0), Just(1.0 / 3.0)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+        #[test]
+        fn similarities_are_those_of_the_sets(
+            query in texts(), candidates in prop::collection::vec(texts(), 0..8),
+            threshold in thresholds(), unit in prop::sample::select(vec!["char", "word", "anchored"]),
+            steps in prop::sample::select(vec!["none", "plain"]),
+            scheme in prop::sample::select(vec!["fss", "datasketch_legacy"]),
+            bag: bool, size in 1_i64..4,
+        ) {
+            let config = Config::new(scheme, 16, unit, size, 1).unwrap().with_bag(bag);
+            let config = config.with_normalization(steps.parse().unwrap()).unwrap();
+            let set = |text: &str| ShingleSet::from_text(&config, text, &mut || ()).unwrap();
+            let query_set = set(&query);
+            let mut prepared = PreparedSet::from_text(&config, &query, &mut || ()).unwrap();
+            prop_assert_eq!(prepared.len(), query_set.len());
+            // The query itself among them, and each a second time.
+            let all = candidates.iter().chain([&query]);
+            for text in all.clone().chain(all) {
+                let other = set(text);
+                let expected = query_set.jaccard(&other).filter(|jaccard| *jaccard >= threshold);
+                let found = prepared.similarity(&config, text, threshold, &mut || ()).unwrap();
+                prop_assert_eq!(found, expected);
+                let hashes: Vec<u64> = other.iter().chain(other.iter()).collect();
+                let found = prepared.similarity_of(&hashes, threshold, &mut || ()).unwrap();
+                prop_assert_eq!(found, expected);
+            }
+        }
+
+        #[test]
+        fn numbers_in_a_row_are_elements_like_others(
+            a in prop::collection::vec(0_u64..50, 0..60), b in prop::collection::vec(0_u64..50, 0..60),
+            threshold in thresholds(),
+        ) {
+            let set = |hashes: &[u64]| ShingleSet::from_hashes(hashes.to_vec(), &mut || ());
+            let expected = set(&a).jaccard(&set(&b)).filter(|jaccard| *jaccard >= threshold);
+            let mut prepared = PreparedSet::new(&set(&a)).unwrap();
+            prop_assert_eq!(prepared.similarity_of(&b, threshold, &mut || ()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_candidate_is_given_up_early() {
+        let config = Config::default();
+        let query = "The quick brown fox jumps over the lazy dog, again and again.";
+        let mut prepared = PreparedSet::from_text(&config, query, &mut || ()).unwrap();
+        let long: String = (0..2_000_000).map(|i| format!("{i} ")).collect();
+        let mut calls = 0;
+        let found = prepared.similarity(&config, &long, 0.8, &mut || calls += 1).unwrap();
+        assert_eq!(found, None);
+        // As against one call for each of its chunks.
+        assert!(calls < 2 * long.len() / (16 * 1024) / 2 + 10, "{calls}");
+        let same = prepared.similarity(&config, query, 0.8, &mut || ()).unwrap();
+        assert_eq!(same, Some(1.0));
+    }
+}

@@ -1,0 +1,169 @@
+//! Exact similarity of sets of shingles: what the signatures estimate.
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::hash::sort;
+use crate::memory;
+use crate::scheme::Scheme;
+use crate::shingle::shingle_hashes;
+
+/// The distinct shingles of a text, as their 64-bit hashes in ascending order.
+///
+/// Two of n distinct shingles share a hash with probability n^2 / 2^65: for a
+/// million shingles, once in 37 million texts.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub struct ShingleSet(Vec<u64>);
+
+impl ShingleSet {
+    /// The shingles of a text; see [`shingle_hashes`]. Their hashes have 64
+    /// bits even if the scheme of `config` hashes to 32.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_text(
+        config: &Config,
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        let mut hashes = Vec::new();
+        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, checkpoint)?;
+        Ok(Self::from_hashes(hashes, checkpoint))
+    }
+
+    /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
+    #[must_use]
+    pub fn from_hashes(mut hashes: Vec<u64>, checkpoint: &mut dyn FnMut()) -> Self {
+        sort(&mut hashes, checkpoint);
+        hashes.dedup();
+        Self(hashes)
+    }
+
+    /// The same set once more.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        memory::copied(&self.0).map(Self)
+    }
+
+    /// The hashes, ascending.
+    pub(crate) fn hashes(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The number of distinct shingles.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no shingle.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The hashes, ascending.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Whether a shingle is in the set, given its hash.
+    #[must_use]
+    pub fn contains(&self, hash: u64) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
+    /// The number of shingles that both sets have.
+    #[must_use]
+    pub fn intersection_len(&self, other: &Self) -> usize {
+        let (mut i, mut j, mut common) = (0, 0, 0);
+        while let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) {
+            // No branch on the order of a and b: it is as good as random.
+            common += usize::from(a == b);
+            i += usize::from(a <= b);
+            j += usize::from(b <= a);
+        }
+        common
+    }
+
+    /// The Jaccard similarity |A ∩ B| / |A ∪ B|; `None` if both are empty.
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> Option<f64> {
+        let common = self.intersection_len(other);
+        let united = self.len() + other.len() - common;
+        (united > 0).then(|| common as f64 / united as f64)
+    }
+
+    /// The Jaccard similarity if it is at least `threshold`. It stops as soon as the sets differ
+    /// in too many shingles: after a few for most pairs, since the hashes are in no order that
+    /// means anything.
+    #[must_use]
+    pub fn jaccard_at_least(&self, other: &Self, threshold: f64) -> Option<f64> {
+        /// Steps between two looks at the difference.
+        const STRIDE: usize = 64;
+        let total = self.len() + other.len();
+        // |A ∪ B| - |A ∩ B| = total (1 - J) / (1 + J); one more is no harm, rounding may be.
+        let tolerated = (total as f64 * (1.0 - threshold) / (1.0 + threshold)) as usize + 1;
+        let (mut i, mut j, mut common) = (0, 0, 0);
+        while i < self.len() && j < other.len() {
+            for _ in 0..STRIDE {
+                let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) else { break };
+                common += usize::from(a == b);
+                i += usize::from(a <= b);
+                j += usize::from(b <= a);
+            }
+            if i + j - 2 * common > tolerated {
+                return None;
+            }
+        }
+        let united = total - common;
+        let jaccard = common as f64 / united as f64;
+        (united > 0 && jaccard >= threshold).then_some(jaccard)
+    }
+
+    /// The containment |A ∩ B| / |A| of this set in `other`; `None` if this
+    /// set is empty.
+    #[must_use]
+    pub fn containment(&self, other: &Self) -> Option<f64> {
+        let common = self.intersection_len(other);
+        (!self.is_empty()).then(|| common as f64 / self.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix::mix64;
+
+    fn set(range: std::ops::Range<u64>) -> ShingleSet {
+        ShingleSet::from_hashes(range.map(mix64).collect(), &mut || ())
+    }
+
+    #[test]
+    fn similarities_are_those_of_the_sets() {
+        let (a, b) = (set(0..60), set(20..100));
+        assert_eq!(a.intersection_len(&b), 40);
+        assert_eq!(a.jaccard(&b), Some(0.4));
+        assert_eq!(b.jaccard(&a), Some(0.4));
+        assert_eq!(a.containment(&b), Some(40.0 / 60.0));
+        assert_eq!(b.containment(&a), Some(0.5));
+    }
+
+    #[test]
+    fn the_empty_set_resembles_nothing() {
+        let empty = ShingleSet::default();
+        assert_eq!(empty.jaccard(&empty), None);
+        assert_eq!(empty.containment(&set(0..3)), None);
+        assert_eq!(empty.jaccard(&set(0..3)), Some(0.0));
+        assert_eq!(set(0..3).containment(&empty), Some(0.0));
+    }
+
+    #[test]
+    fn a_large_set_is_sorted_and_distinct() {
+        let hashes: Vec<u64> = (0..300_000).map(|i| mix64(i % 200_000)).collect();
+        let set = ShingleSet::from_hashes(hashes, &mut || ());
+        assert_eq!(set.len(), 200_000);
+        assert!(set.iter().is_sorted());
+    }
+}

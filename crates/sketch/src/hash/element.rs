@@ -1,0 +1,121 @@
+//! Elements of ready-made sets, and the bytes by which they are hashed.
+//!
+//! The bytes are part of what a stored signature means: an element has those of its text form,
+//! whatever its type, so that the integer 7 in one table is the text `7` in another. Only byte
+//! strings stand for themselves.
+
+use std::io::Write;
+
+use sha1::{Digest, Sha1};
+use xxhash_rust::xxh32::xxh32;
+
+use super::xxh3;
+
+/// An element of a set.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Element<'a> {
+    /// Its UTF-8.
+    Text(&'a str),
+    /// The bytes themselves.
+    Bytes(&'a [u8]),
+    /// Decimal digits, with a minus sign before those of a negative number.
+    Integer(i64),
+    /// 8-4-4-4-12 hexadecimal digits in lower case.
+    Uuid(&'a [u8; 16]),
+}
+
+impl Element<'_> {
+    /// The hash of the element: what [`Sketcher::sketch_hashes`](crate::Sketcher::sketch_hashes)
+    /// wants of a set, with the [`Scheme::element_hash`](crate::Scheme::element_hash).
+    #[must_use]
+    pub fn hash(self, hash: ElementHash) -> u64 {
+        match self {
+            Self::Text(text) => hash.hash(text.as_bytes()),
+            Self::Bytes(bytes) => hash.hash(bytes),
+            Self::Integer(number) => {
+                // 19 digits and a sign: every number fits.
+                let mut decimal = [0; 20];
+                let mut rest = &mut decimal[..];
+                let written = write!(rest, "{number}");
+                debug_assert!(written.is_ok());
+                let unused = rest.len();
+                hash.hash(&decimal[..decimal.len() - unused])
+            }
+            Self::Uuid(uuid) => hash.hash(&hyphenated(uuid)),
+        }
+    }
+}
+
+/// How an element of a set is hashed. It is part of the name of a
+/// [`Scheme`](crate::Scheme).
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum ElementHash {
+    /// XXH3_64, seed 0. Datasketch's schemes use the low half: in Python
+    /// `lambda b: xxhash.xxh3_64_intdigest(b) & 0xffffffff`.
+    #[default]
+    Xxh3,
+    /// The first four bytes of SHA-1 as a little-endian number: the
+    /// `sha1_hash32` of datasketch.
+    Sha1,
+    /// XXH32, seed 0: in Python `xxhash.xxh32_intdigest`.
+    Xxh32,
+}
+
+impl ElementHash {
+    /// The hash of an element given by its bytes; below 2^32 but for
+    /// [`ElementHash::Xxh3`].
+    #[must_use]
+    pub fn hash(self, element: &[u8]) -> u64 {
+        match self {
+            Self::Xxh3 => xxh3::hash(element),
+            Self::Sha1 => {
+                let [a, b, c, d, ..] = Sha1::digest(element).0;
+                u32::from_le_bytes([a, b, c, d]).into()
+            }
+            Self::Xxh32 => xxh32(element, 0).into(),
+        }
+    }
+}
+
+fn hyphenated(uuid: &[u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut written = [b'-'; 36];
+    let mut place = 0;
+    for (i, byte) in uuid.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            place += 1;
+        }
+        written[place] = DIGITS[usize::from(byte >> 4)];
+        written[place + 1] = DIGITS[usize::from(byte & 15)];
+        place += 2;
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_hashes_as_its_text_form() {
+        for hash in [ElementHash::Xxh3, ElementHash::Sha1, ElementHash::Xxh32] {
+            let text = |text: &str| Element::Text(text).hash(hash);
+            for number in [0, 7, -1, i64::MIN, i64::MAX] {
+                assert_eq!(Element::Integer(number).hash(hash), text(&number.to_string()));
+            }
+            let uuid = std::array::from_fn(|i| (17 * i) as u8);
+            let written = "00112233-4455-6677-8899-aabbccddeeff";
+            assert_eq!(Element::Uuid(&uuid).hash(hash), text(written));
+            assert_eq!(Element::Bytes(b"\xc3\xa9").hash(hash), text("\u{e9}"));
+        }
+    }
+
+    #[test]
+    fn element_hashes_are_the_published_ones() {
+        // SHA-1 of "abc" starts with a9993e36 (FIPS 180-4).
+        assert_eq!(ElementHash::Sha1.hash(b"abc"), 0x363e_99a9);
+        // xxHash's own test: XXH32 of no bytes, seed 0.
+        assert_eq!(ElementHash::Xxh32.hash(b""), 0x02cc_5d05);
+        assert_eq!(ElementHash::Xxh3.hash(b""), 0x2d06_8005_38d3_94c2);
+    }
+}

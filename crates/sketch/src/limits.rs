@@ -1,0 +1,35 @@
+//! The limits and the defaults of what a caller may ask for, with the reason of each.
+
+/// The most slots a signature may have. The error falls with the square root of the slots: at
+/// 4096 it is below 0.8 % everywhere.
+pub const MAX_NUM_PERM: usize = 4096;
+/// Slots of a signature unless told otherwise: an error of 0.027 at J = 0.9.
+pub const DEFAULT_NUM_PERM: usize = 128;
+
+/// The longest shingle, in characters or words.
+pub const MAX_SHINGLE_SIZE: usize = 64;
+/// Length of a shingle unless told otherwise, in characters or words.
+pub const DEFAULT_SHINGLE_SIZE: usize = 5;
+/// Length of an anchored shingle unless told otherwise: a stop word and the two words after it.
+pub const DEFAULT_ANCHORED_SIZE: usize = 3;
+
+/// The fraction of the pairs at the threshold that bands are chosen to find.
+pub const DEFAULT_RECALL: f64 = 0.99;
+/// The Jaccard similarity from which on a pair counts as near-duplicate.
+pub const DEFAULT_THRESHOLD: f64 = 0.8;
+
+/// The largest `min_length` of a normalisation, in characters.
+pub const MAX_MIN_LENGTH: usize = 64;
+/// The most bytes that a list of stop words may have as a text: with it, all that is made of a
+/// list is bounded.
+pub const MAX_STOP_WORDS: usize = 1 << 16;
+
+/// The least weight of an element but 0.
+pub const MIN_WEIGHT: f64 = 1e-100;
+/// The greatest weight of an element.
+pub const MAX_WEIGHT: f64 = 1e100;
+
+/// `value` if it is in `1..=max`.
+pub(crate) fn in_range(value: i64, max: usize) -> Option<usize> {
+    usize::try_from(value).ok().filter(|value| (1..=max).contains(value))
+}

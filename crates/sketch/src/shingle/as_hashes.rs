@@ -1,0 +1,207 @@
+//! The hashes of shingles.
+
+use std::ops::ControlFlow;
+
+use super::as_texts::for_each_window;
+use super::hash_buffer::{CHUNK, HashBuffer};
+use crate::config::Config;
+use crate::error::Error;
+use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
+use crate::limits::MAX_SHINGLE_SIZE;
+use crate::memory;
+use crate::simd::Level;
+use crate::text::chars::{ascii_prefix, char_len, char_start, is_blank};
+use crate::text::{Unit, words};
+
+/// Appends the hash of each shingle of a normalised text to `out`.
+pub(crate) fn append_hashes(
+    config: &Config,
+    level: Level,
+    text: &str,
+    out: &mut Vec<u64>,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+        outcome = memory::extend(out, chunk);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    // No text has more shingles than bytes.
+    let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
+    let mut chunks = HashBuffer::new(&mut buffer, checkpoint, &mut append);
+    text_hashes(config, level, text, &mut chunks)?;
+    chunks.deliver();
+    outcome
+}
+
+/// Hands the hash of each shingle of a normalised text to `chunks`.
+pub(crate) fn text_hashes(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut HashBuffer,
+) -> Result<(), Error> {
+    let (scheme, size) = (config.scheme(), config.shingle_size());
+    match config.unit() {
+        Unit::Char if scheme.element_hash() == ElementHash::Xxh3 => {
+            char_windows(level, text, size, chunks);
+        }
+        Unit::Word if !scheme.is_datasketch() => {
+            word_windows::<false>(config, level, text, chunks);
+        }
+        Unit::Anchored if !scheme.is_datasketch() => {
+            word_windows::<true>(config, level, text, chunks);
+        }
+        // The chunks call the checkpoint.
+        _ => for_each_window(config, text, &mut || (), &mut |shingle| {
+            chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
+            Ok(())
+        })?,
+    }
+    Ok(())
+}
+
+/// Windows of characters. Runs of ASCII, where all windows are equally long,
+/// go to the kernel; the others are walked with a cursor at each end.
+fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) {
+    /// Windows walked before the text is looked at again for ASCII, which is
+    /// also the shortest run worth a kernel's setup.
+    const STRIDE: usize = 64;
+    if is_blank(text, &mut || chunks.checkpoint()) {
+        return;
+    }
+    let bytes = text.as_bytes();
+    // The last window hashed.
+    let mut start = 0;
+    let mut end = char_start(text, size);
+    chunks.push(xxh3::hash(&bytes[..end]));
+    while end < bytes.len() && chunks.is_wanted() {
+        let limit = bytes.len().min(start + size + chunks.free());
+        let run = ascii_prefix(&bytes[start..limit]);
+        // The run holds this window only if all of the window is ASCII.
+        if run > size && (run >= size + STRIDE || start + run == bytes.len()) {
+            let windows = run - size;
+            level.windows(&bytes[start + 1..start + run], size, chunks.room(windows));
+            start += windows;
+            end += windows;
+            continue;
+        }
+        for _ in 0..STRIDE {
+            let Some(&lead) = bytes.get(end) else { break };
+            end += char_len(lead);
+            start += char_len(bytes[start]);
+            chunks.push(xxh3::hash(&bytes[start..end]));
+        }
+    }
+}
+
+/// Windows of words. The hash of a window is a polynomial in G with the words'
+/// hashes as coefficients, so it moves by one word with two multiplications,
+/// whatever the size; several polynomials are mixed at once. If they are
+/// anchored, only those windows count that start with a stop word.
+fn word_windows<const ANCHORED: bool>(
+    config: &Config,
+    level: Level,
+    text: &str,
+    chunks: &mut HashBuffer,
+) {
+    let (rules, size) = (config.rules(), config.shingle_size());
+    let leaving_weight = (0..size).fold(1_u64, |weight, _| weight.wrapping_mul(GOLDEN));
+    // The last `size` word hashes, the oldest at `next`; zero before the first.
+    let mut recent = [0_u64; MAX_SHINGLE_SIZE];
+    // Whether a shingle can start with the word so many words ago, as bits.
+    let mut starts = 0_u64;
+    let mut next = 0;
+    let mut words = 0;
+    let mut polynomial = 0_u64;
+    let mut any = false;
+    let mut mixer = Mixer::new(level, size, chunks);
+    for piece in words::pieces(text) {
+        if !mixer.chunks.is_wanted() {
+            return;
+        }
+        mixer.chunks.checkpoint();
+        rules.words(
+            level,
+            piece,
+            #[inline(always)]
+            |word: &str| {
+                let entering = xxh3::hash(word.as_bytes());
+                let leaving = std::mem::replace(&mut recent[next], entering);
+                next = if next + 1 == size { 0 } else { next + 1 };
+                polynomial = polynomial
+                    .wrapping_mul(GOLDEN)
+                    .wrapping_add(entering)
+                    .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+                words += 1;
+                if ANCHORED {
+                    starts = starts << 1 | u64::from(rules.starts_shingle(word));
+                }
+                if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
+                    mixer.push(polynomial);
+                    any = true;
+                }
+            },
+        );
+    }
+    mixer.deliver();
+    if !any && words > 0 {
+        all_words(config, level, text, chunks);
+    }
+}
+
+/// The one shingle of a text with fewer words than a window, or without an
+/// anchor.
+#[cold]
+fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
+    let (mut polynomial, mut words) = (0_u64, 0);
+    for piece in words::pieces(text) {
+        chunks.checkpoint();
+        config.rules().words(level, piece, |word| {
+            let entering = xxh3::hash(word.as_bytes());
+            polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
+            words += 1;
+        });
+    }
+    let mut mixer = Mixer::new(level, words, chunks);
+    mixer.push(polynomial);
+    mixer.deliver();
+}
+
+/// The most polynomials that are mixed at once.
+const BATCH: usize = 64;
+
+/// Makes hashes of polynomials of `size` words, [`BATCH`] at once. Those
+/// of one word are hashes already.
+struct Mixer<'a, 'b> {
+    level: Level,
+    size: usize,
+    chunks: &'a mut HashBuffer<'b>,
+    batch: [u64; BATCH],
+    filled: usize,
+}
+
+impl<'a, 'b> Mixer<'a, 'b> {
+    fn new(level: Level, size: usize, chunks: &'a mut HashBuffer<'b>) -> Self {
+        Self { level, size, chunks, batch: [0; BATCH], filled: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, polynomial: u64) {
+        self.batch[self.filled] = polynomial;
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.deliver();
+        }
+    }
+
+    /// Hands on what there is.
+    fn deliver(&mut self) {
+        let batch = &mut self.batch[..self.filled];
+        if self.size > 1 {
+            self.level.mix(batch, 0);
+        }
+        batch.iter().for_each(|hash| self.chunks.push(*hash));
+        self.filled = 0;
+    }
+}

@@ -1,0 +1,170 @@
+//! Shingles: the windows of a text that make it a set.
+//!
+//! A text of fewer units than one window has exactly one shingle: all of it.
+//! A text without any token has none; it must not resemble anything. (That
+//! all short texts share one empty signature, and are deleted as copies of
+//! each other, is this field's most repeated bug.)
+
+use std::collections::VecDeque;
+
+use super::tokens::normalize_text;
+use crate::config::Config;
+use crate::error::Error;
+use crate::memory;
+use crate::text::chars::{char_len, char_start, is_blank};
+use crate::text::{Unit, words};
+
+/// Calls `f` for each shingle of `text`, in order and with repeats.
+///
+/// The text is normalised first. Characters: each window of `shingle_size`
+/// Unicode scalar values. Words: each window of `shingle_size` words, joined by
+/// one space. Anchored: those of the windows of words that start with a stop
+/// word. A text with fewer tokens than one window, or without an anchored one,
+/// has one shingle: all of it. One that is empty or has nothing but white
+/// space, or with words no word, has no shingle.
+///
+/// `checkpoint` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
+pub fn for_each_shingle(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, checkpoint)?;
+    for_each_window(config, &text, checkpoint, f)
+}
+
+/// What is called for each shingle.
+pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
+
+/// The same of a text that has been normalised.
+pub(crate) fn for_each_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    match config.unit() {
+        Unit::Char => for_each_char_window(text, config.shingle_size(), checkpoint, f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, checkpoint, f),
+    }
+}
+
+fn for_each_char_window(
+    text: &str,
+    size: usize,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    if is_blank(text, checkpoint) {
+        return Ok(());
+    }
+    let mut start = 0;
+    let mut end = char_start(text, size);
+    f(&text[..end])?;
+    while let Some(&lead) = text.as_bytes().get(end) {
+        end += char_len(lead);
+        start += char_len(text.as_bytes()[start]);
+        if start % 4096 < 4 {
+            checkpoint();
+        }
+        f(&text[start..end])?;
+    }
+    Ok(())
+}
+
+fn for_each_word_window(
+    config: &Config,
+    text: &str,
+    checkpoint: &mut dyn FnMut(),
+    f: VisitShingle,
+) -> Result<(), Error> {
+    let (rules, size) = (config.rules(), config.shingle_size());
+    let mut words = |f: VisitShingle| {
+        words::pieces(text).try_for_each(|piece| {
+            checkpoint();
+            rules.try_words(piece, f)
+        })
+    };
+    // The window, and the lengths of its words and whether they start one.
+    let mut window = String::new();
+    let mut recent = VecDeque::with_capacity(size);
+    let mut any = false;
+    words(&mut |word| {
+        if recent.len() == size
+            && let Some((oldest, _)) = recent.pop_front()
+        {
+            // Its space goes with it.
+            window.drain(..window.len().min(oldest + 1));
+        }
+        append_word(&mut window, word)?;
+        recent.push_back((word.len(), rules.starts_shingle(word)));
+        if recent.len() == size && recent.front().is_some_and(|(_, starts)| *starts) {
+            f(&window)?;
+            any = true;
+        }
+        Ok(())
+    })?;
+    if !any && !window.is_empty() {
+        window.clear();
+        words(&mut |word| append_word(&mut window, word))?;
+        f(&window)?;
+    }
+    Ok(())
+}
+
+fn append_word(window: &mut String, word: &str) -> Result<(), Error> {
+    if !window.is_empty() {
+        memory::push_str(window, " ")?;
+    }
+    memory::push_str(window, word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shingles(unit: &str, size: i64, text: &str) -> Vec<String> {
+        let config = Config::new("fss", 128, unit, size, 0).unwrap();
+        let mut all = Vec::new();
+        let mut push = |shingle: &str| {
+            all.push(shingle.to_owned());
+            Ok(())
+        };
+        for_each_shingle(&config, text, &mut || (), &mut push).unwrap();
+        all
+    }
+
+    #[test]
+    fn characters_are_unicode_scalar_values() {
+        assert_eq!(shingles("char", 2, "naïf"), ["na", "aï", "ïf"]);
+        assert_eq!(shingles("char", 1, "😀字é!"), ["😀", "字", "é", "!"]);
+    }
+
+    #[test]
+    fn words_are_joined_by_one_space() {
+        let text = "To be, or not\nto be.";
+        let pairs = ["To be", "be or", "or not", "not to", "to be"];
+        assert_eq!(shingles("word", 2, text), pairs);
+        assert_eq!(shingles("word", 1, "one  two"), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_text_shorter_than_a_window_is_its_only_shingle() {
+        assert_eq!(shingles("char", 5, "é字"), ["é字"]);
+        assert_eq!(shingles("char", 5, "12345"), ["12345"]);
+        assert_eq!(shingles("word", 3, "one, two!"), ["one two"]);
+    }
+
+    #[test]
+    fn a_text_without_tokens_has_no_shingle() {
+        for text in ["", " ", "\u{3000} \n\t   "] {
+            assert!(shingles("char", 5, text).is_empty());
+            assert!(shingles("word", 2, text).is_empty());
+        }
+        assert!(shingles("word", 2, "?! ... --").is_empty());
+    }
+}

@@ -1,0 +1,16 @@
+//! From a text and a configuration to its shingles: tokens, windows of them, and their hashes.
+
+mod as_hashes;
+mod as_texts;
+mod bag;
+mod hash_buffer;
+mod shingle_hashes;
+mod tokens;
+
+pub(crate) use as_hashes::{append_hashes, text_hashes};
+pub(crate) use as_texts::for_each_window;
+pub use as_texts::{VisitShingle, for_each_shingle};
+pub(crate) use bag::append_elements;
+pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
+pub use shingle_hashes::shingle_hashes;
+pub use tokens::{normalize_text, tokens};

@@ -1,0 +1,252 @@
+//! Bands of a signature: how near-duplicates become equal keys.
+//!
+//! A signature is cut into `bands` bands of `rows` slots. Two documents are
+//! candidates if at least one band is equal; at similarity `j` that happens
+//! with probability `1 - (1 - j^rows)^bands` (Mining of Massive Datasets,
+//! section 3.4.2). The field's usual way to choose bands and rows minimises
+//! the area of both kinds of error and loses most pairs at high thresholds;
+//! here they are chosen from a stated recall.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::config::valid_num_perm;
+use crate::error::Error;
+use crate::limits::{MAX_NUM_PERM, in_range};
+
+/// A valid number of bands and of rows per band:
+/// `bands * rows <= MAX_NUM_PERM`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Banding {
+    bands: usize,
+    rows: usize,
+}
+
+impl Banding {
+    /// Validates a banding. Whether a signature is long enough for it shows in
+    /// [`Banding::hashes`].
+    ///
+    /// # Errors
+    /// [`Error::Bands`], [`Error::Rows`], [`Error::BandingTooLarge`].
+    pub fn new(bands: i64, rows: i64) -> Result<Self, Error> {
+        let valid_bands = in_range(bands, MAX_NUM_PERM).ok_or(Error::Bands(bands))?;
+        let valid_rows = in_range(rows, MAX_NUM_PERM).ok_or(Error::Rows(rows))?;
+        if valid_bands * valid_rows > MAX_NUM_PERM {
+            return Err(Error::BandingTooLarge { bands, rows });
+        }
+        Ok(Self { bands: valid_bands, rows: valid_rows })
+    }
+
+    /// The banding with the fewest false candidates that finds a pair of
+    /// similarity `threshold` with probability `recall` or more: the most rows
+    /// whose `num_perm / rows` bands reach it.
+    ///
+    /// # Errors
+    /// [`Error::Threshold`] outside `(0, 1]`; [`Error::NumPerm`];
+    /// [`Error::Recall`] outside `(0, 1)`; [`Error::RecallUnattainable`] if
+    /// one row per band is not enough.
+    pub fn for_recall(threshold: f64, num_perm: i64, recall: f64) -> Result<Self, Error> {
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return Err(Error::Threshold(threshold));
+        }
+        let slots = valid_num_perm(num_perm)?;
+        if !(recall > 0.0 && recall < 1.0) {
+            return Err(Error::Recall(recall));
+        }
+        (1..=slots)
+            .rev()
+            .map(|rows| Self { bands: slots / rows, rows })
+            .find(|banding| banding.probability(threshold) >= recall)
+            .ok_or_else(|| Error::RecallUnattainable {
+                recall,
+                threshold,
+                num_perm: slots,
+                attainable: Self { bands: slots, rows: 1 }.probability(threshold),
+            })
+    }
+
+    /// Bands, at least 1.
+    #[must_use]
+    pub const fn bands(&self) -> usize {
+        self.bands
+    }
+
+    /// Slots per band, at least 1.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The probability that two sets of similarity `j` share a band:
+    /// `1 - (1 - j^rows)^bands`. `j` outside `[0, 1]` counts as the nearer
+    /// end; NaN stays NaN.
+    #[must_use]
+    pub fn probability(&self, j: f64) -> f64 {
+        // Through logarithms: 1 - j^r may round to 1 although b of them count.
+        let miss = self.ln_miss(j.clamp(0.0, 1.0)) * self.bands as f64;
+        -miss.exp_m1()
+    }
+
+    /// The similarity at which the probability starts to rise steeply:
+    /// `(1 / bands)^(1 / rows)`. At it, 63 % of the pairs share a band.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        (self.bands as f64).recip().powf((self.rows as f64).recip())
+    }
+
+    /// The fewest bands that find a pair of similarity `threshold` with
+    /// probability `recall` or more; all bands if they do not suffice, or if
+    /// an argument is NaN. So one index serves all thresholds above its own,
+    /// the higher the cheaper.
+    #[must_use]
+    pub fn probes(&self, threshold: f64, recall: f64) -> usize {
+        let needed = ((-recall).ln_1p() / self.ln_miss(threshold.clamp(0.0, 1.0))).ceil();
+        if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
+    }
+
+    /// The same rows, with no more bands than [`Banding::probes`] asks for at
+    /// that threshold: what an index stores that is never asked for less. Its
+    /// answers are those of all bands, since no query looks up the others.
+    #[must_use]
+    pub fn trimmed(self, threshold: f64, recall: f64) -> Self {
+        self.first(self.probes(threshold, recall))
+    }
+
+    /// The first `bands` of these bands; at least one, at most all.
+    #[must_use]
+    pub fn first(self, bands: usize) -> Self {
+        Self { bands: bands.clamp(1, self.bands), rows: self.rows }
+    }
+
+    /// Replaces `out` by the hashes of the bands, one per band.
+    ///
+    /// Band hash `i` is XXH3_64 with seed `i` over the slots
+    /// `i * rows .. (i + 1) * rows`, each as four bytes, the least significant
+    /// first, with the bits of the result read as `i64`. The seed makes equal
+    /// content of different bands differ. For `[1, 2, 3, 4]`, 2 bands of 2
+    /// rows give `[254984204845929552, 5681563201217060630]`.
+    ///
+    /// # Errors
+    /// [`Error::SignatureTooShort`] if there are fewer than `bands * rows`
+    /// slots; more are ignored.
+    pub fn hashes(&self, signature: &[i32], out: &mut Vec<i64>) -> Result<(), Error> {
+        out.clear();
+        let Some(covered) = signature.get(..self.bands * self.rows) else {
+            return Err(Error::SignatureTooShort {
+                slots: signature.len(),
+                bands: self.bands,
+                rows: self.rows,
+            });
+        };
+        let bytes: Vec<u8> = covered.iter().flat_map(|slot| slot.to_le_bytes()).collect();
+        let bands = bytes.chunks_exact(4 * self.rows).zip(0..);
+        out.extend(bands.map(|(band, i)| xxh3_64_with_seed(band, i) as i64));
+        Ok(())
+    }
+
+    /// The logarithm of the probability that one band differs at similarity
+    /// `j`.
+    fn ln_miss(&self, j: f64) -> f64 {
+        (-j.powf(self.rows as f64)).ln_1p()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(threshold: f64) -> Banding {
+        Banding::for_recall(threshold, 128, 0.99).unwrap()
+    }
+
+    #[test]
+    fn bands_are_chosen_from_the_recall() {
+        for (threshold, bands, rows, recall) in
+            [(0.9, 12, 10, 0.994), (0.8, 21, 6, 0.998), (0.7, 32, 4, 0.9998)]
+        {
+            let banding = chosen(threshold);
+            assert_eq!((banding.bands(), banding.rows()), (bands, rows));
+            assert!((banding.probability(threshold) - recall).abs() < 6e-4);
+        }
+        assert_eq!(chosen(1.0), Banding { bands: 1, rows: 128 });
+    }
+
+    #[test]
+    fn trimming_keeps_the_recall_and_the_probes_of_every_higher_threshold() {
+        for (threshold, bands) in [(0.9, 11), (0.8, 16), (0.7, 17)] {
+            let full = chosen(threshold);
+            let trimmed = full.trimmed(threshold, 0.99);
+            assert_eq!((trimmed.bands(), trimmed.rows()), (bands, full.rows()));
+            assert!(trimmed.probability(threshold) >= 0.99);
+            for higher in [threshold, 0.93, 0.97, 1.0] {
+                assert_eq!(trimmed.probes(higher, 0.99), full.probes(higher, 0.99));
+            }
+        }
+    }
+
+    #[test]
+    fn a_higher_threshold_needs_fewer_probes() {
+        let banding = chosen(0.8);
+        assert_eq!(banding.probes(0.8, 0.99), 16);
+        assert_eq!(banding.probes(0.9, 0.99), 7);
+        assert_eq!(banding.probes(1.0, 0.99), 1);
+        assert_eq!(banding.probes(0.1, 0.99), 21);
+        assert_eq!(banding.probes(0.0, 0.99), 21);
+        assert_eq!(banding.probes(f64::NAN, 0.99), 21);
+        assert_eq!(banding.probes(0.9, f64::NAN), 21);
+        for percent in 70..100 {
+            let threshold = f64::from(percent) / 100.0;
+            let banding = chosen(threshold);
+            let bands = banding.probes(threshold, 0.99);
+            let reached = |bands| Banding { bands, ..banding }.probability(threshold) >= 0.99;
+            assert!(reached(bands) && (bands == 1 || !reached(bands - 1)));
+        }
+    }
+
+    #[test]
+    fn probabilities_are_exact_at_both_ends() {
+        let banding = Banding::new(4096, 1).unwrap();
+        assert_eq!(banding.probability(0.0), 0.0);
+        assert_eq!(banding.probability(1.0), 1.0);
+        let banding = Banding::new(2, 100).unwrap();
+        let tiny = banding.probability(0.5) / (2.0 * 0.5_f64.powi(100));
+        assert!((tiny - 1.0).abs() < 1e-12);
+        assert!((Banding::new(20, 6).unwrap().threshold() - 0.607).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |result: Result<Banding, Error>| result.unwrap_err().to_string();
+        assert_eq!(refused(Banding::new(0, 1)), "bands must be between 1 and 4096, not 0");
+        assert_eq!(refused(Banding::new(1, -1)), "rows must be between 1 and 4096, not -1");
+        assert_eq!(refused(Banding::new(65, 64)), "bands * rows must be at most 4096, not 65 * 64");
+        assert_eq!(
+            refused(Banding::for_recall(f64::NAN, 128, 0.9)),
+            "threshold must be greater than 0 and at most 1, not NaN"
+        );
+        assert_eq!(
+            refused(Banding::for_recall(0.5, 128, 1.0)),
+            "recall must be greater than 0 and less than 1, not 1"
+        );
+        assert_eq!(
+            refused(Banding::for_recall(0.01, 128, 0.99)),
+            "recall 0.99 cannot be reached at threshold 0.01 with num_perm 128: at most 0.7237"
+        );
+        let error = Banding::new(21, 6).unwrap().hashes(&[0; 64], &mut Vec::new());
+        let error = error.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "21 bands of 6 rows need a signature of at least 126 slots, not 64"
+        );
+        assert_eq!(error.hint(), "Use at most 10 bands of 6 rows, or a larger num_perm.");
+    }
+
+    #[test]
+    fn band_hashes_are_the_specified_ones() {
+        let mut hashes = Vec::new();
+        let banding = Banding::new(2, 2).unwrap();
+        banding.hashes(&[1, 2, 3, 4], &mut hashes).unwrap();
+        assert_eq!(hashes, [254_984_204_845_929_552, 5_681_563_201_217_060_630]);
+        banding.hashes(&[7, 7, 7, 7], &mut hashes).unwrap();
+        assert_ne!(hashes[0], hashes[1]);
+    }
+}

@@ -1,0 +1,113 @@
+//! What signatures tell: the estimate of the Jaccard similarity, its error,
+//! and the signature of a union.
+
+use crate::config::valid_num_perm;
+use crate::error::Error;
+use crate::scheme::Scheme;
+
+/// Estimates the Jaccard similarity of two sets from their signatures: the
+/// fraction of equal slots.
+///
+/// The estimate is unbiased, with a standard error of at most
+/// [`standard_error`]. Both signatures must come from one configuration; only
+/// their lengths can be checked here.
+///
+/// # Errors
+/// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
+pub fn estimate_jaccard(a: &[i32], b: &[i32]) -> Result<f64, Error> {
+    check_lengths(a, b)?;
+    // A u32 counter per lane lets the compiler compare whole vectors.
+    let equal: u32 = a.iter().zip(b).map(|(x, y)| u32::from(x == y)).sum();
+    Ok(f64::from(equal) / a.len() as f64)
+}
+
+/// The standard error of an estimate from `num_perm` slots when the true
+/// similarity is `jaccard`: `sqrt(J (1 - J) / K)` (Broder 1997).
+///
+/// It is exact for permutations; fss errs less, by up to 30 %.
+///
+/// # Errors
+/// [`Error::NumPerm`]; [`Error::Jaccard`] outside `[0, 1]`, NaN included.
+pub fn standard_error(num_perm: i64, jaccard: f64) -> Result<f64, Error> {
+    let slots = valid_num_perm(num_perm)?;
+    if !(0.0..=1.0).contains(&jaccard) {
+        return Err(Error::Jaccard(jaccard));
+    }
+    Ok((jaccard * (1.0 - jaccard) / slots as f64).sqrt())
+}
+
+/// The least estimate that a pair of similarity `threshold` or more shows, but
+/// for one pair in 30,000: four standard errors below the threshold.
+///
+/// For a check of candidates that is followed by the exact similarity.
+/// `num_perm` slots, at least one; `threshold` in `(0, 1]`.
+pub fn estimate_gate(threshold: f64, num_perm: usize) -> f64 {
+    let error = (threshold * (1.0 - threshold) / num_perm.max(1) as f64).sqrt();
+    (threshold - 4.0 * error).max(0.0)
+}
+
+/// A 64-bit hash of a signature, by which equal ones are found. For use in
+/// memory only: it is not part of the specification.
+pub fn signature_hash(signature: &[i32]) -> u64 {
+    // Four independent chains: the multiplications overlap.
+    let mut lanes = [signature.len() as u64, 1, 2, 3];
+    for slots in signature.chunks(4) {
+        for (lane, slot) in lanes.iter_mut().zip(slots) {
+            *lane = (*lane ^ u64::from(*slot as u32)).wrapping_mul(crate::hash::mix::GOLDEN);
+            *lane ^= *lane >> 32;
+        }
+    }
+    lanes.iter().fold(0, |hash, lane| crate::hash::mix::mix64(hash ^ lane))
+}
+
+/// The signature of the union of two sets, from their signatures: the smaller
+/// value of each slot, in the order of the scheme.
+///
+/// Exact: it equals the signature computed from the united set. For fss, too,
+/// because a slot's value carries its round in the top bits.
+///
+/// # Errors
+/// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
+pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
+    check_lengths(a, b)?;
+    Ok(a.iter().zip(b).map(|(&x, &y)| scheme.minimum(x, y)).collect())
+}
+
+pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {
+    if a.len() != b.len() {
+        return Err(Error::LengthMismatch { left: a.len(), right: b.len() });
+    }
+    if a.is_empty() {
+        return Err(Error::EmptySignature);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_the_fraction_of_equal_slots() {
+        assert_eq!(estimate_jaccard(&[1, 2, 3, 4], &[1, 2, 3, 5]), Ok(0.75));
+        let error = estimate_jaccard(&[1], &[1, 2]).map_err(|e| e.to_string());
+        let message = "signatures of different lengths cannot be compared: 1 and 2 slots";
+        assert_eq!(error, Err(message.to_owned()));
+        assert_eq!(estimate_jaccard(&[], &[]), Err(Error::EmptySignature));
+    }
+
+    #[test]
+    fn the_minimum_of_permutations_is_unsigned() {
+        assert_eq!(union(&[-1], &[5], Scheme::Permutations), Ok(vec![5]));
+        assert_eq!(union(&[3], &[5], Scheme::Fss), Ok(vec![3]));
+    }
+
+    #[test]
+    fn the_standard_error_is_the_one_of_a_proportion() {
+        let error = standard_error(128, 0.9).unwrap();
+        assert!((error - 0.026_517).abs() < 1e-6);
+        assert_eq!(standard_error(0, 0.5), Err(Error::NumPerm(0)));
+        assert!(standard_error(128, f64::NAN).is_err());
+        assert!(standard_error(128, 1.01).is_err());
+    }
+}

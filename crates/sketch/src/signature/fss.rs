@@ -1,0 +1,69 @@
+//! Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017).
+//!
+//! In each round every shingle draws one slot and one value, and a slot keeps
+//! the least value that came to it; the round number stands in the top bits, so
+//! that later rounds never displace earlier ones. It goes on until no slot is
+//! empty. With n shingles and K slots that is O(n + K log K) work instead of
+//! the textbook's n * K, with an estimate that is unbiased and errs less than
+//! the textbook's.
+//!
+//! Few shingles and many slots would need many rounds. After [`ROUNDS`] of
+//! them, the slots that are still empty take the minimum of a textbook hash
+//! function each, which always fills them.
+
+use std::ops::ControlFlow;
+
+use super::permutations::Functions;
+use super::seeded_hashes::SeededHashes;
+use crate::error::Error;
+use crate::simd::{EMPTY, Level, NOTHING_PACKED};
+
+/// Bucket rounds. Round numbers, and this one for the rest, take three bits.
+pub(crate) const ROUNDS: u32 = 7;
+
+/// Bits of the value in a slot, below the round.
+pub(crate) const VALUE_BITS: u32 = 28;
+
+/// Sketches the hashes of `passes` into `slots`, whose number is K. Returns
+/// whether there were any; if not, `slots` mean nothing.
+pub(crate) fn sketch(
+    level: Level,
+    passes: &mut SeededHashes,
+    slots: &mut [u32],
+    rest: &mut Functions,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<bool, Error> {
+    slots.fill(EMPTY);
+    let mut packed = NOTHING_PACKED;
+    for round in 0..ROUNDS {
+        let chunks = passes.each(checkpoint, &mut |chunk, _| {
+            level.scatter_min(chunk, round, slots, &mut packed);
+            ControlFlow::Continue(())
+        })?;
+        if chunks == 0 {
+            return Ok(false);
+        }
+        if !slots.contains(&EMPTY) {
+            return Ok(true);
+        }
+    }
+    fill_empty(level, passes, slots, rest, checkpoint)?;
+    Ok(true)
+}
+
+fn fill_empty(
+    level: Level,
+    passes: &mut SeededHashes,
+    slots: &mut [u32],
+    functions: &mut Functions,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
+    functions.set(empty.map(|(i, _)| i));
+    functions.minimise(level, passes, |_| (), checkpoint)?;
+    let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
+    for (slot, minimum) in empty.zip(functions.minima()) {
+        *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Signatures as datasketch's `LeanMinHash` serialises them.
+//!
+//! Both formats start with the seed in 8 bytes and a count in 4. The format of
+//! datasketch 1.x, which 2.x keeps for the scheme `legacy`, has the hash values
+//! next, 4 bytes each. In that of 2.x the count is negated, and a byte with a
+//! scheme code (1: `affine32`) comes before the values; in the native byte
+//! order, which is Python's default, three more bytes bring the values to a
+//! multiple of four.
+
+use std::str::FromStr;
+
+use crate::config::valid_num_perm;
+use crate::error::{Error, excerpt};
+use crate::hash::ElementHash;
+use crate::scheme::Scheme;
+
+/// Bytes of the seed and the count.
+const HEADER: usize = 12;
+/// The scheme code of `affine32`.
+const AFFINE32: u8 = 1;
+
+/// A byte order of `LeanMinHash.serialize`.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LeanByteOrder {
+    /// `@`, Python's default: little endian with values at multiples of four,
+    /// as on every 64-bit machine that PostgreSQL's packages are built for
+    /// but s390x.
+    #[default]
+    Native,
+    /// `<`, and `=` on little-endian machines.
+    Little,
+    /// `>` and `!`.
+    Big,
+}
+
+impl FromStr for LeanByteOrder {
+    type Err = Error;
+
+    fn from_str(order: &str) -> Result<Self, Error> {
+        match order {
+            "@" => Ok(Self::Native),
+            "<" | "=" => Ok(Self::Little),
+            ">" | "!" => Ok(Self::Big),
+            _ => Err(Error::LeanByteOrder(excerpt(order))),
+        }
+    }
+}
+
+/// What the bytes of a `LeanMinHash` tell.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lean {
+    /// A scheme of datasketch. The bytes do not tell how elements were hashed:
+    /// it is the scheme with SHA-1.
+    pub scheme: Scheme,
+    /// The seed of the permutations, `0..=u32::MAX`.
+    pub seed: i64,
+    /// The slots; `None` if the `MinHash` was empty. An empty set has no
+    /// signature here: it would equal that of every other empty set.
+    pub signature: Option<Vec<i32>>,
+}
+
+/// The bytes that datasketch's `LeanMinHash.serialize` writes for a signature,
+/// in the format of its scheme.
+///
+/// # Errors
+/// [`Error::LeanScheme`] if `scheme` is not one of datasketch;
+/// [`Error::NumPerm`]; [`Error::Seed`] outside `0..=u32::MAX`. The first in
+/// this order.
+pub fn to_lean(
+    signature: &[i32],
+    scheme: Scheme,
+    seed: i64,
+    order: LeanByteOrder,
+) -> Result<Vec<u8>, Error> {
+    if !scheme.is_datasketch() {
+        return Err(Error::LeanScheme(scheme.as_str()));
+    }
+    valid_num_perm(signature.len() as i64)?;
+    if u32::try_from(seed).is_err() {
+        return Err(Error::Seed(seed));
+    }
+    let big = order == LeanByteOrder::Big;
+    let int = |value: i32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let count = signature.len() as i32;
+    let mut bytes = Vec::with_capacity(HEADER + 4 + 4 * signature.len());
+    bytes.extend(if big { seed.to_be_bytes() } else { seed.to_le_bytes() });
+    if let Scheme::DatasketchAffine32(_) = scheme {
+        bytes.extend(int(-count));
+        bytes.push(AFFINE32);
+        if order == LeanByteOrder::Native {
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+    } else {
+        bytes.extend(int(count));
+    }
+    bytes.extend(signature.iter().flat_map(|&slot| int(slot)));
+    Ok(bytes)
+}
+
+/// Reads what datasketch's `LeanMinHash.serialize` wrote, in either format and
+/// any byte order.
+///
+/// Only one byte order gives a count that suits the length and a seed of 32
+/// bits, but for a single value of `affine32` with seed 0: that is read as
+/// little endian. Of packed little-endian values one in 16 million starts with three zeros, as
+/// what is left of the native order without its end does: it is refused.
+///
+/// # Errors
+/// [`Error::LeanHeader`] with fewer than 12 bytes; [`Error::LeanLength`] if the
+/// count and the length contradict each other, in either byte order;
+/// [`Error::LeanCode`] for `affine64`, whose values have 64 bits, and for codes
+/// that datasketch does not know; [`Error::NumPerm`]; [`Error::Seed`] outside
+/// `0..=u32::MAX`.
+pub fn from_lean(bytes: &[u8]) -> Result<Lean, Error> {
+    let little = read(bytes, i64::from_le_bytes, i32::from_le_bytes, true);
+    match little {
+        Ok(_) | Err(Error::LeanHeader(_)) => little,
+        Err(_) => read(bytes, i64::from_be_bytes, i32::from_be_bytes, false).or(little),
+    }
+}
+
+/// `padded` is whether the native order is like this one.
+fn read(
+    bytes: &[u8],
+    long: fn([u8; 8]) -> i64,
+    int: fn([u8; 4]) -> i32,
+    padded: bool,
+) -> Result<Lean, Error> {
+    let header = bytes.split_first_chunk::<8>();
+    let header = header.and_then(|(seed, rest)| Some((seed, rest.split_first_chunk::<4>()?)));
+    let (seed, (count, rest)) = header.ok_or(Error::LeanHeader(bytes.len()))?;
+    let (seed, count) = (long(*seed), int(*count));
+    let wrong_length = Error::LeanLength { bytes: bytes.len(), count };
+    let (scheme, values) = if count >= 0 {
+        (Scheme::DatasketchLegacy(ElementHash::Sha1), rest)
+    } else {
+        let (&code, rest) = rest.split_first().ok_or(wrong_length.clone())?;
+        let scheme = Scheme::DatasketchAffine32(ElementHash::Sha1);
+        let packed = Some(rest.len()) == (count.unsigned_abs() as usize).checked_mul(4);
+        // Without its last three bytes the native order, which has three zeros here, is as long.
+        if packed && padded && rest.starts_with(&[0; 3]) {
+            return Err(wrong_length);
+        }
+        if code != AFFINE32 {
+            // Bytes in the other order look like this, too.
+            let plausible = i64::from(count) >= -(bytes.len() as i64);
+            return Err(if plausible { Error::LeanCode(code) } else { wrong_length });
+        }
+        (scheme, if packed { rest } else { rest.get(3..).unwrap_or_default() })
+    };
+    if Some(values.len()) != (count.unsigned_abs() as usize).checked_mul(4) {
+        return Err(wrong_length);
+    }
+    valid_num_perm(count.unsigned_abs().into())?;
+    if u32::try_from(seed).is_err() {
+        return Err(Error::Seed(seed));
+    }
+    let (values, _) = values.as_chunks::<4>();
+    let signature: Vec<i32> = values.iter().map(|&value| int(value)).collect();
+    let empty = signature.iter().all(|&slot| slot as u32 == u32::MAX);
+    Ok(Lean { scheme, seed, signature: (!empty).then_some(signature) })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SCHEMES: [Scheme; 2] = [
+        Scheme::DatasketchAffine32(ElementHash::Sha1),
+        Scheme::DatasketchLegacy(ElementHash::Sha1),
+    ];
+
+    fn message(bytes: &[u8]) -> String {
+        from_lean(bytes).unwrap_err().to_string()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_written_is_read_back(
+            signature in prop::collection::vec(any::<i32>().prop_map(|slot| slot | 1), 2..40),
+            seed in 1..=i64::from(u32::MAX),
+        ) {
+            for scheme in SCHEMES {
+                for order in ["@", "<", "!"] {
+                    let bytes = to_lean(&signature, scheme, seed, order.parse().unwrap()).unwrap();
+                    let read = Lean { scheme, seed, signature: Some(signature.clone()) };
+                    prop_assert_eq!(from_lean(&bytes), Ok(read));
+                    for end in 0..bytes.len() {
+                        prop_assert!(from_lean(&bytes[..end]).is_err());
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = from_lean(&bytes);
+        }
+    }
+
+    #[test]
+    fn an_empty_minhash_has_no_signature() {
+        let bytes = to_lean(&[-1; 3], SCHEMES[0], 1, LeanByteOrder::Native).unwrap();
+        assert_eq!(from_lean(&bytes).unwrap().signature, None);
+    }
+
+    #[test]
+    fn refusals_say_what_is_wrong() {
+        let bytes = to_lean(&[7, 8], SCHEMES[0], 1, LeanByteOrder::Native).unwrap();
+        assert_eq!(message(&bytes[..11]), "LeanMinHash must have at least 12 bytes, not 11");
+        assert_eq!(message(&bytes[..20]), "LeanMinHash of count -2 cannot have 20 bytes");
+        let mut wide = bytes.clone();
+        wide[12] = 2;
+        assert_eq!(message(&wide), "LeanMinHash of datasketch's scheme affine64");
+        wide[12] = 9;
+        assert_eq!(message(&wide), "unknown LeanMinHash scheme code 9");
+        let mut seed = bytes;
+        seed[4] = 1;
+        assert_eq!(message(&seed), "seed must be between 0 and 4294967295, not 4294967297");
+        let refused = to_lean(&[1], Scheme::Fss, 0, LeanByteOrder::Native);
+        assert_eq!(refused, Err(Error::LeanScheme("fss")));
+        let refused = to_lean(&[], SCHEMES[1], 0, LeanByteOrder::Native);
+        assert_eq!(refused, Err(Error::NumPerm(0)));
+        assert!("x".parse::<LeanByteOrder>().is_err());
+    }
+}

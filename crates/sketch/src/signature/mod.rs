@@ -1,0 +1,26 @@
+//! From hashes to signatures, each scheme in a file of its own, and all that is made of signatures:
+//! estimates, unions, packed and exchanged forms, the hashes of LSH bands.
+
+mod banding;
+mod cardinality;
+mod datasketch;
+mod estimate;
+mod fss;
+mod lean_minhash;
+mod permutations;
+mod seeded_hashes;
+mod sketcher;
+mod slot_bits;
+mod text_profile;
+mod textbook;
+mod weighted;
+
+pub use banding::Banding;
+pub use cardinality::{Cardinality, cardinality, containment};
+pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
+pub use lean_minhash::{Lean, LeanByteOrder, from_lean, to_lean};
+pub use sketcher::Sketcher;
+pub use slot_bits::SlotBits;
+pub use text_profile::{TextProfile, text_profile, text_profile_signature};
+pub use textbook::LinearFunctions;
+pub use weighted::WeightedSet;

@@ -1,0 +1,84 @@
+//! Hashes read as often as a scheme wants, in chunks.
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::hash::mix::mix64;
+use crate::memory;
+use crate::shingle::{CHUNK, HashBuffer, Sink, text_hashes};
+use crate::simd::Level;
+
+/// Where hashes come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The shingles of a text that is normalised already.
+    Text(&'a str),
+    /// Elements, already hashed.
+    Hashes(&'a [u64]),
+}
+
+/// The seeded hashes of a source.
+///
+/// Those of a source of one chunk are computed once and kept. Those of a longer
+/// one are computed again for each pass: few long texts need a second, and
+/// keeping the hashes would take eight times the memory of the text.
+pub(crate) struct SeededHashes<'a> {
+    source: Source<'a>,
+    config: &'a Config,
+    level: Level,
+    buffer: &'a mut Vec<u64>,
+    /// How many hashes there are, if `buffer` holds them all.
+    kept: Option<usize>,
+}
+
+impl<'a> SeededHashes<'a> {
+    /// `buffer` is scratch memory.
+    pub(crate) fn new(
+        source: Source<'a>,
+        config: &'a Config,
+        level: Level,
+        buffer: &'a mut Vec<u64>,
+    ) -> Self {
+        Self { source, config, level, buffer, kept: None }
+    }
+
+    /// Calls `sink` for each chunk of hashes and returns how many there were.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], of words that do not fit into memory.
+    pub(crate) fn each(
+        &mut self,
+        checkpoint: &mut dyn FnMut(),
+        sink: Sink,
+    ) -> Result<usize, Error> {
+        if let Some(count) = self.kept {
+            let _ = sink(&mut self.buffer[..count], checkpoint);
+            return Ok(1);
+        }
+        // The seed of datasketch's schemes is in their functions.
+        let seed = if self.config.scheme().is_datasketch() { 0 } else { self.config.seed() };
+        let level = self.level;
+        let offset = mix64(seed as u64);
+        let (mut count, mut total) = (0, 0);
+        let mut seed_and_sink = |chunk: &mut [u64], checkpoint: &mut dyn FnMut()| {
+            if seed != 0 {
+                level.mix(chunk, offset);
+            }
+            count += 1;
+            total += chunk.len();
+            sink(chunk, checkpoint)
+        };
+        memory::resize(self.buffer, CHUNK, 0)?;
+        let mut chunks = HashBuffer::new(self.buffer, checkpoint, &mut seed_and_sink);
+        match self.source {
+            Source::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
+            Source::Hashes(hashes) => {
+                for part in hashes.chunks(CHUNK) {
+                    chunks.room(part.len()).copy_from_slice(part);
+                }
+            }
+        }
+        chunks.deliver();
+        self.kept = (count == 1).then_some(total);
+        Ok(count)
+    }
+}

@@ -1,0 +1,143 @@
+//! From a text, or hashes, to a signature.
+
+use super::datasketch::{self, Legacy};
+use super::fss;
+use super::permutations::Functions;
+use super::seeded_hashes::{SeededHashes, Source};
+use crate::config::Config;
+use crate::error::Error;
+use crate::scheme::Scheme;
+use crate::shingle::{append_elements, normalize_text};
+use crate::simd::Level;
+
+/// Computes signatures of one configuration.
+///
+/// It owns the scratch memory (about 64 KiB) and the constants of its
+/// configuration: make one and reuse it over many documents.
+pub struct Sketcher {
+    config: Config,
+    level: Level,
+    functions: Functions,
+    legacy: Legacy,
+    slots: Vec<u32>,
+    hashes: Vec<u64>,
+    signature: Vec<i32>,
+}
+
+impl Sketcher {
+    /// A sketcher for signatures of `config`.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self::with_level(config, Level::best())
+    }
+
+    /// A sketcher that uses given instructions, for tests and benchmarks. The
+    /// signatures are the same.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_level(config: Config, level: Level) -> Self {
+        let (mut functions, mut legacy) = (Functions::default(), Legacy::default());
+        // The configuration was refused if the seed is longer than its scheme's.
+        let (count, seed) = (config.num_perm(), config.seed() as u32);
+        match config.scheme() {
+            Scheme::Fss => (),
+            Scheme::Permutations => functions.set(0..count),
+            Scheme::DatasketchAffine32(_) => {
+                functions.set_functions(datasketch::affine32(seed, count).into_iter());
+            }
+            Scheme::DatasketchLegacy(_) => legacy = Legacy::new(seed, count),
+        }
+        let num_perm = config.num_perm();
+        Self {
+            config,
+            level,
+            functions,
+            legacy,
+            slots: vec![0; num_perm],
+            hashes: Vec::new(),
+            signature: Vec::with_capacity(num_perm),
+        }
+    }
+
+    /// The configuration of the signatures.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The signature of a text: `num_perm` slots; `None` if the text has no
+    /// shingle (see [`for_each_shingle`](crate::for_each_shingle)).
+    ///
+    /// The time is linear in the length of the text, the memory independent of
+    /// it, but for a normalised copy of the text, and the hashes of the elements
+    /// of a bag, where the configuration asks for them. `checkpoint` is called
+    /// at least every 64 KiB of text (but a run without space or line feed is one step of cutting into words) and every
+    /// million elementary steps. It may unwind: the next call starts afresh.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn sketch(
+        &mut self,
+        text: &str,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<&[i32]>, Error> {
+        let text = normalize_text(&self.config, text, checkpoint)?;
+        if self.config.bag() {
+            let mut elements = Vec::new();
+            append_elements(&self.config, self.level, &text, &mut elements, checkpoint)?;
+            return self.sketch_hashes(&elements, checkpoint);
+        }
+        self.sketch_source(Source::Text(&text), checkpoint)
+    }
+
+    /// The signature of a set of elements given by their hashes, in any order
+    /// and with any repeats; `None` if there are none. `checkpoint` as in
+    /// [`Sketcher::sketch`].
+    ///
+    /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
+    /// signature of the text; with the [`ElementHash`](crate::ElementHash) of
+    /// the scheme over each, that of a ready-made set. The schemes of
+    /// datasketch use the low half of a hash.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn sketch_hashes(
+        &mut self,
+        hashes: &[u64],
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<&[i32]>, Error> {
+        self.sketch_source(Source::Hashes(hashes), checkpoint)
+    }
+
+    fn sketch_source(
+        &mut self,
+        source: Source,
+        checkpoint: &mut dyn FnMut(),
+    ) -> Result<Option<&[i32]>, Error> {
+        let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);
+        let (slots, functions) = (&mut self.slots, &mut self.functions);
+        let (any, slots) = match self.config.scheme() {
+            Scheme::Fss => {
+                let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint)?;
+                (any, &slots[..])
+            }
+            Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
+                let affine32 = self.config.scheme() != Scheme::Permutations;
+                let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
+                functions.forget();
+                let any = functions.minimise(self.level, &mut passes, prepare, checkpoint)?;
+                (any, functions.minima())
+            }
+            Scheme::DatasketchLegacy(_) => {
+                let minima = self.legacy.minimise(&mut passes, checkpoint)?;
+                (minima.is_some(), minima.unwrap_or_default())
+            }
+        };
+        if !any {
+            return Ok(None);
+        }
+        self.signature.clear();
+        self.signature.extend(slots.iter().map(|&slot| slot as i32));
+        Ok(Some(&self.signature))
+    }
+}

@@ -1,0 +1,275 @@
+//! The signature of a text's frequent words: Apache Nutch's
+//! `TextProfileSignature`, bit for bit.
+//!
+//! Where Nutch's documentation and its source differ, this is the source (of
+//! its release 1.17 and later):
+//!
+//! - Every character but letters and digits ends a token; it is not removed:
+//!   "don't" is "don" and "t".
+//! - Letters and digits are what Java's `isLetterOrDigit(char)` says: of the
+//!   general categories Lu, Ll, Lt, Lm, Lo and Nd, and of the Basic
+//!   Multilingual Plane. Combining marks, and characters beyond U+FFFF, end a
+//!   token. Java takes the categories from its own release's Unicode, this
+//!   crate from Unicode 17.
+//! - The quantum is rounded, half up, in 32-bit floating point; Nutch's
+//!   configuration file says that it is cut off.
+//! - Token and count are separated by a space, entries by a line feed, with
+//!   none at the end.
+//! - Entries of equal quantised count stand in the order of their code points,
+//!   as Nutch does since NUTCH-2381. Before it, and in Solr's copy, they stand
+//!   in the order of a Java HashMap, which differs between equal profiles: such
+//!   signatures are equal to these only if no two counts are.
+//! - A text of no token has no signature here. In Nutch and Solr it has that of
+//!   the empty profile, which is the same for all such texts.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use md5::{Digest, Md5};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+use crate::error::Error;
+use crate::memory;
+
+/// Characters between two calls of the checkpoint.
+const STEPS: usize = 1 << 14;
+
+/// What [`text_profile`] finds. The tokens lie in one text: many short ones of their own would take what is left of
+/// a memory that is almost full, and leave nothing for the error that says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextProfile {
+    tokens: String,
+    entries: Vec<(Range<usize>, u32)>,
+}
+
+impl TextProfile {
+    /// The tokens and their quantised counts, the most frequent first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.entries.iter().map(|(token, count)| (&self.tokens[token.clone()], *count))
+    }
+}
+
+/// The MD5 of [`text_profile`], an entry per line, each a token, a space and
+/// its count; `None` if the profile is empty.
+///
+/// `checkpoint` is called at least every 64 KiB of text.
+///
+/// # Errors
+/// As [`text_profile`].
+pub fn text_profile_signature(
+    text: &str,
+    min_token_len: i64,
+    quant_rate: f64,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<Option<[u8; 16]>, Error> {
+    let profile = text_profile(text, min_token_len, quant_rate, checkpoint)?;
+    if profile.entries.is_empty() {
+        return Ok(None);
+    }
+    let mut md5 = Md5::new();
+    for (i, (token, count)) in profile.iter().enumerate() {
+        md5.update(if i == 0 { "" } else { "\n" });
+        md5.update(token);
+        md5.update(format!(" {count}"));
+    }
+    Ok(Some(md5.finalize().0))
+}
+
+/// The profile of a text: its tokens and their quantised counts, the most
+/// frequent first.
+///
+/// Tokens are runs of letters and digits in lower case, longer than
+/// `min_token_len` characters (Nutch: 2). Counts are rounded down to a multiple
+/// of `quant_rate` (Nutch: 0.01) times the greatest count, but at least of 2
+/// if any token comes twice, and of 1 otherwise; what falls to 0 is left out.
+///
+/// # Errors
+/// [`Error::MinTokenLen`] below 0; [`Error::QuantRate`] outside `[0, 1]`, NaN
+/// included; [`Error::OutOfMemory`].
+pub fn text_profile(
+    text: &str,
+    min_token_len: i64,
+    quant_rate: f64,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<TextProfile, Error> {
+    let shortest = usize::try_from(min_token_len)
+        .map_err(|_| Error::MinTokenLen(min_token_len))?
+        .saturating_add(1);
+    if !(0.0..=1.0).contains(&quant_rate) {
+        return Err(Error::QuantRate(quant_rate));
+    }
+    let tokens = tokens(text, shortest, checkpoint)?;
+    let counts = count_tokens(&tokens, checkpoint)?;
+    let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
+    let quantised = counts.into_iter().map(|(token, count)| (token, count / quantum * quantum));
+    let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
+    checkpoint();
+    // UTF-8 has the order of code points.
+    profile.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+    let place = |token: &str| {
+        let start = token.as_ptr().addr() - tokens.as_ptr().addr();
+        start..start + token.len()
+    };
+    let entries = memory::collect(profile.iter().map(|(token, count)| (place(token), *count)))?;
+    Ok(TextProfile { tokens, entries })
+}
+
+/// The tokens of a text that are not too short, a space after each.
+fn tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Result<String, Error> {
+    let mut tokens = String::new();
+    let (mut start, mut length) = (0, 0_usize);
+    // A last separator ends the last token.
+    for (i, c) in text.chars().chain([' ']).enumerate() {
+        if i % STEPS == 0 {
+            checkpoint();
+        }
+        if is_letter_or_digit(c) {
+            memory::push_str(&mut tokens, lower(c).encode_utf8(&mut [0; 4]))?;
+            length += 1;
+            continue;
+        }
+        if length >= shortest {
+            memory::push_str(&mut tokens, " ")?;
+        } else {
+            tokens.truncate(start);
+        }
+        (start, length) = (tokens.len(), 0);
+    }
+    Ok(tokens)
+}
+
+fn count_tokens<'a>(
+    tokens: &'a str,
+    checkpoint: &mut dyn FnMut(),
+) -> Result<HashMap<&'a str, u32>, Error> {
+    let mut counts = HashMap::new();
+    for (i, token) in tokens.split_terminator(' ').enumerate() {
+        if i % STEPS == 0 {
+            checkpoint();
+        }
+        match counts.get_mut(token) {
+            Some(count) => *count += 1,
+            None => _ = memory::insert_at(&mut counts, token, 1)?,
+        }
+    }
+    Ok(counts)
+}
+
+/// The counts' unit: Java's `Math.round(max * rate)`, within bounds.
+fn quantum(max: u32, rate: f32) -> u32 {
+    let product = f64::from(max as f32 * rate);
+    let rounded = (product + 0.5).floor() as u32;
+    rounded.max(if max > 1 { 2 } else { 1 })
+}
+
+fn is_letter_or_digit(c: char) -> bool {
+    use GeneralCategory::{
+        DecimalNumber, LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter,
+        UppercaseLetter,
+    };
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    c <= '\u{ffff}'
+        && matches!(
+            c.general_category(),
+            UppercaseLetter
+                | LowercaseLetter
+                | TitlecaseLetter
+                | ModifierLetter
+                | OtherLetter
+                | DecimalNumber
+        )
+}
+
+/// Java's `toLowerCase(char)`, one character for one. Only U+0130 has a longer
+/// lower case, of which it is the first.
+fn lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(text: &str, min_token_len: i64, quant_rate: f64) -> Vec<(String, u32)> {
+        let profile = text_profile(text, min_token_len, quant_rate, &mut || ()).unwrap();
+        profile.iter().map(|(token, count)| (token.to_owned(), count)).collect()
+    }
+
+    fn hexadecimal(text: &str, min_token_len: i64, quant_rate: f64) -> Option<String> {
+        let md5 = text_profile_signature(text, min_token_len, quant_rate, &mut || ()).unwrap();
+        md5.map(|md5| md5.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Made by Nutch's own class (commit 790694141, Java 17, with stand-ins for
+    /// Hadoop's): fields are `min_token_len`, `quant_rate`, the text in
+    /// hexadecimal and the MD5. `MINLSH_PROFILE_ANSWERS` names a file with
+    /// others.
+    #[test]
+    fn signatures_are_those_of_java() {
+        let answers = match std::env::var("MINLSH_PROFILE_ANSWERS") {
+            Ok(file) => std::fs::read_to_string(file).unwrap(),
+            Err(_) => include_str!("../../tests/golden/text_profile.txt").to_owned(),
+        };
+        for line in answers.lines() {
+            let [min_token_len, quant_rate, text, md5, ..] =
+                line.split('\t').collect::<Vec<_>>()[..]
+            else {
+                panic!("{line}")
+            };
+            let digits = text.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
+            let bytes = digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect();
+            let text = String::from_utf8(bytes).unwrap();
+            let found =
+                hexadecimal(&text, min_token_len.parse().unwrap(), quant_rate.parse().unwrap());
+            // The empty profile's MD5.
+            let md5 = (md5 != "d41d8cd98f00b204e9800998ecf8427e").then(|| md5.to_owned());
+            assert_eq!(found, md5, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_repeated_tokens_count_if_there_are_any() {
+        let entries = |text: &str| {
+            let entries = profile(text, 2, 0.01).into_iter();
+            entries.map(|(token, count)| format!("{token} {count}")).collect::<Vec<_>>()
+        };
+        assert_eq!(entries("The cat; the DOG, the cat's a cat! It"), ["cat 2", "the 2"]);
+        assert_eq!(entries("some words, once each"), ["each 1", "once 1", "some 1", "words 1"]);
+        assert!(entries("of no to -- it").is_empty());
+        // Combining marks and characters of other planes end a token.
+        assert_eq!(entries("nai\u{308}ve x\u{1d400}yz"), ["nai 1"]);
+        assert_eq!(entries("İSTANBUL"), ["istanbul 1"]);
+    }
+
+    #[test]
+    fn the_quantum_is_rounded_half_up_in_single_precision() {
+        assert_eq!(quantum(0, 0.01), 1);
+        assert_eq!(quantum(1, 1.0), 1);
+        assert_eq!(quantum(5, 0.01), 2);
+        assert_eq!(quantum(250, 0.01), 3);
+        assert_eq!(quantum(249, 0.01), 2);
+        // As a double the product would be 16.4999...
+        assert_eq!(quantum(1650, 0.01), 17);
+        assert_eq!(quantum(7, 0.5), 4);
+    }
+
+    #[test]
+    fn a_text_without_tokens_has_no_signature() {
+        assert_eq!(hexadecimal("", 2, 0.01), None);
+        assert_eq!(hexadecimal("a bc ... \u{1f600}", 2, 0.01), None);
+        // md5 of "bc 1".
+        assert_eq!(hexadecimal("bc", 1, 0.0).as_deref(), Some("43c7e099a0a46f70fc7a9edc7af3869a"));
+    }
+
+    #[test]
+    fn refusals_name_the_value() {
+        let refused = |min_token_len, quant_rate| {
+            text_profile("text", min_token_len, quant_rate, &mut || ()).unwrap_err().to_string()
+        };
+        assert_eq!(refused(-1, 0.01), "min_token_len must be at least 0, not -1");
+        assert_eq!(refused(2, 1.5), "quant_rate must be between 0 and 1, not 1.5");
+        assert_eq!(refused(2, f64::NAN), "quant_rate must be between 0 and 1, not NaN");
+    }
+}

@@ -1,0 +1,16 @@
+//! From a text to its words: what is done to characters, where words are cut, and which of them
+//! count. Nothing here knows a configuration; each function is told what it needs of one.
+
+mod beyond_ascii;
+pub(crate) mod chars;
+mod normalize;
+mod stop_words;
+mod unit;
+mod word_rules;
+pub(crate) mod words;
+
+pub(crate) use normalize::Dropped;
+pub use normalize::{Normalization, UNICODE_VERSIONS};
+pub use stop_words::StopWords;
+pub use unit::Unit;
+pub(crate) use word_rules::WordRules;

@@ -1,0 +1,164 @@
+//! Words that say little about a text: which they are.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use crate::error::Error;
+use crate::limits::MAX_STOP_WORDS;
+
+/// What the built-in list is called.
+const ENGLISH_NAME: &str = "english";
+
+/// A list of stop words. Cloning shares it.
+///
+/// A word is compared with the list after both were normalised by the steps on
+/// characters, so one list serves texts with and without capitals if case is
+/// folded. An entry that is then more than one token meets none.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct StopWords(Arc<[Box<str>]>);
+
+impl StopWords {
+    /// A list of one's own; order and repeats do not matter.
+    ///
+    /// # Errors
+    /// [`Error::StopWords`] for more than [`MAX_STOP_WORDS`] bytes.
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str> + Clone) -> Result<Self, Error> {
+        // Each word with a space behind it.
+        let bytes: usize = words.clone().into_iter().map(|word| word.len() + 1).sum();
+        if bytes > MAX_STOP_WORDS + 1 {
+            return Err(Error::StopWords(bytes - 1));
+        }
+        Ok(Self::bounded(words.into_iter().map(Into::into).collect()))
+    }
+
+    /// A list that is known to be short.
+    pub(crate) fn of(words: &[&str]) -> Self {
+        Self::bounded(words.iter().map(|word| Box::from(*word)).collect())
+    }
+
+    /// The words of a text, with `separator` between them.
+    pub(crate) fn listed(text: &str, separator: char) -> Result<Self, Error> {
+        if text.len() > MAX_STOP_WORDS {
+            return Err(Error::StopWords(text.len()));
+        }
+        Ok(Self::bounded(text.split(separator).map(Into::into).collect()))
+    }
+
+    fn bounded(mut words: Vec<Box<str>>) -> Self {
+        words.retain(|word| !word.is_empty());
+        words.sort_unstable();
+        words.dedup();
+        Self(words.into())
+    }
+
+    /// The built-in list: the 127 English words of PostgreSQL's
+    /// `tsearch_data/english.stop`, which are Snowball's without contractions.
+    #[must_use]
+    pub fn english() -> Self {
+        static LIST: LazyLock<StopWords> = LazyLock::new(|| {
+            StopWords::bounded(ENGLISH.split_ascii_whitespace().map(Into::into).collect())
+        });
+        LIST.clone()
+    }
+
+    /// The list that a text names: `english` is the built-in one, any other text
+    /// is words with white space between them.
+    ///
+    /// # Errors
+    /// [`Error::StopWords`] for a text of more than [`MAX_STOP_WORDS`] bytes.
+    pub fn named(text: &str) -> Result<Self, Error> {
+        match text.trim() {
+            ENGLISH_NAME => Ok(Self::english()),
+            words if words.len() > MAX_STOP_WORDS => Err(Error::StopWords(words.len())),
+            words => Self::new(words.split_whitespace()),
+        }
+    }
+
+    /// The number of words.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no word.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The words, in the order of their bytes.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.iter().map(|word| &**word)
+    }
+}
+
+/// What [`StopWords::named`] reads.
+impl fmt::Display for StopWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::english() {
+            return f.write_str(ENGLISH_NAME);
+        }
+        for (i, word) in self.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(word)?;
+        }
+        Ok(())
+    }
+}
+
+/// [`StopWords::english`].
+impl Default for StopWords {
+    fn default() -> Self {
+        Self::english()
+    }
+}
+
+const ENGLISH: &str = "\
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself \
+    she her hers herself it its itself they them their theirs themselves what which who whom \
+    this that these those am is are was were be been being have has had having do does did \
+    doing a an the and but if or because as until while of at by for with about against between \
+    into through during before after above below to from up down in out on off over under again \
+    further then once here there when where why how all any both each few more most other some \
+    such no nor not only own same so than too very s t can will just don should now";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_back() {
+        for text in ["english", "", "a the und", " der  die das "] {
+            let list = StopWords::named(text).unwrap();
+            assert_eq!(StopWords::named(&list.to_string()), Ok(list));
+        }
+        assert_eq!(StopWords::named("english").unwrap().len(), 127);
+        assert_eq!(StopWords::named("the a the").unwrap().to_string(), "a the");
+    }
+
+    #[test]
+    fn the_english_list_is_the_one_of_postgresql() {
+        let english = StopWords::english();
+        assert_eq!(english.len(), 127);
+        let first: Vec<&str> = english.iter().take(4).collect();
+        assert_eq!(first, ["a", "about", "above", "after"]);
+    }
+
+    #[test]
+    fn a_list_has_no_order_and_no_repeats() {
+        assert_eq!(StopWords::new(["b", "", "a", "b"]), StopWords::new(["a", "b"]));
+        assert!(StopWords::new([""; 2]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_list_is_short() {
+        let list = "a ".repeat(MAX_STOP_WORDS / 2);
+        assert_eq!(StopWords::named(&list).unwrap().len(), 1);
+        let list = format!("{list} bc");
+        let refused = StopWords::named(&list).unwrap_err().to_string();
+        assert_eq!(refused, "stop words must have at most 65536 bytes, not 65539");
+        assert!(StopWords::new(list.split(' ')).is_err());
+    }
+}

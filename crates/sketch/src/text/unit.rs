@@ -1,0 +1,72 @@
+//! What shingles are windows of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, excerpt};
+
+/// What a shingle is a window of.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Unit {
+    /// Unicode scalar values.
+    #[default]
+    Char,
+    /// Words as Unicode Standard Annex 29 cuts them; what is between words
+    /// does not count.
+    ///
+    /// Scripts with spaces give what a reader calls words (Latin, Greek,
+    /// Cyrillic, Hebrew, Arabic, Korean by the eojeol). Others need a
+    /// dictionary, which Annex 29 does without: Chinese characters, hiragana
+    /// and Thai letters (with the marks on them) are a word each, and a run of
+    /// katakana is one word. So shingles of words are there what shingles of
+    /// characters are elsewhere. Emoji, like punctuation, are no words.
+    Word,
+    /// Words, of whose windows only those count that start with a stop word
+    /// (Rajaraman and Ullman, Mining of Massive Datasets, 3.2.4): the prose of
+    /// a page has stop words, the navigation around it has not. The stop words
+    /// are those of [`Config::with_stop_words`](crate::Config::with_stop_words).
+    Anchored,
+}
+
+impl Unit {
+    /// The name that [`FromStr`] reads.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Char => "char",
+            Self::Word => "word",
+            Self::Anchored => "anchored",
+        }
+    }
+}
+
+impl FromStr for Unit {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "char" => Ok(Self::Char),
+            "word" => Ok(Self::Word),
+            "anchored" => Ok(Self::Anchored),
+            _ => Err(Error::UnknownUnit(excerpt(name))),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for unit in [Unit::Char, Unit::Word, Unit::Anchored] {
+            assert_eq!(unit.to_string().parse(), Ok(unit));
+        }
+    }
+}

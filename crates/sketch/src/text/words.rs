@@ -1,0 +1,236 @@
+//! Words, as Unicode Standard Annex 29 cuts them: "can't" and "3.14" are one
+//! word each, punctuation and white space are none.
+//!
+//! The rules look at neighbours only, and nothing joins across a space or a
+//! line feed. So a text can be cut there into pieces without changing a word.
+//! Pieces let a caller cancel the work on a long text, and let
+//! unicode-segmentation take its quick path for ASCII on every piece that is
+//! ASCII instead of on no text that has one dash or accent.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::beyond_ascii;
+use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
+
+/// A piece ends at the first space or line feed after this many bytes.
+const PIECE: usize = 1024;
+
+/// A piece that is not ASCII is cut again, after this many bytes: words without
+/// an accent are quicker by themselves.
+const PART: usize = 32;
+
+/// Calls `f` for each word of a piece, in order.
+#[inline(always)]
+pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(&str)) {
+    let ascii = |piece, f: &mut _| {
+        level.compiled(
+            #[inline(always)]
+            || each_ascii(level, piece, f),
+        );
+    };
+    if piece.is_ascii() {
+        return ascii(piece, &mut f);
+    }
+    for part in pieces_of(piece, PART) {
+        if part.is_ascii() {
+            ascii(part, &mut f);
+        } else if !beyond_ascii::each(part, &mut f) {
+            part.unicode_words().for_each(&mut f);
+        }
+    }
+}
+
+/// The words of ASCII, 64 bytes at a time, each byte a bit.
+///
+/// In ASCII a word is a run of letters, digits and low lines with a letter or a
+/// digit in it; a full stop, colon or apostrophe between two letters, and a
+/// full stop, comma, semicolon or apostrophe between two digits, is part of the
+/// run (rules WB5 to WB13b).
+#[inline(always)]
+fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(&str)) {
+    let bytes = piece.as_bytes();
+    let (mut here, mut rest) = (first_classes(level, bytes), bytes);
+    // The uppermost bits of the block before.
+    let (mut letter_before, mut digit_before, mut inside) = (0, 0, 0);
+    let (mut at, mut start) = (0, 0);
+    loop {
+        rest = rest.get(BLOCK..).unwrap_or_default();
+        let after = first_classes(level, rest);
+        let between = |class: u64, before: u64, after: u64| {
+            (class << 1 | before) & (class >> 1 | after << (BLOCK - 1))
+        };
+        let infix = (here.between_letters & between(here.letters, letter_before, after.letters))
+            | (here.between_digits & between(here.digits, digit_before, after.digits));
+        let runs = here.letters | here.digits | here.low_lines | infix;
+        let after_run = runs << 1 | inside;
+        // Bits where a run starts, and behind its end.
+        let (mut starts, mut ends) = (runs & !after_run, after_run & !runs);
+        if inside == 1 && ends != 0 {
+            word(&piece[start..at + ends.trailing_zeros() as usize], f);
+            ends &= ends - 1;
+        }
+        while ends != 0 {
+            let run = starts.trailing_zeros() as usize..ends.trailing_zeros() as usize;
+            word(&piece[at + run.start..at + run.end], f);
+            starts &= starts.wrapping_sub(1);
+            ends &= ends - 1;
+        }
+        if starts != 0 {
+            start = at + starts.trailing_zeros() as usize;
+        }
+        inside = runs >> (BLOCK - 1);
+        if rest.is_empty() {
+            break;
+        }
+        letter_before = here.letters >> (BLOCK - 1);
+        digit_before = here.digits >> (BLOCK - 1);
+        here = after;
+        at += BLOCK;
+    }
+    if inside == 1 {
+        word(&piece[start..], f);
+    }
+}
+
+/// Calls `f` for a run, if it has a letter or a digit.
+#[inline(always)]
+fn word(run: &str, f: &mut impl FnMut(&str)) {
+    // Any other run starts with what it must have.
+    if run.starts_with('_') && run.bytes().all(|byte| byte == b'_') {
+        return;
+    }
+    f(run);
+}
+
+/// The classes of the first block of `bytes`, as if spaces followed them.
+#[inline(always)]
+fn first_classes(level: Level, bytes: &[u8]) -> Classes {
+    if let Some(block) = bytes.first_chunk() {
+        return level.classes(block);
+    }
+    let mut block = [b' '; BLOCK];
+    block[..bytes.len()].copy_from_slice(bytes);
+    level.classes(&block)
+}
+
+/// Cuts `text` into pieces whose words are the words of the text. A text that
+/// has neither spaces nor lines is one piece.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    pieces_of(text, PIECE)
+}
+
+/// Cuts before a space or after a line feed, at the first of them that comes
+/// at least `size` bytes, one or more, after the last cut.
+fn pieces_of(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let bytes = rest.as_bytes();
+        let cut = bytes
+            .iter()
+            .skip(size)
+            .position(|byte| matches!(byte, b' ' | b'\n'))
+            .map_or(bytes.len(), |found| size + found);
+        // The line feed belongs to the piece that it ends.
+        let cut = cut + usize::from(bytes.get(cut) == Some(&b'\n'));
+        let (piece, after) = rest.split_at_checked(cut)?;
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found<'a>(pieces: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let mut found = Vec::new();
+        for piece in pieces {
+            each(Level::best(), piece, |word| found.push(word.to_owned()));
+        }
+        found
+    }
+
+    #[test]
+    fn words_are_those_of_annex_29() {
+        let text =
+            "I can't pay 3.14 e.g. snake_case,or \u{201c}na\u{ef}ve\u{201d}\u{2014}not 漢字!";
+        let expected = [
+            "I",
+            "can't",
+            "pay",
+            "3.14",
+            "e.g",
+            "snake_case",
+            "or",
+            "na\u{ef}ve",
+            "not",
+            "漢",
+            "字",
+        ];
+        assert_eq!(found(pieces(text)), expected);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn cutting_a_text_into_pieces_changes_no_word(
+            text in prop_oneof![
+                "[ -~\n\r\t]{0,80}",
+                "([a-z0-9'._:,;\"\u{300}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
+                "\\PC{0,40}",
+            ],
+            size in 1_usize..12,
+        ) {
+            prop_assert_eq!(found(pieces_of(&text, size)), text.unicode_words().collect::<Vec<_>>());
+            prop_assert_eq!(pieces_of(&text, size).collect::<String>(), text);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+        #[test]
+        fn words_of_ascii_are_those_of_the_tables(
+            text in prop_oneof![
+                "[\\x00-\\x7f]{0,200}",
+                "([a-c0-2_]{0,9}[ .:,;'_\"-]{0,2}){0,60}",
+                "[a_ ]{0,30}.{0}[a0.']{50,140}",
+            ],
+        ) {
+            prop_assume!(text.is_ascii());
+            // Its own path for ASCII is not what is compared with.
+            let expected: Vec<&str> = text
+                .split_word_bounds()
+                .filter(|word| word.contains(|c: char| c.is_ascii_alphanumeric()))
+                .collect();
+            for level in Level::available() {
+                let mut found = Vec::new();
+                each_ascii(level, &text, &mut |word: &str| found.push(word.to_owned()));
+                prop_assert_eq!(&found, &expected, "{}", level);
+            }
+        }
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_characters_and_runs() {
+        let words = |text| found(pieces(text)).join("|");
+        assert_eq!(words("我爱北京天安门。"), "我|爱|北|京|天|安|门");
+        assert_eq!(words("私はカタカナを読みます"), "私|は|カタカナ|を|読|み|ま|す");
+        assert_eq!(words("나는 학교에 갔습니다."), "나는|학교에|갔습니다");
+        assert_eq!(words("ภาษาไทย"), "ภ|า|ษ|า|ไ|ท|ย");
+        assert_eq!(words("ที่นี่"), "ที่|นี่");
+        assert_eq!(words("مرحبا بالعالم، كيف"), "مرحبا|بالعالم|كيف");
+        assert_eq!(words("עו\"ד צה״ל"), "עו\"ד|צה״ל");
+        assert_eq!(words("😀 👨‍👩‍👧 🇩🇪 ok👍🏽"), "ok");
+        assert_eq!(words("हिन्दी में"), "हिन्दी|में");
+    }
+
+    #[test]
+    fn a_long_text_has_short_pieces() {
+        let text = "word ".repeat(100_000);
+        assert!(pieces(&text).all(|piece| piece.len() <= PIECE + 5));
+    }
+}
