@@ -70,7 +70,8 @@ impl Parameters {
     }
 }
 
-/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes by its full name.
+/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
+/// by its full name.
 fn as_written(unit: String) -> String {
     if unit == "pg_catalog.bpchar" { "char".to_owned() } else { unit }
 }
