@@ -5,6 +5,7 @@ pub mod array;
 pub mod bulk;
 pub mod bytes;
 pub mod call;
+pub mod catalog;
 pub mod catching;
 pub mod dependency;
 pub mod document_keys;
