@@ -23,7 +23,7 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration torture fuzz accept clean
+.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration clients torture fuzz accept clean
 
 all:
 	scripts/build.sh
@@ -71,6 +71,10 @@ regress:
 # PG=16, TESTS='--test replication'
 integration:
 	scripts/with-postgres.sh '$(PG)' scripts/integration.sh $(TESTS)
+
+# The recipes of docs/clients.md. PG=16, TESTS='Django JDBC'
+clients:
+	scripts/with-postgres.sh '$(PG)' scripts/clients.sh $(TESTS)
 
 # CYCLES=100, PG=16; SEED=... repeats what the clients do, though not when a blow meets them
 CYCLES ?= 20

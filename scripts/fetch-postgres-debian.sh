@@ -10,9 +10,11 @@ command -v apt-get >/dev/null || missing "postgresql-$version is not installed, 
 [ "$(dpkg --print-architecture)" = amd64 ] || missing "postgresql-$version can be fetched for amd64 only"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 # The mirror that this machine has for its own release.
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk -v own="$(. /etc/os-release && echo "$VERSION_CODENAME")" \
+own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk -v own="$own" \
 	'$2 == own && $1 ~ /debian\/$/ { print $1; exit }')
-[ -n "$mirror" ] && [ -e "$keyring" ] || missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
+[ -n "$mirror" ] && [ -e "$keyring" ] ||
+	missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
 
 rm -rf "$directory"
 mkdir -p "$directory/apt/lists/partial" "$directory/apt/archives/partial"
@@ -38,7 +40,8 @@ END
 export APT_CONFIG=$directory/apt/apt.conf
 apt-get update -qq
 # The server's packages, and the libraries among what they depend on; not LLVM, which is for JIT.
-mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" | awk '{ sub("_.*", "", $2); print $2 }' |
+mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" |
+	awk '{ sub("_.*", "", $2); print $2 }' |
 	grep -E "^(lib.*|zlib1g|postgresql-(client-)?$version)\$" | grep -vE '^lib(llvm|z3|perl|json-perl|ipc-run-perl)')
 [ ${#packages[@]} -gt 10 ] || missing "the packages of $release have no postgresql-$version"
 (cd apt/archives && apt-get download -qq "${packages[@]}" "postgresql-server-dev-$version")
