@@ -3,7 +3,7 @@
 #   make              build the extension for PG_CONFIG
 #   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
 #   make demo         find near-duplicates in real text, in a throw-away server
-#   make bench        whole-corpus jobs beside the peers: writes docs/benchmarks.md and its plots
+#   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
 #   make test         everything: format, lint, engine, regression and integration tests
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
@@ -45,14 +45,14 @@ installcheck:
 demo:
 	scripts/demo.sh
 
-# Measures whole-corpus jobs beside datasketch, rensa and pg_trgm, on a private server and on one core, and
-# writes docs/benchmarks.md. ARGUMENTS='--sizes 10000 20000', ARGUMENTS=--redraw
+# Measures minlsh beside datasketch, rensa, pg_trgm and version 0.1, on private servers and on one core, and writes
+# docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
-	BENCH_COMMAND='make bench' scripts/with-postgres.sh '$(PG)' bench/benchmarks.sh $(ARGUMENTS)
+	BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" scripts/with-postgres.sh '$(PG)' bench/run.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
-	scripts/with-postgres.sh '$(PG)' bench/server.sh python3 bench/experiments/run.py
+	scripts/with-postgres.sh '$(PG)' bench/experiments/run.sh
 
 # PG=15: with that version only; else with each one that can be had.
 test:
