@@ -200,7 +200,7 @@ impl Native {
         let rows = query.rows(session, &values)?;
         for row in 0..rows.len() {
             if let (Some(key), Some(similarity)) = (rows.text(row, 1)?, rows.float8(row, 2)?) {
-                visit(&key, similarity)?;
+                visit(key, similarity)?;
             }
         }
         Ok(())

@@ -101,7 +101,7 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
     }
     command
         .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
-        .text(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .text(format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
         .run()
 }
 
