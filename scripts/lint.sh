@@ -12,17 +12,8 @@ if command -v shellcheck >/dev/null; then
 	shellcheck -S warning -x -P SCRIPTDIR scripts/*.sh .ci/run
 fi
 
-# Makes build/lint-venv, with the tools of scripts/lint-requirements.txt.
 venv=build/lint-venv
-install_tools() {
-	cmp -s scripts/lint-requirements.txt "$venv/installed" && return
-	rm -rf "$venv"
-	python3 -m venv "$venv" &&
-		"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --retries 1 --timeout 15 \
-			-r scripts/lint-requirements.txt &&
-		cp scripts/lint-requirements.txt "$venv/installed"
-}
-if ! install_tools; then
+if ! PIP_ONLY_BINARY=:all: scripts/venv.sh lint-venv scripts/lint-requirements.txt >/dev/null; then
 	say "pgspot, cargo deny: SKIPPED, the tools of scripts/lint-requirements.txt cannot be had here"
 	exit
 fi

@@ -47,6 +47,8 @@ if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
 else
 	summary+=("pg_upgrade: SKIPPED: it takes PostgreSQL 16, and an 18 that was fetched")
 fi
+clients=$(awk -F'\t' '$2 !~ /^SKIPPED/ { print $2; exit }' <<<"$versions")
+[ -z "$clients" ] || check "clients" env PG_CONFIG="$clients" scripts/clients.sh
 say "summary"
 printf '%s\n' "${summary[@]}"
 [ "$passed" -gt 0 ] || die "no PostgreSQL could be tested"

@@ -58,7 +58,7 @@ impl Parameters {
         let options = Options {
             scheme: text(self.scheme, &default.scheme).into(),
             num_perm: self.num_perm,
-            unit: text(self.unit, &default.unit).into(),
+            unit: as_written(text(self.unit, &default.unit)).into(),
             shingle_size: self.shingle_size,
             seed: parse_seed(&text(self.seed, "0"))?,
             normalization: text(self.normalization, &default.normalization).into(),
@@ -68,6 +68,12 @@ impl Parameters {
         let config = options.config()?;
         IndexOptions::new(config, self.threshold, self.recall, self.slot_bits.into())
     }
+}
+
+/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
+/// by its full name.
+fn as_written(unit: String) -> String {
+    if unit == "pg_catalog.bpchar" { "char".to_owned() } else { unit }
 }
 
 fn parse_seed(seed: &str) -> Result<i64> {
@@ -225,7 +231,7 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
 /// # Safety
 /// As for [`wanted`].
 pub unsafe fn fillfactor(index: Relation) -> usize {
-    // SAFETY: as above.
+    // SAFETY: `amoptions` has made rd_options, or there are none.
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() { 90 } else { (*parameters).btree.fillfactor as usize }

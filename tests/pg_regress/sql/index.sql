@@ -148,6 +148,10 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= 'some text';
 SELECT id FROM docs WHERE body ~= minlsh_document('The quick brown fox jumps over the lazy cow near the river bank',
 	0.5, 2, 'word');
+-- A value without quotes may be a word that SQL takes for a type; some tools write none.
+CREATE INDEX unquoted ON docs USING minlsh (body) WITH (unit = char, scheme = fss, normalization = none, bag = off);
+SELECT o ->> 'unit' AS unit, o ->> 'normalization' AS normalization FROM minlsh_options('unquoted') AS o;
+DROP INDEX unquoted;
 -- ALTER INDEX SET waits for REINDEX, and minlsh_check says so.
 ALTER INDEX words SET (threshold = 0.7);
 SELECT * FROM minlsh_check('words');
