@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use ahash::RandomState;
+
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
@@ -144,7 +146,7 @@ fn some<const KINDS: usize>(
 ) -> Result<[Vec<String>; KINDS], Error> {
     // Which shingles they are, by their number in the text.
     let mut places: [Vec<usize>; KINDS] = [const { Vec::new() }; KINDS];
-    let (mut seen, mut number, mut outcome) = (HashSet::new(), 0, Ok(()));
+    let (mut seen, mut number, mut outcome) = (HashSet::<_, RandomState>::default(), 0, Ok(()));
     let mut look = |hashes: &mut [u64], _: &mut dyn FnMut()| {
         for &hash in &*hashes {
             for (places, is_of_kind) in places.iter_mut().zip(kinds) {
