@@ -36,7 +36,7 @@ fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
     };
     let config = options.config()?;
     let set = |text: &str| ShingleSet::from_text(&config, text, &mut checkpoint).map_err(engine);
-    Ok(Some((set(&a)?, set(&b)?)))
+    Ok(Some((set(a)?, set(b)?)))
 }
 
 /// `jaccard(anyarray, anyarray) → double precision`
@@ -71,7 +71,11 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
             let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
             all(a).and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut checkpoint))
         }
-        _ => Overlap::count(a, b, |a, b| order.compare(*a, *b), &mut checkpoint),
+        _ => {
+            // SAFETY: elements of the type of which this is the order.
+            let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
+            Overlap::count(a, b, compare, &mut checkpoint)
+        }
     };
     overlap.map(Some).map_err(engine)
 }

@@ -9,14 +9,14 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::order::Order;
+use crate::pg::passing::Passing;
 
 /// Keys by document number.
-pub struct Keys {
+pub struct DocumentKeys {
     datums: Vec<Datum>,
     /// Where keys that are passed by reference live.
     memory: PgMemoryContexts,
-    by_value: bool,
-    length: i16,
+    passing: Passing,
     order: Order,
     texts: RefCell<Texts>,
 }
@@ -29,24 +29,21 @@ struct Texts {
     output: pg_sys::FmgrInfo,
 }
 
-impl Keys {
+impl DocumentKeys {
     /// No keys yet, of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         let mut output = pg_sys::FmgrInfo::default();
-        let (mut length, mut by_value) = (0, false);
-        // SAFETY: the output function, length and passing of an existing type.
+        // SAFETY: the output function of an existing type.
         unsafe {
             let (mut function, mut is_varlena) = (Oid::INVALID, false);
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
-            pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value);
         }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
-            by_value,
-            length,
+            passing: Passing::of(type_oid),
             order,
             texts: RefCell::new(Texts {
                 datums: Vec::new(),
@@ -62,10 +59,13 @@ impl Keys {
     }
 
     /// Adds a copy of the next document's key.
-    pub fn push(&mut self, key: Datum) -> Result<()> {
-        let (by_value, length) = (self.by_value, self.length);
-        // SAFETY: a value of the type with that length and passing.
-        let copy = unsafe { self.memory.switch_to(|_| copied(key, by_value, length)) };
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the type of the keys.
+    pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
+        let passing = self.passing;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { self.memory.switch_to(|_| passing.copy(key)) };
         memory::push(&mut self.datums, copy).map_err(engine)
     }
 
@@ -76,7 +76,8 @@ impl Keys {
 
     /// Orders two documents by their keys.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
-        self.order.compare(self.datum(a), self.datum(b))
+        // SAFETY: keys of the type of which this is the order.
+        unsafe { self.order.compare(self.datum(a), self.datum(b)) }
     }
 
     /// The key of a document as a `text` datum, kept for the next time.
@@ -108,25 +109,5 @@ impl Keys {
         let mut documents: Vec<u32> = (0..self.len() as u32).collect();
         documents.sort_unstable_by(|a, b| self.compare(*a, *b));
         documents
-    }
-}
-
-/// A copy of a value, in the current memory context.
-///
-/// # Safety
-/// A non-null value of a type of that length and passing, which is not that of a C string (no
-/// column can have it).
-pub unsafe fn copied(value: Datum, by_value: bool, length: i16) -> Datum {
-    if by_value {
-        return value;
-    }
-    // SAFETY: a varlena, or `length` bytes.
-    unsafe {
-        let Ok(length) = usize::try_from(length) else {
-            return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
-        };
-        let copy = pg_sys::palloc(length).cast::<u8>();
-        std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
-        Datum::from(copy)
     }
 }

@@ -28,7 +28,6 @@ mod raw {
             by_value: bool,
             length: c_int,
         ) -> bool;
-        pub fn datumCopy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum;
         // catalog/pg_conversion.h, the same since PostgreSQL 8
         pub fn FindDefaultConversion(
             schema: pg_sys::Oid,
@@ -159,13 +158,4 @@ pub fn conversion(from_encoding: c_int, to_encoding: c_int) -> Option<pg_sys::Oi
         })
     };
     (function != pg_sys::Oid::INVALID).then_some(function)
-}
-
-/// A copy of a datum in the current memory context.
-///
-/// # Safety
-/// A non-null value of the type with that length and passing.
-pub unsafe fn copy(value: pg_sys::Datum, by_value: bool, length: c_int) -> pg_sys::Datum {
-    // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
-    unsafe { pg_guard_ffi_boundary(|| raw::datumCopy(value, by_value, length)) }
 }

@@ -22,7 +22,7 @@ impl Order {
             let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO as i32;
             &raw mut (*pg_sys::lookup_type_cache(type_oid, flags)).cmp_proc_finfo
         };
-        // SAFETY: as above.
+        // SAFETY: the entry is kept for the session.
         if unsafe { (*compare).fn_oid } == Oid::INVALID {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
@@ -36,9 +36,12 @@ impl Order {
         Ok(Self { compare, collation })
     }
 
-    /// Compares two non-null values of the type.
-    pub fn compare(&self, a: Datum, b: Datum) -> Ordering {
-        // SAFETY: two values of the type whose comparison function this is.
+    /// Compares two values.
+    ///
+    /// # Safety
+    /// Both must be non-null values of the type whose order this is.
+    pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
+        // SAFETY: the caller's promise.
         let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
         (result.value() as i32).cmp(&0)
     }

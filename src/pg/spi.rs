@@ -328,7 +328,7 @@ impl Rows<'_> {
         Ok((!is_null).then_some(datum))
     }
 
-    /// The same, of a column that must be of type `expected`.
+    /// The value at (`row`, `column`), which must be of type `expected`; `None` for NULL.
     pub fn value(&self, row: usize, column: i32, expected: Oid) -> Result<Option<Datum>> {
         let is = self.type_of(column);
         if is != Oid::INVALID && is != expected {

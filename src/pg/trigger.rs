@@ -2,19 +2,11 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::call::Call;
-use crate::pg::ffi;
 use crate::pg::open::Open;
-use crate::pg::relation::Column;
 use crate::pg::row::Row;
-
-/// Whether two non-null values of a column are the same, byte for byte (after detoasting).
-pub fn same_datum(column: &Column, a: Datum, b: Datum) -> bool {
-    // SAFETY: two non-null values of the column's type.
-    unsafe { ffi::same_image(a, b, column.by_value, column.length.into()) }
-}
 
 /// What kind of change it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state}
 use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, relation_name, visible_name};
+use crate::pg::passing::Passing;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
@@ -137,12 +138,12 @@ impl Native {
             .map(|(type_oid, column)| {
                 let value = rows.value(0, column, type_oid)?;
                 // SAFETY: a value of that type, which is as long as its rows.
-                let copied = value.map(|value| unsafe { copied(value, type_oid) });
+                let copied = value.map(|value| unsafe { Passing::of(type_oid).copy(value) });
                 Ok(Parameter::new(type_oid, copied))
             })
             .collect();
         // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { copied(document, self.document) };
+        let document = unsafe { Passing::of(self.document).copy(document) };
         Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)) }))
     }
 
@@ -178,7 +179,7 @@ impl Native {
         let rows = query.rows(session, &[argument, Parameter::float8(threshold)])?;
         let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
         // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { copied(document, self.document) };
+        let document = unsafe { Passing::of(self.document).copy(document) };
         Ok(Some(Wanted { document, threshold, limit: None, row: None }))
     }
 
@@ -199,7 +200,7 @@ impl Native {
         let rows = query.rows(session, &values)?;
         for row in 0..rows.len() {
             if let (Some(key), Some(similarity)) = (rows.text(row, 1)?, rows.float8(row, 2)?) {
-                visit(&key, similarity)?;
+                visit(key, similarity)?;
             }
         }
         Ok(())
@@ -434,19 +435,6 @@ pub fn is_scope_class(family: Oid, input: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
     let hash = unsafe { pg_sys::get_opfamily_proc(family, input, input, SCOPE_HASH as i16) };
     hash != Oid::INVALID
-}
-
-/// A copy of a value in the current memory context.
-///
-/// # Safety
-/// `value` must be a non-null value of that type.
-unsafe fn copied(value: Datum, type_oid: Oid) -> Datum {
-    let (mut length, mut by_value) = (0, false);
-    // SAFETY: a lookup in the system caches; the caller's promise.
-    unsafe {
-        pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value);
-        crate::pg::ffi::copy(value, by_value, length.into())
-    }
 }
 
 fn no_key(index: &Index, cause: NoKey) -> pgrx::pg_sys::panic::ErrorReport {

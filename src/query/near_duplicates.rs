@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
                 side.each(session, &self.question(None), &probe, &mut |key, similarity| {
                     // SAFETY: made a text by `to_text`.
                     let name = unsafe { text::read(key::to_text(key, side.key_type())) }?;
-                    visit(&name, similarity)
+                    visit(name, similarity)
                 })
             }
         }
@@ -182,7 +182,7 @@ fn of_side(
         pg_sys::TEXTOID => {
             let verify = verify.unwrap_or(Verify::Exact);
             let text = call.text(0)?.unwrap_or_default();
-            (side.given(&text, verify)?, verify)
+            (side.given(text, verify)?, verify)
         }
         pg_sys::INT4ARRAYOID if verify == Some(Verify::Exact) => {
             return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")

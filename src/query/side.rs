@@ -10,7 +10,6 @@ use sketch::{ShingleSet, memory};
 
 use crate::error::{Result, engine, wrong_state};
 use crate::pg::call::float8_datum;
-use crate::pg::ffi;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
@@ -130,7 +129,8 @@ impl<'a> Side<'a> {
         }
         let order = Order::of(self.key.base_type, self.side.key.collation)?;
         found.sort_by(|(a, similar_a), (b, similar_b)| {
-            similar_b.total_cmp(similar_a).then_with(|| order.compare(*a, *b))
+            // SAFETY: keys of the side table, which are of that type.
+            similar_b.total_cmp(similar_a).then_with(|| unsafe { order.compare(*a, *b) })
         });
         let limit = question.limit.unwrap_or(usize::MAX);
         found.into_iter().take(limit).try_for_each(|(key, similarity)| visit(key, similarity))
@@ -153,7 +153,7 @@ impl<'a> Side<'a> {
             Verify::Signature => question.threshold,
             Verify::Exact => sketch::estimate_gate(question.threshold, settings.config.num_perm()),
         };
-        let (by_value, length) = (self.side.key.by_value, i32::from(self.side.key.length));
+        let passing = self.side.key.passing;
         let mut found = Vec::new();
         self.side.candidates(bands, &mut |key, signature, _| {
             checkpoint();
@@ -161,7 +161,7 @@ impl<'a> Side<'a> {
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
-                let key = keys.run(|| unsafe { ffi::copy(key, by_value, length) });
+                let key = keys.run(|| unsafe { passing.copy(key) });
                 memory::push(&mut found, (key, estimate)).map_err(engine)?;
             }
             Ok(())
@@ -169,7 +169,8 @@ impl<'a> Side<'a> {
         // A document is not its own near-duplicate.
         if let Some(own) = probe.key {
             let order = Order::of(self.key.base_type, self.side.key.collation)?;
-            found.retain(|(key, _)| order.compare(*key, own).is_ne());
+            // SAFETY: keys of the side table, which are of that type, as the one asked for is.
+            found.retain(|(key, _)| unsafe { order.compare(*key, own) }.is_ne());
         }
         Ok(found)
     }

@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
+use crate::pg::catalog::CatalogRow;
 use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, base_type, grantees};
@@ -100,25 +101,17 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
     }
     command
         .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
-        .text(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .text(format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
         .run()
 }
 
 fn collate(command: Sql, collation: Oid) -> Sql {
-    // SAFETY: lookups in the system caches; the tuple is released after the read.
-    let found = unsafe {
-        let cache = pg_sys::SysCacheIdentifier::COLLOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(collation));
-        if tuple.is_null() {
-            return command;
-        }
-        let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_collation>();
-        let name = CStr::from_ptr(form.collname.data.as_ptr()).to_owned();
-        let schema = form.collnamespace;
-        pg_sys::ReleaseSysCache(tuple);
-        (schema, name)
+    let Some(row) = CatalogRow::<pg_sys::FormData_pg_collation>::find(collation) else {
+        return command;
     };
-    command.text(" COLLATE ").qualified(found.0, &found.1)
+    // SAFETY: a name is a NUL-terminated array.
+    let name = unsafe { CStr::from_ptr(row.collname.data.as_ptr()) };
+    command.text(" COLLATE ").qualified(row.collnamespace, name)
 }
 
 /// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER

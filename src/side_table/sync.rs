@@ -20,7 +20,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::trigger::{Event, Fired, Trigger, same_datum, triggers};
+use crate::pg::trigger::{Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
 use crate::side_table::storage::{DOC_ID, Storage, Stored, row_of, stored};
 use crate::side_table::watch::{self, Watch};
@@ -140,24 +140,26 @@ fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<(
     }
     let (key, body) = key_and_body(&documents, watch.key, watch.body)?;
     let (old, new) = (fired.old_row(), fired.new_row());
-    let keys = (
-        old.as_ref().and_then(|row| row.value(key.number)),
-        new.as_ref().and_then(|row| row.value(key.number)),
-    );
-    let same_key = matches!(keys, (Some(old), Some(new)) if same_datum(&key, old, new));
-    if let (true, Some(old), Some(new)) = (same_key, &old, &new)
-        && same_value(&body, old, new)
-    {
+    let value = |row: &Option<Row>, column: &Column| row.as_ref()?.value(column.number);
+    let unchanged = |column: &Column| match (value(&old, column), value(&new, column)) {
+        // SAFETY: both rows are of the table that has the column.
+        (Some(old), Some(new)) => unsafe { column.passing.same(old, new) },
+        (None, None) => true,
+        _ => false,
+    };
+    let (old_key, new_key) = (value(&old, &key), value(&new, &key));
+    let same_key = old_key.is_some() && unchanged(&key);
+    if same_key && unchanged(&body) {
         return Ok(());
     }
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
     storage.check_current()?;
     link_once(&documents, &watch);
     let writer = Writer { documents: &documents, storage, key, body };
-    if let (Some(old), false) = (keys.0, same_key) {
+    if let (Some(old), false) = (old_key, same_key) {
         writer.forget(old)?;
     }
-    match (&new, keys.1) {
+    match (&new, new_key) {
         (Some(new), _) if documents.has_live(new) => writer.refresh(new),
         // Another trigger has changed or deleted it since, perhaps without a change to be told of.
         (Some(_), Some(key)) => writer.forget(key),
@@ -216,14 +218,6 @@ pub fn check_stored(column: &Column) -> Result<()> {
     }
     let message = format!("column \"{}\" is a virtual generated column", column.name);
     Err(not_supported(message).set_hint("Make it STORED: triggers do not see virtual columns."))
-}
-
-fn same_value(column: &Column, old: &Row, new: &Row) -> bool {
-    match (old.value(column.number), new.value(column.number)) {
-        (Some(old), Some(new)) => same_datum(column, old, new),
-        (None, None) => true,
-        _ => false,
-    }
 }
 
 /// The first write of a session mends what a dump did not carry.
@@ -322,7 +316,9 @@ impl Writer<'_> {
     }
 
     fn is_same(&self, row: &Row, key: Datum, signed: &Stored) -> bool {
-        let same_key = row.value(DOC_ID).is_some_and(|stored| same_datum(&self.key, stored, key));
+        // SAFETY: the side table was found to have keys of this type.
+        let same = |stored| unsafe { self.key.passing.same(stored, key) };
+        let same_key = row.value(DOC_ID).is_some_and(same);
         same_key
             && stored(row).ok().flatten().is_some_and(|(_, signature, bands)| {
                 signature == signed.signature && bands == signed.bands

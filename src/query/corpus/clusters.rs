@@ -51,7 +51,7 @@ pub fn collect(mut batches: Batches, linkage: Linkage, ranks: &Ranks) -> Result<
 
 /// How clusters are made: the argument behind `verify`.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
-    match arguments.text(PLACES.verify + 1)?.as_deref() {
+    match arguments.text(PLACES.verify + 1)? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))

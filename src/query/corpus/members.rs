@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::document_keys::Keys;
+use crate::pg::document_keys::DocumentKeys;
 
 /// Documents numbered in the order in which they were read, of one source or of two.
 pub struct Members {
@@ -16,7 +16,7 @@ pub struct Members {
 struct Part {
     /// The number of its first one.
     first: u32,
-    keys: Keys,
+    keys: DocumentKeys,
     /// Whether the result wants the keys as text.
     as_text: bool,
 }
@@ -26,7 +26,7 @@ impl Members {
     /// the type that the result wants.
     pub fn new(keys: &[(Oid, Oid)], wanted: Oid) -> Result<Self> {
         let parts = keys.iter().map(|&(type_oid, collation)| {
-            let keys = Keys::new(type_oid, collation)?;
+            let keys = DocumentKeys::new(type_oid, collation)?;
             Ok(Part { first: u32::MAX, keys, as_text: wanted == pg_sys::TEXTOID })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
@@ -38,11 +38,15 @@ impl Members {
     }
 
     /// Adds the key of the next document, of source `part`.
-    pub fn push(&mut self, part: usize, key: Datum) -> Result<()> {
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the type of that source's keys.
+    pub unsafe fn push(&mut self, part: usize, key: Datum) -> Result<()> {
         let number = self.len();
         let part = &mut self.parts[part];
         part.first = part.first.min(number);
-        part.keys.push(key)
+        // SAFETY: the caller's promise.
+        unsafe { part.keys.push(key) }
     }
 
     /// The number of the first document of the second source.

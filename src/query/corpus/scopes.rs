@@ -7,9 +7,9 @@ use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, error};
-use crate::pg::document_keys::copied;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
+use crate::pg::passing::Passing;
 
 /// The values met so far. NULL is a value here, as it is to PARTITION BY.
 pub struct Scopes {
@@ -26,8 +26,7 @@ struct Equality {
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,
     collation: Oid,
-    by_value: bool,
-    length: i16,
+    passing: Passing,
 }
 
 /// The number of a scope.
@@ -98,8 +97,7 @@ impl Equality {
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,
             collation,
-            by_value: entry.typbyval,
-            length: entry.typlen,
+            passing: Passing { by_value: entry.typbyval, length: entry.typlen },
         })
     }
 
@@ -116,7 +114,7 @@ impl Equality {
     }
 
     fn copy(&self, value: Datum) -> Datum {
-        // SAFETY: a value of the type with that length and passing.
-        unsafe { copied(value, self.by_value, self.length) }
+        // SAFETY: a value of the type.
+        unsafe { self.passing.copy(value) }
     }
 }

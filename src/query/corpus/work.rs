@@ -156,7 +156,8 @@ impl Rows for Stored {
                 }
                 let (Some(key), Some(value)) = (row.value(1), row.value(2)) else { return Ok(()) };
                 let name = self.members.len();
-                self.members.push(part, key)?;
+                // SAFETY: the key column of the rows that this source gave.
+                unsafe { self.members.push(part, key)? };
                 visit(name, value)
             })?;
         }

@@ -115,3 +115,22 @@ INSERT INTO docs VALUES (4, 'to be rejected'), (5, 'to be kept');
 SELECT * FROM minlsh_check();
 DROP TABLE docs;
 DROP FUNCTION docs_shout, docs_count, docs_reject, docs_move, docs_revive, docs_tidy, docs_note;
+
+-- An UPDATE of another column does not read a text that is stored out of line, nor sign it again.
+CREATE TABLE long_texts (id integer PRIMARY KEY, n integer, body text);
+ALTER TABLE long_texts ALTER body SET STORAGE EXTERNAL;
+INSERT INTO long_texts SELECT i, 0, repeat('text ' || i || ' ', 500) FROM generate_series(1, 20) AS i;
+SELECT minlsh_create_index('long_texts', 'body') IS NOT NULL AS created;
+CREATE VIEW toast_pages AS SELECT pg_stat_get_xact_blocks_fetched(reltoastrelid) AS read
+FROM pg_class WHERE oid = 'long_texts'::regclass;
+SELECT pg_stat_force_next_flush();
+BEGIN;
+UPDATE long_texts SET n = n + 1;
+UPDATE long_texts SET id = id, n = n + 1;
+SELECT read FROM toast_pages;
+UPDATE long_texts SET body = body || '.' WHERE id = 1;
+SELECT read > 0 AS read FROM toast_pages;
+ROLLBACK;
+DROP VIEW toast_pages;
+SELECT minlsh_drop_index('long_texts');
+DROP TABLE long_texts;

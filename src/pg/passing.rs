@@ -1,0 +1,66 @@
+//! How values of a type are passed, for those that are known as datums only.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::pg::ffi;
+
+/// How values of a type are passed. No column has a type of C strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// `typbyval`
+    pub by_value: bool,
+    /// `typlen`
+    pub length: i16,
+}
+
+impl Passing {
+    /// That of a type, which must exist.
+    pub fn of(type_oid: Oid) -> Self {
+        let (mut length, mut by_value) = (0, false);
+        // SAFETY: a lookup in the system caches; the out parameters are valid.
+        unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
+        Self { by_value, length }
+    }
+
+    /// A copy of a value in the current memory context, which needs no TOAST table any more.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value that is passed like this.
+    pub unsafe fn copy(self, value: Datum) -> Datum {
+        if self.by_value {
+            return value;
+        }
+        // SAFETY: the caller's promise: a varlena, or `length` bytes.
+        unsafe {
+            let Ok(length) = usize::try_from(self.length) else {
+                return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
+            };
+            let copy = pg_sys::palloc(length).cast::<u8>();
+            std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
+            Datum::from(copy)
+        }
+    }
+
+    /// Whether two values are the same, byte for byte. Those that are stored alike, in place or in the
+    /// same row of a TOAST table, are not read from there.
+    ///
+    /// # Safety
+    /// Both must be non-null values that are passed like this.
+    pub unsafe fn same(self, a: Datum, b: Datum) -> bool {
+        // SAFETY: the caller's promise; a varlena has as many bytes as its header says, be it a TOAST
+        // pointer or the value itself.
+        unsafe {
+            if self.length == -1 {
+                let stored = |value: Datum| {
+                    let start = value.cast_mut_ptr::<pg_sys::varlena>();
+                    let size = pgrx::varlena::varsize_any(start);
+                    std::slice::from_raw_parts(start.cast::<u8>().cast_const(), size)
+                };
+                if stored(a) == stored(b) {
+                    return true;
+                }
+            }
+            ffi::same_image(a, b, self.by_value, self.length.into())
+        }
+    }
+}
