@@ -162,7 +162,7 @@ impl<'a> Documents<'a> {
             let (name, text) = (rows.text(row, 2)?, text(rows, row, 4)?);
             let (Some(key), Some(name), Some(text)) = (key, name, text) else { return Ok(()) };
             let scope = rows.text(row, 3)?.unwrap_or_default();
-            visit(&Stored { key, name: name, scope: scope, text: &text })
+            visit(&Stored { key, name, scope, text: &text })
         })
     }
 

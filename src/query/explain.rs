@@ -7,7 +7,7 @@ use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::query::documents::Documents;

@@ -14,7 +14,7 @@ use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::guc::{LocalSettings, maintenance_work_mem};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::documents::Documents;
 use crate::query::find::Target;

@@ -29,7 +29,8 @@ pub fn fill(
     each_document(documents, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
             if let Some(signed) = signed(options, body)? {
-                bulk.push(&row_of(key, &signed));
+                // SAFETY: the side table was made for keys of this type, or found to be so.
+                unsafe { bulk.push(&row_of(key, &signed)) };
                 count += 1;
             }
             Ok(())
