@@ -3,16 +3,13 @@
 # packages of a newer Debian RELEASE than this machine's. They are unpacked, not installed, with
 # the libraries they were built with beside them; each program is started through the C library's
 # loader found there. No root rights needed. Last line on standard error: why it failed.
-set -euo pipefail
+. "$(dirname "$0")/lib.sh"
 directory=$1 release=$2 version=$3
 missing() { echo "$1" >&2; exit 1; }
 command -v apt-get >/dev/null || missing "postgresql-$version is not installed, and there is no apt-get to fetch it"
 [ "$(dpkg --print-architecture)" = amd64 ] || missing "postgresql-$version can be fetched for amd64 only"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-# The mirror that this machine has for its own release.
-own=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk -v own="$own" \
-	'$2 == own && $1 ~ /debian\/$/ { print $1; exit }')
+mirror=$(debian_mirror)
 [ -n "$mirror" ] && [ -e "$keyring" ] ||
 	missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
 
@@ -24,7 +21,7 @@ trap 'rm -rf "$directory"' EXIT
 : >apt/status
 echo "deb [signed-by=$keyring] $mirror $release main" >apt/sources.list
 mkdir apt/parts
-apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >apt/apt.conf || true
+mirror_settings >apt/apt.conf
 cat >>apt/apt.conf <<-END
 	Dir::State "$directory/apt";
 	Dir::State::status "$directory/apt/status";
