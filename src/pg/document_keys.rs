@@ -21,13 +21,24 @@ pub struct DocumentKeys {
     texts: RefCell<Texts>,
 }
 
-/// The keys as text, made when they are asked for.
+/// Keys as text, made when they are asked for. Those asked for of late are kept: documents that
+/// belong together come together.
 struct Texts {
-    /// By document number; zero for one that has not been asked for.
-    datums: Vec<Datum>,
+    /// A document and its key, at the place that the number of the document leads to.
+    kept: Vec<Option<(u32, Datum)>>,
+    /// Texts whose places others have taken, the last few: a caller may still hold them.
+    retired: [Option<Datum>; ROW],
+    /// Where the next of these goes.
+    next: usize,
     memory: PgMemoryContexts,
     output: pg_sys::FmgrInfo,
 }
+
+/// How many keys are kept as text.
+const KEPT: usize = 1 << 12;
+
+/// A key stays valid while so many others are asked for: more than a row of a result has.
+const ROW: usize = 8;
 
 impl DocumentKeys {
     /// No keys yet, of that type and collation.
@@ -46,7 +57,9 @@ impl DocumentKeys {
             passing: Passing::of(type_oid),
             order,
             texts: RefCell::new(Texts {
-                datums: Vec::new(),
+                kept: vec![None; KEPT],
+                retired: [None; ROW],
+                next: 0,
                 memory: PgMemoryContexts::new("minlsh keys as text"),
                 output,
             }),
@@ -80,28 +93,37 @@ impl DocumentKeys {
         unsafe { self.order.compare(self.datum(a), self.datum(b)) }
     }
 
-    /// The key of a document as a `text` datum, kept for the next time.
+    /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let Texts { datums, memory, output } = &mut *texts;
-        if datums.is_empty() {
-            *datums = vec![Datum::from(0); self.len()];
+        let Texts { kept, retired, next, memory, output } = &mut *texts;
+        let place = &mut kept[document as usize % KEPT];
+        match *place {
+            Some((kept, text)) if kept == document => text,
+            before => {
+                let key = self.datum(document);
+                let mut gone = None;
+                if let Some((_, text)) = before {
+                    gone = retired[*next].replace(text);
+                    *next = (*next + 1) % ROW;
+                }
+                // SAFETY: the output function of the key's type gives a palloc'd string in the
+                // database's encoding. What is gone was made here, and is no longer valid.
+                let text = unsafe {
+                    memory.switch_to(|_| {
+                        if let Some(text) = gone {
+                            pg_sys::pfree(text.cast_mut_ptr());
+                        }
+                        let string = pg_sys::OutputFunctionCall(output, key);
+                        let text = Datum::from(pg_sys::cstring_to_text(string));
+                        pg_sys::pfree(string.cast());
+                        text
+                    })
+                };
+                *place = Some((document, text));
+                text
+            }
         }
-        let place = &mut datums[document as usize];
-        if place.value() == 0 {
-            let key = self.datum(document);
-            // SAFETY: the output function of the key's type gives a palloc'd string in the
-            // database's encoding; the text lives as long as the keys.
-            *place = unsafe {
-                memory.switch_to(|_| {
-                    let string = pg_sys::OutputFunctionCall(output, key);
-                    let text = Datum::from(pg_sys::cstring_to_text(string));
-                    pg_sys::pfree(string.cast());
-                    text
-                })
-            };
-        }
-        *place
     }
 
     /// All documents in the order of their keys.

@@ -62,9 +62,9 @@ impl ResultRows {
     }
 
     /// Adds a row: one value for each column, `None` for NULL.
-    pub fn push(&self, row: &[Option<Datum>]) {
-        let mut values: Vec<Datum> = row.iter().map(|v| v.unwrap_or(Datum::from(0))).collect();
-        let mut nulls: Vec<bool> = row.iter().map(Option::is_none).collect();
+    pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
+        let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
+        let mut nulls = row.map(|value| value.is_none());
         // SAFETY: the arrays have one entry for each column; the store copies the values.
         unsafe {
             pg_sys::tuplestore_putvalues(

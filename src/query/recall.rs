@@ -153,22 +153,27 @@ impl Audit<'_> {
     fn write(&self, result: &ResultRows) {
         let count = |count: u64| Some(Datum::from(count as i64));
         for shares in self.bands.shares() {
-            let mut row = vec![
+            let [recall, recall_low, recall_high] =
+                shares.recall.map(|share| share.map(float8_datum));
+            let [precision, precision_low, precision_high] =
+                shares.precision.map(|share| share.map(float8_datum));
+            result.push(&[
                 Some(float8_datum(shares.from)),
                 Some(float8_datum(shares.to)),
                 count(self.bands.sampled()),
                 count(self.bands.population),
                 count(shares.pairs),
                 count(shares.pairs_found),
-            ];
-            row.extend(shares.recall.map(|share| share.map(float8_datum)));
-            row.push(count(shares.returned));
-            row.extend(shares.precision.map(|share| share.map(float8_datum)));
-            row.extend([
-                shares.copies.map(|n| Datum::from(n as i64)),
-                shares.copies_found.map(|n| Datum::from(n as i64)),
+                recall,
+                recall_low,
+                recall_high,
+                count(shares.returned),
+                precision,
+                precision_low,
+                precision_high,
+                shares.copies.and_then(count),
+                shares.copies_found.and_then(count),
             ]);
-            result.push(&row);
         }
     }
 }

@@ -92,11 +92,12 @@ impl Batches {
         let count =
             batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
         let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
-        let roots = (0..documents.len()).map(|document| components.find(document));
-        let roots = memory::collect(roots).map_err(engine)?;
         // What the batches were chosen by is not needed any more.
-        drop(components);
+        let all = 0..documents.len();
         documents.sizes = Vec::new();
+        let roots = memory::collect(all.map(|document| components.find(document)));
+        let roots = roots.map_err(engine)?;
+        drop(components);
         let mut job = Self { plan, batches, memory };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
@@ -181,7 +182,7 @@ impl Batches {
             return visit(batch, Measure::Few(&distinct, &sets));
         }
         let Some(sets) = distinct.sets(batch, kind, config, self.memory)? else {
-            let cache = Cache::new(kind, config.clone(), self.memory);
+            let cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
             return visit(batch, Measure::OneByOne(cache));
         };
         let numbered = ExactGroup::new(&sets, self.memory, &mut checkpoint).map_err(engine)?;
@@ -192,6 +193,9 @@ impl Batches {
 /// The group of a document that shares no bucket.
 const ALONE: u32 = u32::MAX;
 
+/// Bytes in which the sizes of groups are counted.
+const UNIT: usize = 64;
+
 /// The batch of each group, at the place of its least document.
 fn assign(
     documents: &Documents,
@@ -200,19 +204,22 @@ fn assign(
     memory: usize,
 ) -> Result<Vec<u32>> {
     let count = documents.len() as usize;
-    let mut sizes: Vec<u64> = memory::filled(0, count).map_err(engine)?;
+    // What a group takes, and at last its batch: both are four bytes a document.
+    let mut sizes: Vec<u32> = memory::filled(0, count).map_err(engine)?;
     // How many documents a group has: none, one, more; and for two sources, of each.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
-        sizes[root] += u64::from(*size) + hashes as u64;
+        let units = (*size as usize + hashes).div_ceil(UNIT) as u32;
+        sizes[root] = sizes[root].saturating_add(units);
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
-    let mut batch_of = memory::filled(ALONE, count).map_err(engine)?;
     let (mut batch, mut taken) = (0, 0);
-    for (root, members) in members.iter().enumerate() {
+    let mut batch_of = sizes;
+    for (place, members) in batch_of.iter_mut().zip(&members) {
+        let size = std::mem::replace(place, ALONE) as usize * UNIT;
         let worth = match (second, members) {
             (u32::MAX, [all, _]) => *all > 1,
             (_, [left, right]) => *left > 0 && *right > 0,
@@ -220,11 +227,11 @@ fn assign(
         if !worth {
             continue;
         }
-        if taken > 0 && taken + sizes[root] > memory as u64 {
+        if taken > 0 && taken + size > memory {
             (batch, taken) = (batch + 1, 0);
         }
-        taken += sizes[root];
-        batch_of[root] = batch;
+        taken += size;
+        *place = batch;
     }
     Ok(batch_of)
 }

@@ -81,8 +81,8 @@ impl<'a> Group<'a> {
                 Ok(sets.similarity(a, b, threshold))
             }
             Measure::OneByOne(cache) => {
-                let (a, b) = (self.places[a as usize], self.places[b as usize]);
-                cache.at_least(self.batch, a, b, threshold)
+                let place = |document: u32| (document, self.places[document as usize]);
+                cache.at_least(self.batch, place(a), place(b), threshold)
             }
         }
     }

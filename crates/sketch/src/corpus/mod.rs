@@ -38,7 +38,7 @@ mod weakest_link;
 #[cfg(test)]
 mod tests;
 
-pub use crate::exact::{ExactGroup, FewSets};
+pub use crate::exact::{ExactGroup, FewSets, Outlines};
 pub use bridges::{Bridge, Links};
 pub use collection::{Corpus, Hashes};
 pub use components::Components;
