@@ -3,9 +3,12 @@
 #   make              build the extension for PG_CONFIG
 #   make install      install it there (PG_CONFIG, DESTDIR as for any PGXS extension)
 #   make demo         find near-duplicates in real text, in a throw-away server
-#   make bench        whole-corpus jobs beside the peers: writes docs/benchmarks.md and its plots
+#   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
+#   make book         the manual as a site, with search, in build/book/html
 #   make test         everything: format, lint, engine, regression and integration tests
+#   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
+#   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
 #   make fuzz         calls every SQL function, and the engine, with random values for SECONDS each
 
@@ -23,7 +26,8 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration clients torture fuzz accept clean
+.PHONY: all install uninstall installcheck demo bench experiments book test lint engine regress integration clients \
+	torture fuzz accept dist pgxn-test deb deb-test clean
 
 all:
 	scripts/build.sh
@@ -45,14 +49,17 @@ installcheck:
 demo:
 	scripts/demo.sh
 
-# Measures whole-corpus jobs beside datasketch, rensa and pg_trgm, on a private server and on one core, and
-# writes docs/benchmarks.md. ARGUMENTS='--sizes 10000 20000', ARGUMENTS=--redraw
+# Measures minlsh beside datasketch, rensa, pg_trgm and version 0.1, on private servers and on one core, and writes
+# docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
-	BENCH_COMMAND='make bench' scripts/with-postgres.sh '$(PG)' bench/benchmarks.sh $(ARGUMENTS)
+	BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" scripts/with-postgres.sh '$(PG)' bench/run.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
-	scripts/with-postgres.sh '$(PG)' bench/server.sh python3 bench/experiments/run.py
+	scripts/with-postgres.sh '$(PG)' bench/experiments/run.sh
+
+book:
+	scripts/book.sh
 
 # PG=15: with that version only; else with each one that can be had.
 test:
@@ -90,6 +97,18 @@ fuzz:
 # Takes what the regression tests print now as what they shall print.
 accept:
 	scripts/with-postgres.sh '$(PG)' scripts/regress.sh --accept $(TESTS)
+
+dist:
+	scripts/dist.sh
+
+pgxn-test:
+	scripts/pgxn-test.sh
+
+deb:
+	scripts/deb.sh
+
+deb-test:
+	scripts/deb-test.sh
 
 clean:
 	rm -rf build target

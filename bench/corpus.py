@@ -9,10 +9,15 @@ English, lengths are log-normal. 30 % of the documents belong to clusters of 2
 to 8: copies of one text with 0 to 12 % of its words replaced. One group of N/200
 identical texts stands for boilerplate. The order is shuffled. What is a
 near-duplicate is not written down: bench/exact.py counts it.
+
+Real files are the other corpus: manual pages, HTML, licences and headers of
+this machine, which share templates.
 """
 
 import argparse
+import gzip
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -91,13 +96,39 @@ def texts(count, mean_bytes=1000, sigma=0.5, seed=1, clustered=CLUSTERED, change
     return Generator(seed, mean_bytes, sigma, clustered, changed).corpus(count)
 
 
+def write(file: Path, documents) -> Path:
+    """The documents in PostgreSQL's text format for COPY, numbered from 1."""
+    escapes = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+    with open(file, "w", encoding="utf-8", newline="\n") as output:
+        output.writelines(f"{key}\t{text.translate(escapes)}\n" for key, text in enumerate(documents, 1))
+    return file
+
+
+FOLDERS = ("/usr/share/man", "/usr/share/doc", "/usr/include")
+SUFFIXES = (".gz", ".html", ".h", ".txt", ".1", ".3", ".7")
+
+
+def real_files(folders=FOLDERS):
+    """The texts of files in UTF-8, as an iterator over str; gzip is undone."""
+    for folder in folders:
+        for path in sorted(Path(folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                try:
+                    data = path.read_bytes()
+                    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode().replace("\0", "")
+                except (OSError, ValueError, EOFError):
+                    continue
+                if text:
+                    yield text
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int)
     parser.add_argument("--mean", type=float, default=1000, metavar="BYTES", help="mean size of a document (1000)")
     parser.add_argument("--sigma", type=float, default=0.5, help="spread of the sizes' logarithm (0.5); 0: all alike")
     parser.add_argument("--clustered", type=float, default=CLUSTERED, metavar="SHARE", help="of the documents (0.30)")
-    parser.add_argument("--changed", type=float, default=CHANGED, metavar="SHARE", help="of a copy's words, at most (0.12)")
+    parser.add_argument("--changed", type=float, default=CHANGED, metavar="SHARE", help="of a copy's words (<= 0.12)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="id of the first document (1)")
     parser.add_argument(

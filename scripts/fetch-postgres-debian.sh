@@ -3,16 +3,15 @@
 # packages of a newer Debian RELEASE than this machine's. They are unpacked, not installed, with
 # the libraries they were built with beside them; each program is started through the C library's
 # loader found there. No root rights needed. Last line on standard error: why it failed.
-set -euo pipefail
+. "$(dirname "$0")/lib.sh"
 directory=$1 release=$2 version=$3
 missing() { echo "$1" >&2; exit 1; }
 command -v apt-get >/dev/null || missing "postgresql-$version is not installed, and there is no apt-get to fetch it"
 [ "$(dpkg --print-architecture)" = amd64 ] || missing "postgresql-$version can be fetched for amd64 only"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-# The mirror that this machine has for its own release.
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk -v own="$(. /etc/os-release && echo "$VERSION_CODENAME")" \
-	'$2 == own && $1 ~ /debian\/$/ { print $1; exit }')
-[ -n "$mirror" ] && [ -e "$keyring" ] || missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
+mirror=$(debian_mirror)
+[ -n "$mirror" ] && [ -e "$keyring" ] ||
+	missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
 
 rm -rf "$directory"
 mkdir -p "$directory/apt/lists/partial" "$directory/apt/archives/partial"
@@ -22,7 +21,7 @@ trap 'rm -rf "$directory"' EXIT
 : >apt/status
 echo "deb [signed-by=$keyring] $mirror $release main" >apt/sources.list
 mkdir apt/parts
-apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >apt/apt.conf || true
+mirror_settings >apt/apt.conf
 cat >>apt/apt.conf <<-END
 	Dir::State "$directory/apt";
 	Dir::State::status "$directory/apt/status";
@@ -38,7 +37,8 @@ END
 export APT_CONFIG=$directory/apt/apt.conf
 apt-get update -qq
 # The server's packages, and the libraries among what they depend on; not LLVM, which is for JIT.
-mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" | awk '{ sub("_.*", "", $2); print $2 }' |
+mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" |
+	awk '{ sub("_.*", "", $2); print $2 }' |
 	grep -E "^(lib.*|zlib1g|postgresql-(client-)?$version)\$" | grep -vE '^lib(llvm|z3|perl|json-perl|ipc-run-perl)')
 [ ${#packages[@]} -gt 10 ] || missing "the packages of $release have no postgresql-$version"
 (cd apt/archives && apt-get download -qq "${packages[@]}" "postgresql-server-dev-$version")

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Installs what building needs from Debian's packages, if it is missing and we are root; else
-# says what is missing. With --test also what testing needs.
+# says what is missing. With --test also what testing needs, with --package what making and trying packages does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v cargo >/dev/null || { echo "error: no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)" >&2; exit 1; }
+command -v cargo >/dev/null || {
+	echo "error: no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)" >&2
+	exit 1
+}
 packages=()
 need() { command -v "$1" >/dev/null || packages+=("$2"); }
 need make make
@@ -25,7 +28,8 @@ else
 	packages+=("postgresql-$major" "postgresql-server-dev-$major")
 fi
 # pgrx reads PostgreSQL's headers with libclang.
-[ -n "${LIBCLANG_PATH:-}$(compgen -G '/usr/lib*/libclang*.so*')$(compgen -G '/usr/lib/*/libclang*.so*')$(compgen -G '/usr/lib/llvm-*/lib/libclang*.so*')" ] ||
+[ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib*/libclang*.so*' >/dev/null ||
+	compgen -G '/usr/lib/*/libclang*.so*' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null ||
 	packages+=(libclang-dev)
 if [ "${1:-}" = --test ]; then
 	need pgrep procps
@@ -38,6 +42,16 @@ if [ "${1:-}" = --test ]; then
 		packages+=(libpostgresql-jdbc-java)
 	# For the lint's tools; without it they are skipped.
 	[ "$(id -u)" != 0 ] || python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+fi
+if [ "${1:-}" = --package ]; then
+	need dh debhelper
+	need pg_buildext postgresql-server-dev-all
+	[ -e /usr/share/doc/postgresql-all ] || packages+=(postgresql-all)
+	need fakeroot fakeroot
+	need lintian lintian
+	need debootstrap debootstrap
+	need pgxn pgxnclient
+	need unzip unzip
 fi
 
 [ ${#packages[@]} -gt 0 ] || exit 0

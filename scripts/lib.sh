@@ -72,22 +72,37 @@ remove_run_dir() {
 	rm -rf "$run_dir"
 }
 
-# stage DIR: installs the extension below DIR, and prints the settings with which a server
-# finds it there.
+# stage DIR [COMMAND...]: installs the extension below DIR, by that command, which takes DESTDIR
+# from its environment, and prints the settings with which a server finds it there.
 stage() {
-	local share lib settings
+	local share lib settings directory=$1
+	shift
+	[ $# -gt 0 ] || set -- make -s install PG_CONFIG="$pg_config"
 	share=$("$pg_config" --sharedir) lib=$("$pg_config" --pkglibdir)
 	settings=$("$("$pg_config" --bindir)/postgres" --describe-config)
 	if grep -q '^extension_control_path' <<<"$settings"; then # PostgreSQL 18
-		make -s install PG_CONFIG="$pg_config" DESTDIR="$1" >&2
-		echo "extension_control_path = '$1$share:\$system'"
-		echo "dynamic_library_path = '$1$lib:\$libdir'"
+		DESTDIR=$directory "$@" >&2
+		echo "extension_control_path = '$directory$share:\$system'"
+		echo "dynamic_library_path = '$directory$lib:\$libdir'"
 	elif grep -q '^extension_destdir' <<<"$settings"; then # Debian's servers before 18
-		make -s install PG_CONFIG="$pg_config" DESTDIR="$1" >&2
-		echo "extension_destdir = '$1'"
+		DESTDIR=$directory "$@" >&2
+		echo "extension_destdir = '$directory'"
 	elif [[ $share == "$(pg_cache)"/* ]]; then # a server of our own
-		make -s install PG_CONFIG="$pg_config" DESTDIR= >&2
+		DESTDIR='' "$@" >&2
 	else
 		die "this PostgreSQL finds extensions in $share only: 'make install' and 'make installcheck' test it"
 	fi
+}
+
+# The mirror from which this machine has the packages of its own Debian release.
+debian_mirror() {
+	local own
+	own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE)' |
+		awk -v own="$own" '$2 == own && $1 ~ /debian\/$/ { print $1; exit }'
+}
+
+# How this machine's apt reaches it, as lines of apt.conf.
+mirror_settings() {
+	apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' || true
 }

@@ -29,10 +29,18 @@ for name in "$@"; do
 done
 show_differences() { cat "$1/regression.diffs" 2>/dev/null || tail -n 40 "$1"/log/*.log; }
 
+# input DIR: what pg_regress reads, with the texts that some tests have the server load.
+input() {
+	mkdir -p "$1"
+	cp -r tests/pg_regress "$1/input"
+	cp -r examples "$1/input/examples"
+	chmod -R a+rX "$1"
+}
 if [ "$mode" = running ]; then
-	output=$root/build/installcheck
-	mkdir -p "$output"
-	"$pg_regress" --inputdir=tests/pg_regress --outputdir="$output" --bindir="$bin" \
+	output=$(mktemp -d /tmp/minlsh-installcheck.XXXXXX) # whoever runs the server can read there
+	trap 'rm -rf "$output"' EXIT
+	input "$output"
+	"$pg_regress" --inputdir="$output/input" --outputdir="$output" --bindir="$bin" \
 		--encoding=UTF8 --no-locale --load-extension=minlsh --dbname=minlsh_regression "$@" ||
 		{ show_differences "$output"; exit 1; }
 	exit
@@ -41,8 +49,7 @@ fi
 forget_connection_settings
 trap remove_run_dir EXIT
 make_run_dir regress
-cp -r tests/pg_regress "$run_dir/input"
-cp -r examples "$run_dir/input/examples"
+input "$run_dir"
 mkdir "$run_dir/stage"
 stage "$run_dir/stage" >"$run_dir/settings"
 cat >>"$run_dir/settings" <<-END

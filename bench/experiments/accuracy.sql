@@ -7,7 +7,8 @@ SET search_path = experiment, public;
 -- The share of a normal distribution that is more than z standard deviations from its mean
 -- (erfc by a Chebyshev fit, relative error 1.2e-7; PostgreSQL has erfc() from version 16 on).
 CREATE FUNCTION normal_tails(z double precision) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-	SELECT t * exp(greatest(-700, -z * z / 2 - 1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806
+	SELECT t * exp(greatest(-700, -z * z / 2 - 1.26551223 + t * (1.00002368 + t * (0.37409196
+		+ t * (0.09678418 + t * (-0.18628806
 		+ t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))))))
 	FROM (SELECT 1 / (1 + z / sqrt(8.0::double precision)) AS t) AS f $$;
 
@@ -49,10 +50,11 @@ BEGIN
 			END LOOP;
 		END LOOP;
 		INSERT INTO accuracy
-		SELECT 'normal approximation', k, count(*), sum(CASE WHEN exact > 0 THEN normal_tails(0.04 / minhash_error(k, exact)) ELSE 0 END),
-			sum(CASE WHEN exact > 0 THEN normal_tails(0.07 / minhash_error(k, exact)) ELSE 0 END),
-			sum(CASE WHEN exact > 0 THEN normal_tails(0.09 / minhash_error(k, exact)) ELSE 0 END), sqrt(avg(minhash_error(k, exact) ^ 2))
-		FROM pairs;
+		SELECT 'normal approximation', k, count(*), sum(over_04), sum(over_07), sum(over_09), sqrt(avg(deviation ^ 2))
+		FROM (SELECT deviation, CASE WHEN exact > 0 THEN normal_tails(0.04 / deviation) ELSE 0 END AS over_04,
+				CASE WHEN exact > 0 THEN normal_tails(0.07 / deviation) ELSE 0 END AS over_07,
+				CASE WHEN exact > 0 THEN normal_tails(0.09 / deviation) ELSE 0 END AS over_09
+			FROM (SELECT exact, minhash_error(k, exact) AS deviation FROM pairs) AS d) AS expected;
 	END LOOP;
 END
 $$;
@@ -64,5 +66,7 @@ SELECT post, jaccard(terms, mixed) AS exact,
 	minhash_jaccard(minhash(terms, 200, 'permutations'), minhash(mixed, 200, 'permutations')) AS permutations,
 	minhash_jaccard(minhash(terms, 200, 'fss'), minhash(mixed, 200, 'fss')) AS fss
 FROM (SELECT post, terms, array(SELECT term FROM unnest(terms) AS term WHERE chance(hashtext(term), post, 41) < share)
-		|| array(SELECT term FROM unnest((SELECT o.terms FROM posts AS o WHERE o.id = p.id - 10)) AS term WHERE chance(hashtext(term), post, 42) > share) AS mixed
-	FROM posts AS p, LATERAL (SELECT sqrt(chance(post, 0, 43)) AS share) AS s WHERE copy = 0 AND post BETWEEN 2 AND 501) AS m;
+		|| array(SELECT term FROM unnest((SELECT o.terms FROM posts AS o WHERE o.id = p.id - 10)) AS term
+			WHERE chance(hashtext(term), post, 42) > share) AS mixed
+	FROM posts AS p, LATERAL (SELECT sqrt(chance(post, 0, 43)) AS share) AS s
+	WHERE copy = 0 AND post BETWEEN 2 AND 501) AS m;

@@ -14,10 +14,14 @@ ANALYZE truth;
 
 CREATE TEMP TABLE signatures_1200 (id integer PRIMARY KEY, signature integer[]);
 ALTER TABLE signatures_1200 ALTER signature SET STORAGE PLAIN;
-CREATE TEMP TABLE buckets (hash bigint, id integer);
-CREATE TABLE answers (scheme text, bands integer, rows integer, query integer, found integer, estimate double precision);
+CREATE TEMP TABLE buckets (hash bigint, band integer, id integer);
+-- Strangers that share a bucket where each band has a table of as many slots as there are documents.
+CREATE TABLE reduced (scheme text, bands integer, rows integer, strangers bigint);
+CREATE TABLE answers (scheme text, bands integer, rows integer, query integer, found integer,
+	estimate double precision);
 CREATE TABLE choices AS
-SELECT bands, 1200 / bands AS rows, NULL::double precision AS recall FROM unnest(ARRAY[15, 20, 30, 60, 100, 120]) AS bands
+SELECT bands, 1200 / bands AS rows, NULL::double precision AS recall
+FROM unnest(ARRAY[15, 20, 30, 60, 100, 120]) AS bands
 UNION ALL
 SELECT probes, rows, r FROM unnest(ARRAY[0.9, 0.99, 0.999]) AS r, lsh_params(0.9, 1200, r);
 DO $$
@@ -32,11 +36,20 @@ BEGIN
 		ANALYZE signatures_1200;
 		FOR choice IN SELECT bands, rows FROM choices LOOP
 			TRUNCATE buckets;
-			INSERT INTO buckets SELECT unnest(band_hashes(signature, choice.bands, choice.rows)), id FROM signatures_1200;
+			INSERT INTO buckets
+			SELECT hash, band, id
+			FROM signatures_1200, unnest(band_hashes(signature, choice.bands, choice.rows)) WITH ORDINALITY AS h(hash, band);
 			ANALYZE buckets;
+			INSERT INTO reduced
+			WITH slots AS (
+				SELECT band, id, mod(hash & 9223372036854775807, (SELECT count(*) FROM posts)) AS slot FROM buckets
+			)
+			SELECT chosen_scheme, choice.bands, choice.rows, count(DISTINCT (q.id, c.id))
+			FROM slots AS q JOIN slots AS c USING (band, slot) WHERE q.id % 10 = 0 AND q.id / 10 <> c.id / 10;
 			INSERT INTO answers
 			SELECT chosen_scheme, choice.bands, choice.rows, query, found, minhash_jaccard(x.signature, y.signature)
-			FROM (SELECT DISTINCT q.id AS query, c.id AS found FROM buckets AS q JOIN buckets AS c ON c.hash = q.hash AND c.id <> q.id
+			FROM (SELECT DISTINCT q.id AS query, c.id AS found
+			      FROM buckets AS q JOIN buckets AS c ON c.hash = q.hash AND c.id <> q.id
 			      WHERE q.id % 10 = 0) AS candidates
 				JOIN signatures_1200 AS x ON x.id = query JOIN signatures_1200 AS y ON y.id = found;
 		END LOOP;
@@ -45,29 +58,42 @@ END
 $$;
 ANALYZE answers;
 
--- Per query: candidates that are copies, beside what the S-curve predicts from their exact
--- similarities; answers (estimate >= 0.9), and of these the false positives; false negatives.
+-- What became of each candidate.
+CREATE TABLE verdicts AS
+SELECT a.*, coalesce(exact, 0) AS exact, t.query IS NULL AS stranger, estimate >= 0.9 AS answer
+FROM answers AS a LEFT JOIN truth AS t USING (query, found);
+ANALYZE verdicts;
+
+-- Per query: candidates that are copies, beside what the S-curve predicts from their exact similarities; strangers
+-- among the candidates; those below 0.9 that share a bucket; answers (estimate >= 0.9), and of these the false
+-- positives; false negatives.
 CREATE TABLE bands AS
-SELECT scheme, c.bands, c.rows, c.recall, queries,
-	(SELECT sum(lsh_probability(exact, c.bands, c.rows)) FROM truth) / queries AS predicted_candidates,
-	(SELECT count(*) FROM answers AS a JOIN truth USING (query, found) WHERE (a.scheme, a.bands, a.rows) = (s.scheme, c.bands, c.rows))::double precision / queries AS candidates,
-	(SELECT count(*) FROM answers AS a LEFT JOIN truth AS t USING (query, found) WHERE (a.scheme, a.bands, a.rows) = (s.scheme, c.bands, c.rows) AND t.query IS NULL)::double precision / queries AS strangers,
-	(SELECT count(*) FROM answers AS a WHERE (a.scheme, a.bands, a.rows) = (s.scheme, c.bands, c.rows) AND estimate >= 0.9)::double precision / queries AS found,
-	(SELECT count(*) FROM answers AS a LEFT JOIN truth AS t USING (query, found) WHERE (a.scheme, a.bands, a.rows) = (s.scheme, c.bands, c.rows)
-		AND estimate >= 0.9 AND coalesce(exact, 0) < 0.9)::double precision / queries AS false_positives,
-	(SELECT count(*) FROM truth AS t WHERE exact >= 0.9 AND NOT EXISTS (SELECT FROM answers AS a WHERE (a.scheme, a.bands, a.rows, a.query, a.found)
-		= (s.scheme, c.bands, c.rows, t.query, t.found) AND estimate >= 0.9))::double precision / queries AS false_negatives,
-	(SELECT count(*) FROM truth WHERE exact >= 0.9)::double precision / queries AS "true"
-FROM choices AS c, unnest(ARRAY['permutations', 'fss']) AS s(scheme), (SELECT count(*) AS queries FROM posts WHERE copy = 0) AS q;
+SELECT scheme, bands, rows, recall, queries,
+	(SELECT sum(lsh_probability(exact, bands, rows)) FROM truth) / queries AS predicted_candidates,
+	copies / queries AS candidates, counted.strangers / queries AS strangers, below / queries AS below,
+	reduced.strangers / queries AS strangers_of_slots, found / queries AS found, false_positives / queries AS false_positives,
+	("true" - hits) / queries AS false_negatives, "true" / queries AS "true"
+FROM choices JOIN (
+		SELECT scheme, bands, rows, count(*) FILTER (WHERE NOT stranger) AS copies,
+			count(*) FILTER (WHERE stranger) AS strangers, count(*) FILTER (WHERE exact < 0.9) AS below,
+			count(*) FILTER (WHERE answer) AS found, count(*) FILTER (WHERE answer AND exact < 0.9) AS false_positives,
+			count(*) FILTER (WHERE answer AND exact >= 0.9) AS hits
+		FROM verdicts GROUP BY scheme, bands, rows) AS counted USING (bands, rows)
+	JOIN reduced USING (scheme, bands, rows),
+	(SELECT count(*)::double precision AS queries FROM posts WHERE copy = 0) AS q,
+	(SELECT count(*) AS "true" FROM truth WHERE exact >= 0.9) AS t;
 
 -- The same through minlsh's index, whose bands are chosen from a recall.
-SELECT minlsh_create_index('posts', 'body', threshold => 0.85, num_perm => 1200, unit => 'word', shingle_size => 1, normalization => 'classic');
+SELECT minlsh_create_index('posts', 'body', threshold => 0.85, num_perm => 1200, unit => 'word', shingle_size => 1,
+	normalization => 'classic');
 CREATE TABLE indexed AS
 SELECT verify, threshold, count(*)::double precision / queries AS found,
 	count(*) FILTER (WHERE coalesce(exact, 0) < threshold)::double precision / queries AS false_positives,
 	(SELECT count(*) FROM truth WHERE exact >= threshold)::double precision / queries AS "true"
-FROM (SELECT count(*) AS queries FROM posts WHERE copy = 0) AS c, unnest(ARRAY['signature', 'exact']) AS verify, unnest(ARRAY[0.9, 0.88]) AS threshold,
-	posts AS p, LATERAL near_duplicates(p.id, threshold, 'posts', verify) AS n LEFT JOIN truth AS t ON t.found = n.doc_id AND t.query <> n.doc_id
+FROM (SELECT count(*) AS queries FROM posts WHERE copy = 0) AS c,
+	unnest(ARRAY['signature', 'exact']) AS verify, unnest(ARRAY[0.9, 0.88]) AS threshold,
+	posts AS p, LATERAL near_duplicates(p.id, threshold, 'posts', verify) AS n
+	LEFT JOIN truth AS t ON t.found = n.doc_id AND t.query <> n.doc_id
 WHERE p.copy = 0 AND (t.query = p.id OR t.query IS NULL)
 GROUP BY verify, threshold, queries;
 
@@ -77,5 +103,6 @@ WITH ten AS (SELECT id FROM posts WHERE copy = 0 ORDER BY chance(post, 0, 61) LI
 SELECT scheme AS method, count(*) FILTER (WHERE estimate >= 0.9) / 10.0::double precision AS found
 FROM answers WHERE bands = 100 AND query IN (SELECT id FROM ten) GROUP BY scheme
 UNION ALL
-SELECT 'index, ' || verify || ', ' || threshold, (SELECT count(*) FROM ten, LATERAL near_duplicates(ten.id, threshold, 'posts', verify)) / 10.0::double precision
+SELECT 'index, ' || verify || ', ' || threshold,
+	(SELECT count(*) FROM ten, LATERAL near_duplicates(ten.id, threshold, 'posts', verify)) / 10.0::double precision
 FROM unnest(ARRAY['signature', 'exact']) AS verify, unnest(ARRAY[0.9, 0.88]) AS threshold;

@@ -6,7 +6,8 @@ SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 
 CREATE TEMP TABLE documents (id integer PRIMARY KEY, terms text[], numbers integer[], matrix_column bit varying);
-ALTER TABLE documents ALTER terms SET STORAGE EXTERNAL, ALTER numbers SET STORAGE PLAIN, ALTER matrix_column SET STORAGE PLAIN;
+ALTER TABLE documents ALTER terms SET STORAGE EXTERNAL, ALTER numbers SET STORAGE PLAIN,
+	ALTER matrix_column SET STORAGE PLAIN;
 INSERT INTO documents SELECT id, terms, numbers FROM posts WHERE copy = 0;
 ANALYZE documents;
 CREATE TEMP TABLE signed (id integer PRIMARY KEY, signature integer[]);
@@ -24,16 +25,23 @@ CREATE TABLE times (what text, num_perm integer, milliseconds double precision);
 DO $$
 DECLARE
 	tasks text[][] := ARRAY[
-		['characteristic matrix', '0', 'UPDATE documents AS d SET matrix_column = rpad(m.c, (SELECT count(*) FROM term_numbers)::int, ''0'')::varbit
+		['characteristic matrix', '0', 'UPDATE documents AS d
+			SET matrix_column = rpad(m.c, (SELECT count(*) FROM term_numbers)::int, ''0'')::varbit
 			FROM (SELECT id, string_agg(repeat(''0'', number - 1 - before) || ''1'', '''' ORDER BY number) AS c
-				FROM (SELECT id, number, lag(number, 1, -1) OVER (PARTITION BY id ORDER BY number) AS before FROM documents, unnest(numbers) AS number) AS n GROUP BY id) AS m
+				FROM (SELECT id, number, lag(number, 1, -1) OVER (PARTITION BY id ORDER BY number) AS before
+					FROM documents, unnest(numbers) AS number) AS n GROUP BY id) AS m
 			WHERE m.id = d.id'],
-		['exact: jaccard()', '0', 'SELECT count(jaccard(x.numbers, y.numbers)) FROM documents AS x JOIN documents AS y ON x.id < y.id'],
-		['exact: bit strings', '0', 'SELECT count(bit_count(x.matrix_column & y.matrix_column)::float8 / bit_count(x.matrix_column | y.matrix_column)) FROM documents AS x JOIN documents AS y ON x.id < y.id'],
+		['exact: jaccard()', '0', 'SELECT count(jaccard(x.numbers, y.numbers))
+			FROM documents AS x JOIN documents AS y ON x.id < y.id'],
+		['exact: bit strings', '0', 'SELECT count(bit_count(x.matrix_column & y.matrix_column)::float8
+				/ bit_count(x.matrix_column | y.matrix_column))
+			FROM documents AS x JOIN documents AS y ON x.id < y.id'],
 		['matrix: permutations', 'K', 'INSERT INTO signed SELECT id, minhash(terms, K, ''permutations'') FROM documents'],
-		['matrix: minhash_with', 'K', 'INSERT INTO signed SELECT id, minhash_with(numbers, a, b, p) FROM documents, coefficients WHERE k = K'],
+		['matrix: minhash_with', 'K', 'INSERT INTO signed SELECT id, minhash_with(numbers, a, b, p)
+			FROM documents, coefficients WHERE k = K'],
 		['matrix: fss', 'K', 'INSERT INTO signed SELECT id, minhash(terms, K) FROM documents'],
-		['estimates', 'K', 'SELECT count(minhash_jaccard(x.signature, y.signature)) FROM signed AS x JOIN signed AS y ON x.id < y.id']];
+		['estimates', 'K', 'SELECT count(minhash_jaccard(x.signature, y.signature))
+			FROM signed AS x JOIN signed AS y ON x.id < y.id']];
 	task integer;
 	k integer;
 	start timestamptz;

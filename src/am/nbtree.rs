@@ -191,7 +191,7 @@ pub unsafe fn next(scan: pg_sys::IndexScanDesc) -> Option<pg_sys::ItemPointerDat
     let forward = pg_sys::ScanDirection::ForwardScanDirection;
     // SAFETY: the caller's promise.
     let found = unsafe { guarded(|| Some(function?(scan, forward))) };
-    // SAFETY: as above; a scan that has found an entry has its TID.
+    // SAFETY: a scan that has found an entry has its TID.
     (found == Some(true)).then(|| unsafe { (*scan).xs_heaptid })
 }
 

@@ -70,7 +70,8 @@ impl Parameters {
     }
 }
 
-/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes by its full name.
+/// `WITH (unit = char)` without quotes, as SQLAlchemy writes it, is a type to SQL's grammar, and comes
+/// by its full name.
 fn as_written(unit: String) -> String {
     if unit == "pg_catalog.bpchar" { "char".to_owned() } else { unit }
 }
@@ -230,7 +231,7 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
 /// # Safety
 /// As for [`wanted`].
 pub unsafe fn fillfactor(index: Relation) -> usize {
-    // SAFETY: as above.
+    // SAFETY: `amoptions` has made rd_options, or there are none.
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() { 90 } else { (*parameters).btree.fillfactor as usize }

@@ -212,7 +212,7 @@ unsafe fn search(
         pg_sys::MemoryContextReset(state.memory);
         lookup?
     };
-    // SAFETY: as above.
+    // SAFETY: the caller's promise.
     let State { tree, keys: index_keys, .. } = unsafe { state(scan) };
     let (tree, layout) = (*tree, index_keys.layout());
     let mut visit_all = |keys: &mut [ScanKeyData]| {

@@ -136,7 +136,7 @@ pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
         .and_then(|item| serde_json::from_slice::<Built>(&item).ok())
         .and_then(|built| built.options().ok())
         .map(Rc::new)
-        // SAFETY: as above.
+        // SAFETY: the caller's promise.
         .ok_or_else(|| unreadable(&unsafe { layout::name(index) }))?;
     READ.with_borrow_mut(|read| {
         if read.len() >= REMEMBERED {

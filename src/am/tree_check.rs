@@ -225,7 +225,8 @@ impl Walk<'_> {
         Ok(sound)
     }
 
-    /// The same of the downlinks of an inner page, which are appended to `downlinks`.
+    /// Whether the downlinks of an inner page ascend and keep within its high key; appends them to
+    /// `downlinks`.
     fn inner(
         &self,
         page: &PageCopy,

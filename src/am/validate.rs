@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::am::layout::SCOPE_HASH;
+use crate::pg::catalog::CatalogRow;
 use crate::pg::names::type_label;
 
 /// Support function 1 of a B-tree: comparison.
@@ -35,21 +36,10 @@ pub unsafe extern "C-unwind" fn amvalidate(operator_class: Oid) -> bool {
 }
 
 fn class(oid: Oid) -> Option<Class> {
-    // SAFETY: a lookup in the system cache; the tuple is released after the read.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::CLAOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, Datum::from(oid));
-        if tuple.is_null() {
-            return None;
-        }
-        let form = pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_opclass>();
-        let (input, stored) = ((*form).opcintype, (*form).opckeytype);
-        // A type that is stored as it is has no storage type of its own.
-        let stored = if stored == Oid::INVALID { input } else { stored };
-        let class = Class { family: (*form).opcfamily, input, stored };
-        pg_sys::ReleaseSysCache(tuple);
-        Some(class)
-    }
+    let row = CatalogRow::<pg_sys::FormData_pg_opclass>::find(oid)?;
+    // A type that is stored as it is has no storage type of its own.
+    let stored = if row.opckeytype == Oid::INVALID { row.opcintype } else { row.opckeytype };
+    Some(Class { family: row.opcfamily, input: row.opcintype, stored })
 }
 
 fn problems(class: &Class) -> Vec<String> {

@@ -82,7 +82,8 @@ impl Elements {
         })
     }
 
-    /// The same with a set that is given by the hashes of its elements.
+    /// The similarity with a set that is given by the hashes of its elements, if it is at least `least`;
+    /// none if both sets are empty.
     pub fn with_hashes(&mut self, hashes: Vec<u64>, least: Option<f64>) -> Result<Option<f64>> {
         let found = match self {
             Self::Sorted(set) => {

@@ -54,7 +54,7 @@ impl Canonical {
         }
     }
 
-    /// The same, borrowed.
+    /// The options, borrowed from here.
     pub fn shingling(&self) -> Shingling<'_> {
         Shingling {
             unit: self.unit,

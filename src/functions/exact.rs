@@ -36,7 +36,7 @@ fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
     };
     let config = options.config()?;
     let set = |text: &str| ShingleSet::from_text(&config, text, &mut checkpoint).map_err(engine);
-    Ok(Some((set(&a)?, set(&b)?)))
+    Ok(Some((set(a)?, set(b)?)))
 }
 
 /// `jaccard(anyarray, anyarray) → double precision`

@@ -39,7 +39,7 @@ struct SetOptions {
 }
 
 impl SetOptions {
-    /// The same for all rows of a group, or an error.
+    /// Refuses other options: they must be the same for all rows of a group.
     fn require_same(self, other: Self) -> Result<()> {
         let (option, was, is) = if self.scheme != other.scheme {
             ("scheme", format!("\"{}\"", self.scheme), format!("\"{}\"", other.scheme))

@@ -22,7 +22,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
     };
     let mut seen = HashSet::new();
     let mut found = array::Texts::default();
-    sketch::for_each_shingle(&config, &text, &mut checkpoint, &mut |shingle| {
+    sketch::for_each_shingle(&config, text, &mut checkpoint, &mut |shingle| {
         // As everywhere, equal hashes are equal shingles.
         let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
@@ -38,7 +38,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut hashes = Vec::new();
-    sketch::shingle_hashes(&config, &text, &mut hashes, &mut checkpoint).map_err(engine)?;
+    sketch::shingle_hashes(&config, text, &mut hashes, &mut checkpoint).map_err(engine)?;
     let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
     for part in hashes.chunks(1 << 16) {
         checkpoint();
@@ -51,7 +51,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&distinct)))
 }
 
-fn arguments<'a>(call: &'a Call) -> Result<Option<(&'a str, Config)>> {
+fn arguments(call: &Call) -> Result<Option<(&str, Config)>> {
     let (Some(text), Some(options)) = (call.text(0)?, Options::shingling(call, 1, 2, 3)?) else {
         return Ok(None);
     };

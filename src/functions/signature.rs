@@ -57,7 +57,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     };
     let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
     with_sketcher(&config, |sketcher| {
-        let signature = sketcher.sketch(&body, &mut checkpoint).map_err(engine)?;
+        let signature = sketcher.sketch(body, &mut checkpoint).map_err(engine)?;
         Ok(signature.map(array::write_int4))
     })
 }

@@ -24,7 +24,7 @@ fn normalize_text(call: &Call) -> Result<Option<Datum>> {
         ..Options::default()
     }
     .config()?;
-    let normalized = sketch::normalize_text(&config, &body, &mut checkpoint).map_err(engine)?;
+    let normalized = sketch::normalize_text(&config, body, &mut checkpoint).map_err(engine)?;
     Ok(Some(text::write(&normalized)))
 }
 
@@ -43,7 +43,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     }
     .config()?;
     let mut found = array::Texts::default();
-    sketch::tokens(&config, &body, &mut checkpoint, &mut |token| found.push(token))
+    sketch::tokens(&config, body, &mut checkpoint, &mut |token| found.push(token))
         .map_err(engine)?;
     Ok(Some(found.write()?))
 }

@@ -54,7 +54,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         let Some(element) = element else { continue };
         // SAFETY: an element of a text[].
         let element = unsafe { text::read(element) }?;
-        weighted.push((Element::Text(&element).hash(ElementHash::Xxh3), weight));
+        weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
     }
     WeightedSet::new(weighted).map(Some).map_err(engine)
 }

@@ -29,7 +29,7 @@ impl Aggregate {
         Ok(Self(context))
     }
 
-    /// The same, for what lives no longer than the call: deserialised states.
+    /// An aggregate whose states live no longer than this call: deserialised ones.
     pub fn short_lived(self) -> Self {
         // SAFETY: reading the current memory context.
         Self(unsafe { pg_sys::CurrentMemoryContext })
@@ -91,7 +91,7 @@ impl<T: Copy> Buffer<T> {
         if self.data.is_null() {
             return &mut [];
         }
-        // SAFETY: as above; the buffer is borrowed mutably.
+        // SAFETY: the chunk holds `len` written elements, and is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
     }
 

@@ -169,7 +169,8 @@ pub fn table_of_original(copy: Oid) -> Option<Oid> {
 fn table_and_parent(trigger: Oid) -> Option<(Oid, Option<Oid>)> {
     let mut key = pg_sys::ScanKeyData::default();
     let lock = pg_sys::AccessShareLock as i32;
-    // SAFETY: as in `each`.
+    // SAFETY: a scan of a catalog by OID under the catalog's own snapshot; the tuple is valid until
+    // the scan ends.
     unsafe {
         pg_sys::ScanKeyInit(
             &mut key,

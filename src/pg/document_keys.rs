@@ -9,6 +9,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::order::Order;
+use crate::pg::output::Output;
 use crate::pg::passing::Passing;
 
 /// Keys by document number.
@@ -31,7 +32,7 @@ struct Texts {
     /// Where the next of these goes.
     next: usize,
     memory: PgMemoryContexts,
-    output: pg_sys::FmgrInfo,
+    output: Output,
 }
 
 /// How many keys are kept as text.
@@ -44,13 +45,6 @@ impl DocumentKeys {
     /// No keys yet, of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
-        let mut output = pg_sys::FmgrInfo::default();
-        // SAFETY: the output function of an existing type.
-        unsafe {
-            let (mut function, mut is_varlena) = (Oid::INVALID, false);
-            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-            pg_sys::fmgr_info(function, &mut output);
-        }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
@@ -61,7 +55,7 @@ impl DocumentKeys {
                 retired: [None; ROW],
                 next: 0,
                 memory: PgMemoryContexts::new("minlsh keys as text"),
-                output,
+                output: Output::of(type_oid),
             }),
         })
     }
@@ -107,17 +101,13 @@ impl DocumentKeys {
                     gone = retired[*next].replace(text);
                     *next = (*next + 1) % ROW;
                 }
-                // SAFETY: the output function of the key's type gives a palloc'd string in the
-                // database's encoding. What is gone was made here, and is no longer valid.
+                // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
                 let text = unsafe {
                     memory.switch_to(|_| {
                         if let Some(text) = gone {
                             pg_sys::pfree(text.cast_mut_ptr());
                         }
-                        let string = pg_sys::OutputFunctionCall(output, key);
-                        let text = Datum::from(pg_sys::cstring_to_text(string));
-                        pg_sys::pfree(string.cast());
-                        text
+                        output.text(key)
                     })
                 };
                 *place = Some((document, text));

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Node, NodeTag, Oid};
 
+use crate::pg::catalog::CatalogRow;
 use crate::pg::memory::Memory;
 use crate::pg::names::cstring;
 use crate::pg::{index::Index, list, text};
@@ -103,25 +104,15 @@ impl Expressions {
 
     /// An attribute of `pg_index` that holds expressions.
     fn stored(&self, index: &Index, attribute: u32) -> Option<Expression<'_>> {
-        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
-        // SAFETY: a lookup in the system cache, whose tuple is released after the last use; the
-        // attribute is a text that PostgreSQL wrote.
-        unsafe {
-            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(index.oid));
-            if tuple.is_null() {
-                return None;
+        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(index.oid)?;
+        let value = row.column(attribute)?;
+        Some(self.make(|| {
+            // SAFETY: a text that PostgreSQL wrote, read while the row is held.
+            unsafe {
+                let written = pg_sys::text_to_cstring(value.cast_mut_ptr());
+                pg_sys::stringToNode(written).cast::<Node>()
             }
-            let mut is_null = false;
-            let value = pg_sys::SysCacheGetAttr(cache, tuple, attribute as i16, &mut is_null);
-            let stored = (!is_null).then(|| {
-                self.make(|| {
-                    let written = pg_sys::text_to_cstring(value.cast_mut_ptr());
-                    pg_sys::stringToNode(written).cast::<Node>()
-                })
-            });
-            pg_sys::ReleaseSysCache(tuple);
-            stored
-        }
+        }))
     }
 
     /// The expression under that collation, unless it is its own.
@@ -234,8 +225,8 @@ impl Expressions {
         })
     }
 
-    /// The same value as one of another type that is stored alike: a type and its domains, `text`
-    /// and `varchar`. No CHECK of a domain is run.
+    /// A value as one of another type that is stored alike: a type and its domains, `text` and
+    /// `varchar`. No CHECK of a domain is run.
     pub fn relabelled<'a>(&'a self, value: Expression<'a>, type_oid: Oid) -> Expression<'a> {
         if value.type_oid() == type_oid {
             return value;

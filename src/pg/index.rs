@@ -2,7 +2,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::text;
+use crate::pg::catalog::CatalogRow;
+use crate::pg::{list, text};
 
 /// An index, as it is while we hold a lock on its table.
 #[derive(Clone, Debug)]
@@ -113,35 +114,16 @@ impl Index {
     /// What a partial index requires of a row, as `pg_node_tree`, in the current memory context: as it
     /// is now, while a query of the catalogs may be too old for it.
     pub fn predicate(&self) -> Option<Datum> {
-        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
-        let attribute = pg_sys::Anum_pg_index_indpred as i16;
-        // SAFETY: a lookup in the system cache; the value is copied before the tuple is released.
-        unsafe {
-            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(self.oid));
-            if tuple.is_null() {
-                return None;
-            }
-            let mut is_null = false;
-            let tree = pg_sys::SysCacheGetAttr(cache, tuple, attribute, &mut is_null);
-            let copy = (!is_null).then(|| pg_sys::pg_detoast_datum_copy(tree.cast_mut_ptr()));
-            pg_sys::ReleaseSysCache(tuple);
-            copy.map(Datum::from)
-        }
+        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(self.oid)?;
+        let tree = row.column(pg_sys::Anum_pg_index_indpred)?;
+        // SAFETY: a varlena, copied while the row is held.
+        Some(Datum::from(unsafe { pg_sys::pg_detoast_datum_copy(tree.cast_mut_ptr()) }))
     }
 
     /// The table that an index is of, without a lock; invalid if there is no such index.
     pub fn table_of(oid: Oid) -> Oid {
-        let cache = pg_sys::SysCacheIdentifier::INDEXRELID as i32;
-        // SAFETY: a lookup in the system cache; the tuple is released after the read.
-        unsafe {
-            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(oid));
-            if tuple.is_null() {
-                return Oid::INVALID;
-            }
-            let table = (*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_index>()).indrelid;
-            pg_sys::ReleaseSysCache(tuple);
-            table
-        }
+        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(oid);
+        row.map_or(Oid::INVALID, |row| row.indrelid)
     }
 
     /// The indexes of a table, in the order of their OIDs; none if there is no such table.
@@ -155,11 +137,7 @@ impl Index {
             }
             let list = pg_sys::RelationGetIndexList(relation);
             pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-            if list.is_null() {
-                return Vec::new();
-            }
-            let cells = std::slice::from_raw_parts((*list).elements, (*list).length as usize);
-            cells.iter().map(|cell| cell.oid_value).collect()
+            list::oids(list)
         };
         indexes.into_iter().filter_map(Self::open).collect()
     }

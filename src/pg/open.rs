@@ -1,7 +1,8 @@
 //! An open relation, under a lock. Its rows are read and written by [`table`](crate::pg::table).
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::catalog::CatalogRow;
 use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::{ffi, text};
@@ -53,20 +54,16 @@ impl Open {
     /// Whether `snapshot` is younger than the relation as it is now: one that was made or built anew
     /// since has rows that the snapshot does not see.
     pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
-        // SAFETY: a lookup in the system cache; the header is read before the release. The snapshot
-        // is one of a statement.
+        let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(self.oid()) else {
+            return false;
+        };
+        let header = row.header();
+        let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
+        // SAFETY: of a row that is stored the header tells its writer; the snapshot is one of a
+        // statement.
         unsafe {
-            let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
-            let tuple = pg_sys::SearchSysCache1(cache, Datum::from(self.oid()));
-            if tuple.is_null() {
-                return false;
-            }
-            let header = &*(*tuple).t_data;
-            let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
-            let is_frozen = header.t_infomask & frozen == frozen;
             let writer = header.t_choice.t_heap.t_xmin;
-            pg_sys::ReleaseSysCache(tuple);
-            is_frozen
+            header.t_infomask & frozen == frozen
                 || pg_sys::TransactionIdIsCurrentTransactionId(writer)
                 || !pg_sys::XidInMVCCSnapshot(writer, snapshot.raw())
         }

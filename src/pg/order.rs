@@ -22,7 +22,7 @@ impl Order {
             let flags = pg_sys::TYPECACHE_CMP_PROC_FINFO as i32;
             &raw mut (*pg_sys::lookup_type_cache(type_oid, flags)).cmp_proc_finfo
         };
-        // SAFETY: as above.
+        // SAFETY: the entry is kept for the session.
         if unsafe { (*compare).fn_oid } == Oid::INVALID {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,

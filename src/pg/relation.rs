@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::catalog::CatalogRow;
 use crate::pg::passing::Passing;
 use crate::pg::{array, ffi, text};
 
@@ -163,18 +164,8 @@ impl Column {
 
 /// The owner of a relation; invalid if there is no such relation.
 pub fn owner_of(relation: Oid) -> Oid {
-    // SAFETY: a lookup in the system cache; the tuple is released after the read.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(relation));
-        if tuple.is_null() {
-            return Oid::INVALID;
-        }
-        let form = pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_class>();
-        let owner = (*form).relowner;
-        pg_sys::ReleaseSysCache(tuple);
-        owner
-    }
+    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
+    row.map_or(Oid::INVALID, |row| row.relowner)
 }
 
 /// Whether `role` has the rights of the relation's owner.
@@ -211,23 +202,16 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
 
 /// Who has rights on a relation besides its owner; `None` is PUBLIC.
 pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
-    let owner = owner_of(relation);
-    // SAFETY: a lookup in the system cache; the list of rights is read before the release, and is
-    // an array of aclitem.
-    let grantees: Vec<Oid> = unsafe {
-        let cache = pg_sys::SysCacheIdentifier::RELOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(relation));
-        if tuple.is_null() {
-            return Vec::new();
-        }
-        let (number, mut null) = (pg_sys::Anum_pg_class_relacl as i16, false);
-        let rights = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
-        let grantee = |item: pg_sys::Datum| (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee;
-        let items = (!null).then(|| array::each_element(rights, pg_sys::ACLITEMOID));
-        let grantees = items.into_iter().flatten().flatten().map(grantee).collect();
-        pg_sys::ReleaseSysCache(tuple);
-        grantees
+    let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(relation) else {
+        return Vec::new();
     };
+    let owner = row.relowner;
+    let rights = row.column(pg_sys::Anum_pg_class_relacl);
+    // SAFETY: the list of rights is an array of aclitem, read while the row is held.
+    let items = rights.map(|rights| unsafe { array::each_element(rights, pg_sys::ACLITEMOID) });
+    // SAFETY: an item of that list.
+    let grantee = |item: Datum| unsafe { (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee };
+    let grantees: Vec<Oid> = items.into_iter().flatten().flatten().map(grantee).collect();
     let others = grantees.into_iter().filter(|grantee| *grantee != owner);
     others
         .map(|grantee| {

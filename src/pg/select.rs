@@ -140,7 +140,7 @@ impl ReadOnly {
 impl Drop for ReadOnly {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: as above.
+            // SAFETY: puts back what `enter` found.
             unsafe { pg_sys::XactReadOnly = self.before };
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Result, error, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::type_label;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::find::Target;
@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
                 side.each(session, &self.question(None), &probe, &mut |key, similarity| {
                     // SAFETY: made a text by `to_text`.
                     let name = unsafe { text::read(key::to_text(key, side.key_type())) }?;
-                    visit(&name, similarity)
+                    visit(name, similarity)
                 })
             }
         }
@@ -157,7 +157,8 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
             check_kind(native, given)?;
             let Some(document) = call.datum(0) else { return Ok(None) };
             let session = Session::open();
-            let argument = Parameter::new(given, Some(document));
+            // SAFETY: an argument of the type that the call says it has.
+            let argument = unsafe { Parameter::new(given, Some(document)) };
             if let Some(wanted) = native.of_argument(&session, argument, threshold)? {
                 native.answer(&session, &wanted, &result)?;
             }
@@ -182,7 +183,7 @@ fn of_side(
         pg_sys::TEXTOID => {
             let verify = verify.unwrap_or(Verify::Exact);
             let text = call.text(0)?.unwrap_or_default();
-            (side.given(&text, verify)?, verify)
+            (side.given(text, verify)?, verify)
         }
         pg_sys::INT4ARRAYOID if verify == Some(Verify::Exact) => {
             return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")

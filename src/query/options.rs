@@ -15,7 +15,7 @@ pub enum Verify {
 
 /// Reads the argument `verify`; `None` is what the index does best.
 pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
-    match call.text(argument)?.as_deref() {
+    match call.text(argument)? {
         None => Ok(None),
         Some("signature") => Ok(Some(Verify::Signature)),
         Some("exact") => Ok(Some(Verify::Exact)),

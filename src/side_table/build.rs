@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
+use crate::pg::catalog::CatalogRow;
 use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, base_type, grantees};
@@ -22,8 +23,8 @@ use crate::side_table::watch;
 const TOAST_TUPLE_TARGET: i32 = 8160;
 
 /// Builds a side table with its indexes and triggers; returns it and its number of documents.
-/// `home` is the extension's schema.
-pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
+/// `extension` is the extension's schema.
+pub fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
     let name = side_table_name(documents, blueprint);
     create_table(documents, blueprint, &name)?;
     let _rights = restricted_to(documents.owner);
@@ -37,9 +38,9 @@ pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(
         fill(&side, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
-    create_bands_index(home, storage, &blueprint.options)?;
+    create_bands_index(extension, storage, &blueprint.options)?;
     Sql::new("ANALYZE ").relation(storage).run()?;
-    create_triggers(home, documents, storage, columns)?;
+    create_triggers(extension, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
         watch::link(&documents, &watch);
     }
@@ -100,25 +101,17 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
     }
     command
         .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
-        .text(&format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .text(format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
         .run()
 }
 
 fn collate(command: Sql, collation: Oid) -> Sql {
-    // SAFETY: lookups in the system caches; the tuple is released after the read.
-    let found = unsafe {
-        let cache = pg_sys::SysCacheIdentifier::COLLOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, pg_sys::Datum::from(collation));
-        if tuple.is_null() {
-            return command;
-        }
-        let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_collation>();
-        let name = CStr::from_ptr(form.collname.data.as_ptr()).to_owned();
-        let schema = form.collnamespace;
-        pg_sys::ReleaseSysCache(tuple);
-        (schema, name)
+    let Some(row) = CatalogRow::<pg_sys::FormData_pg_collation>::find(collation) else {
+        return command;
     };
-    command.text(" COLLATE ").qualified(found.0, &found.1)
+    // SAFETY: a name is a NUL-terminated array.
+    let name = unsafe { CStr::from_ptr(row.collname.data.as_ptr()) };
+    command.text(" COLLATE ").qualified(row.collnamespace, name)
 }
 
 /// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER
@@ -146,7 +139,7 @@ fn prepare_table(storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+fn create_bands_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
     let (config, table) = (&options.config, storage);
     let options = [
         ("threshold", options.threshold.to_string()),
@@ -164,7 +157,7 @@ fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result
     let mut command = Sql::new("CREATE INDEX ON ")
         .relation(table)
         .text(" USING minlsh (bands ")
-        .qualified(home, c"minlsh_band_ops")
+        .qualified(extension, c"minlsh_band_ops")
         .text(") WITH (");
     for (number, (name, value)) in options.iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };
@@ -175,7 +168,7 @@ fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result
 
 /// Creates the triggers that [`watch`] tells of.
 pub fn create_triggers(
-    home: Oid,
+    extension: Oid,
     documents: &Relation,
     storage: Oid,
     (key, body): (&CStr, &CStr),
@@ -218,7 +211,7 @@ pub fn create_triggers(
             .text(" ")
             .text(definition)
             .text(" EXECUTE FUNCTION ")
-            .qualified(home, c"minlsh_sync")
+            .qualified(extension, c"minlsh_sync")
             .text("()")
             .run()?;
         Sql::new("ALTER TABLE ").relation(table).text(enable).name(&name).run()?;
@@ -250,7 +243,7 @@ fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
 }
 
 /// The extension's schema: where its functions are.
-pub fn home_of(function: Oid) -> Oid {
+pub fn schema_of(function: Oid) -> Oid {
     // SAFETY: a lookup in the system caches.
     unsafe { pg_sys::get_func_namespace(function) }
 }

@@ -15,7 +15,7 @@ use crate::side_table::storage::Stored;
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
 pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<Stored>> {
     // SAFETY: the caller's promise.
-    sign_text(options, &unsafe { text::read(body)? })
+    sign_text(options, unsafe { text::read(body)? })
 }
 
 /// What is stored of a text that was read as UTF-8; `None` if it has no shingle.

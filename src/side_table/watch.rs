@@ -6,9 +6,10 @@
 //! them. Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows
 //! that logical replication brings, since those of the documents bring them too.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::bytes;
+use crate::pg::catalog::CatalogRow;
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -93,22 +94,13 @@ pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
 pub fn is_sync(function: Oid) -> bool {
     /// `pg_language.oid` of C
     const LANGUAGE_C: u32 = 13;
-    // SAFETY: a lookup in the system cache; the attribute is text, read before the release.
-    unsafe {
-        let cache = pg_sys::SysCacheIdentifier::PROCOID as i32;
-        let tuple = pg_sys::SearchSysCache1(cache, Datum::from(function));
-        if tuple.is_null() {
-            return false;
-        }
-        let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_proc>();
-        let mut null = false;
-        let number = pg_sys::Anum_pg_proc_prosrc as i16;
-        let symbol = pg_sys::SysCacheGetAttr(cache, tuple, number, &mut null);
-        let ours =
-            form.prolang == Oid::from(LANGUAGE_C) && !null && bytes::read(symbol) == b"minlsh_sync";
-        pg_sys::ReleaseSysCache(tuple);
-        ours
-    }
+    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
+    row.is_some_and(|row| {
+        let symbol = row.column(pg_sys::Anum_pg_proc_prosrc);
+        row.prolang == Oid::from(LANGUAGE_C)
+            // SAFETY: a text, read while the row is held.
+            && symbol.is_some_and(|symbol| unsafe { bytes::read(symbol) } == b"minlsh_sync")
+    })
 }
 
 /// The index that tells the rows of an open table apart by `key`.

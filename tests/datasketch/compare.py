@@ -114,7 +114,8 @@ def compare_sets(sql):
         other = empty()
         other.update_batch([b for _, b in others])
         found = sql(aggregate, *arguments, [element for element, _ in others])[0]
-        same(sql("SELECT minhash_jaccard(%s::integer[], %s::integer[])", signature, found)[0], sketch.jaccard(other), f"{what}, estimate")
+        estimate = sql("SELECT minhash_jaccard(%s::integer[], %s::integer[])", signature, found)[0]
+        same(estimate, sketch.jaccard(other), f"{what}, estimate")
         union = sketch.copy()
         union.merge(other)
         same(sql("SELECT minhash_union(%s, %s, %s)", signature, found, scheme)[0], slots(union), f"{what}, union")
@@ -137,17 +138,20 @@ def compare_texts(sql):
             parts, joint = list(text), ""
         else:
             # Words by Unicode are these, whatever stands between them.
-            parts = [chosen.choice(["fox", "dog", "naïve", "don't", "3.14", "a1"]) + str(chosen.randrange(30)) for _ in range(chosen.choice([1, 2, 30, 900]))]
+            words = ["fox", "dog", "naïve", "don't", "3.14", "a1"]
+            count = chosen.choice([1, 2, 30, 900])
+            parts = [chosen.choice(words) + str(chosen.randrange(30)) for _ in range(count)]
             text, joint = chosen.choice([" ", ", ", "\n — "]).join(parts), " "
         if not text.strip():
             continue
         windows = [joint.join(parts[j : j + size]) for j in range(max(len(parts) - size, 0) + 1)]
         sketch = empty()
         sketch.update_batch([window.encode() for window in windows])
-        signature = sql("SELECT minhash(%s::text, num_perm => %s, shingle_size => %s, unit => %s, scheme => %s, seed => %s,"
-                        " normalization => 'none')",
+        signature = sql("SELECT minhash(%s::text, num_perm => %s, shingle_size => %s, unit => %s, scheme => %s,"
+                        " seed => %s, normalization => 'none')",
                         text, num_perm, size, unit, scheme, seed)[0]
-        compare_signatures(sql, scheme, num_perm, seed, sketch, signature, f"text {i}: {unit} {size}, {scheme}, {num_perm} slots, seed {seed}, {text[:60]!r}")
+        what = f"text {i}: {unit} {size}, {scheme}, {num_perm} slots, seed {seed}, {text[:60]!r}"
+        compare_signatures(sql, scheme, num_perm, seed, sketch, signature, what)
 
 
 def compare_defaults(sql):
@@ -155,7 +159,8 @@ def compare_defaults(sql):
     sketch = MinHash()
     sketch.update_batch([b"bread", b"milk"])
     same(sql("SELECT minhash(ARRAY['bread', 'milk'], scheme => 'datasketch_affine32')")[0], slots(sketch), "defaults")
-    same(sql("SELECT minhash_to_lean(minhash(ARRAY['bread', 'milk'], scheme => 'datasketch_affine32'))")[0], lean_bytes(sketch, "@"), "bytes by default")
+    lean = sql("SELECT minhash_to_lean(minhash(ARRAY['bread', 'milk'], scheme => 'datasketch_affine32'))")[0]
+    same(lean, lean_bytes(sketch, "@"), "bytes by default")
     empty = sql("SELECT signature, seed FROM minhash_from_lean(%s)", lean_bytes(MinHash(num_perm=8, seed=3), "@"))
     same(empty, (None, 3), "the empty set")
 

@@ -14,7 +14,7 @@ use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
 /// configurations and [`Config::VERSION`] are equal.
 ///
 /// Cloning is cheap: lists are shared.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Config {
     scheme: Scheme,
     num_perm: usize,

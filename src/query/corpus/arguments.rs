@@ -98,7 +98,7 @@ impl Arguments {
 
     /// `verify`; NULL is the default.
     fn verify(&self) -> Result<Verify> {
-        match self.text(self.places.verify)?.as_deref() {
+        match self.text(self.places.verify)? {
             None | Some("exact") => Ok(Verify::Exact),
             Some("signature") => Ok(Verify::Signature),
             Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))

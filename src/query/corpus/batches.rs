@@ -209,13 +209,17 @@ fn assign(
     // How many documents a group has: none, one, more; and for two sources, of each.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
+    // Its name, scope, group and end.
+    let place = 3 * size_of::<u32>() + size_of::<u64>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
-        let units = (*size as usize + hashes).div_ceil(UNIT) as u32;
+        let units = (*size as usize + hashes + place).div_ceil(UNIT) as u32;
         sizes[root] = sizes[root].saturating_add(units);
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
+    // Vectors that grow have room left.
+    let limit = memory - memory / 8;
     let (mut batch, mut taken) = (0, 0);
     let mut batch_of = sizes;
     for (place, members) in batch_of.iter_mut().zip(&members) {
@@ -227,7 +231,7 @@ fn assign(
         if !worth {
             continue;
         }
-        if taken > 0 && taken + size > memory {
+        if taken > 0 && taken + size > limit {
             (batch, taken) = (batch + 1, 0);
         }
         taken += size;

@@ -7,7 +7,7 @@ use sketch::memory;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::batches::Batches;
@@ -55,7 +55,7 @@ pub fn each(
 
 /// How clusters are made: the argument behind `verify`.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
-    match arguments.text(PLACES.verify + 1)?.as_deref() {
+    match arguments.text(PLACES.verify + 1)? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))

@@ -64,7 +64,7 @@ impl Kind {
             Self::Text => {
                 // SAFETY: the caller promises a text.
                 let text = unsafe { text::read(document)? };
-                let signature = sketcher.sketch(&text, &mut checkpoint).map_err(engine)?;
+                let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, text.len())))
             }
             Self::Set(element) => {

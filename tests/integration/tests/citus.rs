@@ -96,7 +96,7 @@ const REFUSED: [(&str, &str); 6] = [
 fn plan(client: &mut Client, query: &str, words: &[&str]) -> Vec<String> {
     let lines = texts(client, &format!("EXPLAIN (COSTS OFF) {query}"));
     let lines = lines.into_iter().filter(|line| words.iter().any(|word| line.contains(word)));
-    lines.map(|line| line.trim_start_matches(&[' ', '-', '>']).to_owned()).collect()
+    lines.map(|line| line.trim_start_matches([' ', '-', '>']).to_owned()).collect()
 }
 
 #[test]

@@ -16,13 +16,15 @@ fn source() -> Database<'static> {
              CREATE TABLE parts (id uuid PRIMARY KEY, title varchar, body text) PARTITION BY HASH (id); \
              CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0); \
              CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1); \
-             INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'the same text in every part' FROM generate_series(1, 9) i; \
+             INSERT INTO parts SELECT md5(i::text)::uuid, 'title ' || i, 'the same text in every part' \
+             FROM generate_series(1, 9) i; \
              SELECT minlsh_create_index('\"My Schema\".docs', 'body', threshold => 0.7, num_perm => 256); \
              SELECT minlsh_create_index('parts', 'body'); \
              SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', \
                unit => 'word', shingle_size => 1, normalization => 'aggressive stop_words', \
                stop_words => 'the \"a\" it''s', bag => true, slot_bits => 16, schema => 'aside'); \
-             CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); DROP TABLE gone",
+             CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); \
+             DROP TABLE gone",
         )
         .expect("indexed tables");
     database

@@ -61,7 +61,8 @@ fn the_experiments_in_a_small_size() {
     // The S-curve predicts how many copies become candidates; bands chosen from a recall reach it.
     all_true(
         &mut client,
-        "SELECT abs(candidates - predicted_candidates) < 0.5 AND candidates > 7 * coalesce(recall, 0) - 0.05 FROM bands",
+        "SELECT abs(candidates - predicted_candidates) < 0.5 AND candidates > 7 * coalesce(recall, 0) - 0.05 \
+         FROM bands",
     );
     // What is verified exactly is right, and complete but for the recall.
     all_true(

@@ -125,7 +125,8 @@ fn after_kill_9_of_a_backend_or_of_the_server_table_and_index_are_equal() {
     client
         .batch_execute(
             "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body'); \
-             CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); SELECT minlsh_create_index('scratch', 'body'); \
+             CREATE UNLOGGED TABLE scratch (id int PRIMARY KEY, body text); \
+             SELECT minlsh_create_index('scratch', 'body'); \
              INSERT INTO scratch VALUES (1, 'gone after a crash'); INSERT INTO docs VALUES (-100, 'committed before')",
         )
         .expect("indexes");

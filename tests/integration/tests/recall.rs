@@ -11,11 +11,14 @@ const CORPUS: &str = "CREATE TABLE docs (id int PRIMARY KEY, body text); \
 fn check(client: &mut Client) {
     client
         .batch_execute(
-            "CREATE TEMP TABLE truth AS SELECT a.id AS a, b.id AS b FROM docs a JOIN docs b ON a.id < b.id AND b.id < a.id + 4 \
+            "CREATE TEMP TABLE truth AS SELECT a.id AS a, b.id AS b FROM docs a JOIN docs b ON a.id < b.id \
+             AND b.id < a.id + 4 \
                WHERE jaccard(a.body, b.body) >= 0.9; \
-             CREATE TEMP TABLE found AS SELECT d.id AS a, n.doc_id::int AS b FROM docs d, near_duplicates(d.id, 0.9, verify => 'exact') n \
+             CREATE TEMP TABLE found AS SELECT d.id AS a, n.doc_id::int AS b \
+             FROM docs d, near_duplicates(d.id, 0.9, verify => 'exact') n \
                WHERE d.id < n.doc_id; \
-             CREATE TEMP TABLE listed AS SELECT doc_a::int AS a, doc_b::int AS b FROM near_duplicate_pairs('docs', 0.9, 'exact')",
+             CREATE TEMP TABLE listed AS SELECT doc_a::int AS a, doc_b::int AS b \
+             FROM near_duplicate_pairs('docs', 0.9, 'exact')",
         )
         .expect("both ways");
     assert_eq!(texts(client, "SELECT count(*) > 300 FROM truth"), ["t"]);
@@ -58,7 +61,8 @@ fn recall_holds_for_documents_that_were_written_by_several_sessions() {
                 for chunk in 0..10 {
                     session
                         .batch_execute(&format!(
-                            "INSERT INTO docs SELECT id, CASE WHEN id % 7 = 0 THEN 'at first another text' ELSE body END FROM source \
+                            "INSERT INTO docs \
+                             SELECT id, CASE WHEN id % 7 = 0 THEN 'at first another text' ELSE body END FROM source \
                                WHERE id % 3 = {part} AND id / 3 % 10 = {chunk}; \
                              UPDATE docs SET body = source.body FROM source WHERE source.id = docs.id \
                                AND docs.body <> source.body AND docs.id % 3 = {part}"

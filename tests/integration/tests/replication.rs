@@ -11,7 +11,8 @@ fn a_standby_answers_read_only() {
     let mut client = database.connect();
     client
         .batch_execute(&format!(
-            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' FROM generate_series(1, 3) i; \
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); INSERT INTO docs SELECT i, '{TEXT}' \
+             FROM generate_series(1, 3) i; \
              SELECT minlsh_create_index('docs', 'body')"
         ))
         .expect("an index");
@@ -21,7 +22,8 @@ fn a_standby_answers_read_only() {
     standby.configure(&["hot_standby = on"]);
     standby.launch();
     let mut replica = standby.connect(&database.name);
-    let ask = "SELECT b.doc_id FROM docs_minlsh a JOIN docs_minlsh b ON b.bands && a.bands WHERE a.doc_id = 1 ORDER BY 1";
+    let ask = "SELECT b.doc_id FROM docs_minlsh a JOIN docs_minlsh b ON b.bands && a.bands WHERE a.doc_id = 1 \
+         ORDER BY 1";
     replica.batch_execute("SET enable_seqscan = off").expect("a setting");
     assert_eq!(texts(&mut replica, ask), ["1", "2", "3"]);
     assert_consistent(&mut replica, "docs");
@@ -70,7 +72,8 @@ fn a_subscriber_keeps_an_index_of_its_own() {
     let count = "SELECT count(*) FROM docs_minlsh";
     wait_until("the first copy has arrived", || texts(&mut to, count) == ["3"]);
     from.batch_execute(&format!(
-        "INSERT INTO docs VALUES (4, '{TEXT}'), (5, '{TEXT}'); UPDATE docs SET body = 'other' WHERE id = 2; DELETE FROM docs WHERE id = 3"
+        "INSERT INTO docs VALUES (4, '{TEXT}'), (5, '{TEXT}'); UPDATE docs SET body = 'other' WHERE id = 2; \
+         DELETE FROM docs WHERE id = 3"
     ))
     .expect("changes");
     let ask = "SELECT string_agg(doc_id::text, ' ' ORDER BY doc_id) FROM docs_minlsh";
@@ -96,7 +99,8 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     let table = "CREATE TABLE docs (id int PRIMARY KEY, body text); SELECT minlsh_create_index('docs', 'body')";
     let (mut from, mut to) = (source.connect(), target.connect());
     from.batch_execute(&format!(
-        "{table}; INSERT INTO docs SELECT i, '{TEXT} ' || i FROM generate_series(1, 3) i; CREATE PUBLICATION p FOR ALL TABLES"
+        "{table}; INSERT INTO docs SELECT i, '{TEXT} ' || i FROM generate_series(1, 3) i; \
+         CREATE PUBLICATION p FOR ALL TABLES"
     ))
     .expect("a publication");
     to.batch_execute(table).expect("an index");
@@ -110,7 +114,8 @@ fn a_side_table_that_is_published_with_its_table_is_kept_once() {
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("both tables are copied", || texts(&mut to, ready) == ["2"]);
     from.batch_execute(
-        "INSERT INTO docs VALUES (4, 'the fourth text'); UPDATE docs SET body = 'other' WHERE id = 2; DELETE FROM docs WHERE id = 3; \
+        "INSERT INTO docs VALUES (4, 'the fourth text'); UPDATE docs SET body = 'other' WHERE id = 2; \
+         DELETE FROM docs WHERE id = 3; \
          UPDATE docs SET id = 10 WHERE id = 1",
     )
     .expect("changes");

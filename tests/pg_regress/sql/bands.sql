@@ -17,7 +17,8 @@ SELECT band_hashes(minhash(''), 4, 2) IS NULL AS "no shingle", band_hashes(ARRAY
 
 -- The S-curve, 1 - (1 - J^rows)^bands: the probability that a pair shares a band.
 SELECT j, round(lsh_probability(j, 20, 5)::numeric, 4) AS found FROM unnest(ARRAY[0, 0.2, 0.4, 0.6, 0.8, 1]) AS j;
-SELECT count(*) AS wrong FROM generate_series(1, 30) AS bands, generate_series(1, 10) AS rows, generate_series(0, 20) AS j
+SELECT count(*) AS wrong FROM generate_series(1, 30) AS bands, generate_series(1, 10) AS rows,
+	generate_series(0, 20) AS j
 WHERE abs(lsh_probability(j / 20.0, bands, rows) - (1 - (1 - (j / 20.0::float8) ^ rows) ^ bands)) > 1e-12;
 SELECT round(lsh_threshold(20, 5)::numeric, 4) AS rises_at, lsh_threshold(1, 1) AS at_one,
        abs(lsh_threshold(20, 5) - (1 / 20.0::float8) ^ (1 / 5.0::float8)) < 1e-12 AS as_defined;
@@ -27,17 +28,20 @@ SELECT t AS threshold, bands, rows, round(recall_at_threshold::numeric, 4) AS re
 FROM unnest(ARRAY[0.9, 0.8, 0.7]) AS t, lsh_params(t);
 SELECT bands, rows FROM lsh_params(0.8, num_perm => 256, recall => 0.999);
 
--- The recall is reached with the bands that are probed alone, one less would miss it, and no choice with one more row would do.
+-- The recall is reached with the bands that are probed alone, one less would miss it, and no choice with one more row
+-- would do.
 WITH choices AS (
 	SELECT t / 20.0::float8 AS t, k, r, p.*
-	FROM generate_series(4, 20) AS t, unnest(ARRAY[32, 64, 128, 256]) AS k, unnest(ARRAY[0.5, 0.9, 0.99]) AS r, lsh_params(t / 20.0, k, r) AS p
+	FROM generate_series(4, 20) AS t, unnest(ARRAY[32, 64, 128, 256]) AS k, unnest(ARRAY[0.5, 0.9, 0.99]) AS r,
+		lsh_params(t / 20.0, k, r) AS p
 )
 SELECT count(*) AS choices,
        count(*) FILTER (WHERE bands * rows > k) AS too_long,
        count(*) FILTER (WHERE recall_at_threshold <> lsh_probability(t, bands, rows)) AS other_recall,
        count(*) FILTER (WHERE lsh_probability(t, probes, rows) < r - 1e-12) AS below_recall,
        count(*) FILTER (WHERE probes > 1 AND lsh_probability(t, probes - 1, rows) >= r + 1e-12) AS probes_too_many,
-       count(*) FILTER (WHERE rows < k AND lsh_probability(t, k / (rows + 1), rows + 1) >= r + 1e-12) AS steeper_would_do
+       count(*) FILTER (WHERE rows < k AND lsh_probability(t, k / (rows + 1), rows + 1) >= r + 1e-12)
+           AS steeper_would_do
 FROM choices;
 SELECT * FROM lsh_params(1);
 SELECT * FROM lsh_params(0.5, 1, 0.5);

@@ -1,16 +1,20 @@
 -- A source may be a query: key first, then a text, a set or a signature.
 SET client_min_messages = warning;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text, tenant text, added date);
-INSERT INTO docs SELECT i, 'title ' || i % 3, (SELECT string_agg(md5((i % 4 * 100 + w)::text), ' ') FROM generate_series(1, 20) AS w) || CASE WHEN i > 4 THEN ' again' ELSE '' END,
+INSERT INTO docs SELECT i, 'title ' || i % 3, (SELECT string_agg(md5((i % 4 * 100 + w)::text), ' ')
+	FROM generate_series(1, 20) AS w) || CASE WHEN i > 4 THEN ' again' ELSE '' END,
 	CASE WHEN i % 2 = 0 THEN 'even' ELSE 'odd' END, date '2026-01-01' + i FROM generate_series(1, 8) AS i;
 
-SELECT doc_a, doc_b, round(similarity::numeric, 3) FROM near_duplicate_pairs('SELECT id, body FROM docs', 0.9) ORDER BY 1;
-SELECT doc_a, doc_b FROM near_duplicate_pairs($$SELECT id, title || ' ' || body FROM docs WHERE id <> 3$$, 0.9, key => NULL::bigint) ORDER BY 1;
+SELECT doc_a, doc_b, round(similarity::numeric, 3) FROM near_duplicate_pairs('SELECT id, body FROM docs', 0.9)
+ORDER BY 1;
+SELECT doc_a, doc_b FROM near_duplicate_pairs($$SELECT id, title || ' ' || body FROM docs
+	WHERE id <> 3$$, 0.9, key => NULL::bigint) ORDER BY 1;
 -- Any query: with comments, a semicolon, VALUES, TABLE, WITH, parentheses, columns without names.
 SELECT doc_a, doc_b FROM near_duplicate_pairs('-- all of them
 	/* and /* more */ */ SELECT id, body FROM docs WHERE id IN (1, 5); -- the end', 0.9);
 SELECT doc_a, doc_b FROM near_duplicate_pairs('VALUES (1, ''one and the same''), (2, ''one and the same'')', 0.9);
-SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT 1, ''one and the same'' UNION ALL SELECT 2, ''one and the same''', 0.9);
+SELECT doc_a, doc_b FROM near_duplicate_pairs(
+	'SELECT 1, ''one and the same'' UNION ALL SELECT 2, ''one and the same''', 0.9);
 SELECT doc_a, doc_b FROM near_duplicate_pairs('WITH d AS (SELECT id, body FROM docs WHERE id IN (2, 6)) TABLE d', 0.9);
 SELECT doc_a, doc_b FROM near_duplicate_pairs('(SELECT id, body FROM docs WHERE id IN (2, 6))', 0.9);
 CREATE TABLE pairs_of_two AS TABLE docs;
@@ -18,8 +22,10 @@ ALTER TABLE pairs_of_two DROP COLUMN title, DROP COLUMN tenant, DROP COLUMN adde
 SELECT doc_a, doc_b FROM near_duplicate_pairs('TABLE pairs_of_two', 1 - 0.1) ORDER BY 1 LIMIT 1;
 DROP TABLE pairs_of_two;
 -- Further columns are there for keep and scope.
-SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, added AS first FROM docs', 0.9, keep => 'first DESC') ORDER BY 1;
-SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, tenant FROM docs', 0.9, keep => 'tenant, id DESC', scope => 'tenant') ORDER BY 1;
+SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, added AS first FROM docs', 0.9,
+	keep => 'first DESC') ORDER BY 1;
+SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, tenant FROM docs', 0.9, keep => 'tenant, id DESC',
+	scope => 'tenant') ORDER BY 1;
 -- Sets and signatures.
 SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, minhash(body) FROM docs', 0.9) ORDER BY 1;
 SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, string_to_array(body, '' '') FROM docs', 0.9) ORDER BY 1;
@@ -31,7 +37,8 @@ SELECT doc_a, doc_b FROM near_duplicate_pairs('evens', 0.9, key_column => 'id') 
 SELECT doc_a, doc_b FROM near_duplicate_pairs('evens', 0.9);
 CREATE TABLE kept AS SELECT doc_a, doc_b FROM near_duplicate_pairs('docs', 0.9, key => NULL::integer, body => 'body');
 SELECT * FROM kept ORDER BY 1;
-DO $$ DECLARE n bigint; BEGIN SELECT count(*) INTO n FROM near_duplicate_pairs('SELECT id, body FROM docs', 0.9); RAISE INFO '% pairs', n; END $$;
+DO $$ DECLARE n bigint; BEGIN SELECT count(*) INTO n
+FROM near_duplicate_pairs('SELECT id, body FROM docs', 0.9); RAISE INFO '% pairs', n; END $$;
 -- Names are those of SQL.
 CREATE SCHEMA "App";
 CREATE TABLE "App"."Docs" ("The Key" uuid UNIQUE NOT NULL, "The Body" varchar);

@@ -17,11 +17,13 @@ SELECT minhash_agg(item) = minhash(array_agg(item)) AS defaults,
 FROM baskets;
 SELECT scheme, minhash_agg(i::text, 16, scheme, 5) = minhash(array_agg(i::text), 16, scheme, 5) AS same
 FROM generate_series(1, 3000) AS i, unnest(ARRAY['fss', 'permutations', 'datasketch_affine32', 'datasketch_legacy',
-	'datasketch_affine32_xxh32', 'datasketch_affine32_xxh3', 'datasketch_legacy_xxh32', 'datasketch_legacy_xxh3']) AS scheme
+	'datasketch_affine32_xxh32', 'datasketch_affine32_xxh3', 'datasketch_legacy_xxh32', 'datasketch_legacy_xxh3'])
+		AS scheme
 GROUP BY scheme ORDER BY scheme COLLATE "C";
 SELECT count(*) AS different
 FROM (SELECT n, minhash_agg(i::text, 128) AS rows, minhash(array_agg(i::text), 128) AS elements
-      FROM unnest(ARRAY[1, 2, 100, 1023, 1024, 1025, 2047, 2048, 20000]) AS n, generate_series(1, n) AS i GROUP BY n) AS sizes
+      FROM unnest(ARRAY[1, 2, 100, 1023, 1024, 1025, 2047, 2048, 20000]) AS n, generate_series(1, n) AS i GROUP BY n)
+          AS sizes
 WHERE rows IS DISTINCT FROM elements;
 
 -- An element is a string of bytes: a text in UTF-8, a bytea as it is, a number in decimal, a uuid as
@@ -33,7 +35,8 @@ SELECT minhash_agg(v::integer) = minhash_agg(v) AS integer, minhash_agg(v::small
 FROM unnest(ARRAY[-42, 0, 7::bigint]) AS v;
 SELECT minhash_agg(v) = minhash(array_agg(v::text)) AS uuid
 FROM unnest(ARRAY['a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A12']::uuid[]) AS v;
-SELECT minhash_agg(v) = minhash(ARRAY['bread', 'naïve']) AS bytea FROM unnest(ARRAY['bread', convert_to('naïve', 'UTF8')]) AS v;
+SELECT minhash_agg(v) = minhash(ARRAY['bread', 'naïve']) AS bytea
+FROM unnest(ARRAY['bread', convert_to('naïve', 'UTF8')]) AS v;
 SELECT minhash_agg(v::varchar(9)) = minhash(array_agg(v)) AS varchar FROM unnest(ARRAY['bread', 'milk']) AS v;
 CREATE DOMAIN barcode AS bigint CHECK (VALUE > 0);
 SELECT minhash_agg(v::barcode) = minhash(ARRAY['12', '13']) AS domain FROM unnest(ARRAY[12, 13]) AS v;
@@ -58,10 +61,12 @@ FROM (SELECT minhash_agg(i, 8) OVER running AS running, array_agg(i::text) OVER 
              minhash_agg(i, 8) OVER moving AS moving, array_agg(i::text) OVER moving AS three
       FROM generate_series(1, 1500) AS i
       WINDOW running AS (ORDER BY i), moving AS (ORDER BY i ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)) AS w;
-SELECT customer, item, minhash_jaccard(minhash_agg(item) OVER (PARTITION BY customer), minhash_agg(item) OVER ()) > 0.5 AS typical
+SELECT customer, item, minhash_jaccard(minhash_agg(item) OVER (PARTITION BY customer), minhash_agg(item) OVER ())
+	> 0.5 AS typical
 FROM baskets WHERE item IS NOT NULL ORDER BY customer, item;
 SELECT grouping(customer) AS total, count(minhash_agg) FROM
-	(SELECT customer, minhash_agg(item, 4) FROM baskets GROUP BY ROLLUP (customer)) AS r GROUP BY ROLLUP (customer) HAVING grouping(customer) = 1;
+	(SELECT customer, minhash_agg(item, 4) FROM baskets GROUP BY ROLLUP (customer)) AS r GROUP BY ROLLUP (customer)
+	HAVING grouping(customer) = 1;
 
 -- Options belong to the group, not to the row.
 SELECT minhash_agg(item, customer) FROM baskets WHERE customer < 3;
@@ -110,12 +115,14 @@ CREATE TEMP TABLE serial AS
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT minhash_agg(follower, 32), minhash_union_agg(minhash(ARRAY[follower::text], 32)) FROM followers;
+EXPLAIN (COSTS OFF) SELECT minhash_agg(follower, 32), minhash_union_agg(minhash(ARRAY[follower::text], 32))
+FROM followers;
 CREATE TEMP TABLE parallel AS
 	SELECT account, minhash_agg(follower, 32) AS followers, minhash_agg(device, 32, 'permutations', 3) AS devices,
 	       minhash_union_agg(minhash(ARRAY[follower::text], 32)) AS united
 	FROM followers GROUP BY account;
-SELECT count(*) AS groups, count(*) FILTER (WHERE s = p) AS same, count(*) FILTER (WHERE s.followers = s.united) AS united
+SELECT count(*) AS groups, count(*) FILTER (WHERE s = p) AS same,
+	count(*) FILTER (WHERE s.followers = s.united) AS united
 FROM serial AS s JOIN parallel AS p USING (account);
 \set VERBOSITY terse
 SELECT minhash_agg(follower, 16, 'fss', follower / 9000) FROM followers;
@@ -133,7 +140,8 @@ DO $$
 DECLARE plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT minhash_agg(device, 32) FROM followers GROUP BY follower' INTO plan;
-	RAISE NOTICE '% in several batches: %', plan #>> '{0,Plan,Node Type}', (plan #>> '{0,Plan,HashAgg Batches}')::integer > 1;
+	RAISE NOTICE '% in several batches: %', plan #>> '{0,Plan,Node Type}',
+		(plan #>> '{0,Plan,HashAgg Batches}')::integer > 1;
 END $$;
 RESET work_mem;
 RESET enable_sort;
@@ -168,17 +176,20 @@ CREATE TEMP TABLE parts AS
 	       minhash(array_agg(i::text) FILTER (WHERE i > n * 0.3), num_perm, scheme) AS b
 	FROM unnest(ARRAY[2, 30, 3000]) AS n, generate_series(1, n) AS i, unnest(ARRAY[8, 128]) AS num_perm,
 	     unnest(ARRAY['fss', 'permutations', 'datasketch_affine32', 'datasketch_legacy',
-		'datasketch_affine32_xxh32', 'datasketch_affine32_xxh3', 'datasketch_legacy_xxh32', 'datasketch_legacy_xxh3']) AS scheme
+		'datasketch_affine32_xxh32', 'datasketch_affine32_xxh3', 'datasketch_legacy_xxh32', 'datasketch_legacy_xxh3'])
+			AS scheme
 	GROUP BY n, scheme, num_perm;
 SELECT scheme, count(*) AS sets, count(*) FILTER (WHERE minhash_union(a, b, scheme) = signature) AS united,
-       count(*) FILTER (WHERE minhash_union(b, a, scheme) = signature AND minhash_union(a, a, scheme) = a) AS commutative_idempotent
+       count(*) FILTER (WHERE minhash_union(b, a, scheme) = signature AND minhash_union(a, a, scheme) = a)
+           AS commutative_idempotent
 FROM parts GROUP BY scheme ORDER BY scheme COLLATE "C";
 SELECT scheme, bool_and(rows = signature) AS aggregate
 FROM (SELECT scheme, signature, minhash_union_agg(part, scheme) AS rows FROM parts, unnest(ARRAY[0, 1, 2]) AS i,
       LATERAL (SELECT CASE i WHEN 1 THEN a WHEN 2 THEN b END) AS u (part) GROUP BY scheme, signature) AS g
 GROUP BY scheme ORDER BY scheme COLLATE "C";
 DROP TABLE parts;
-SELECT minhash_union_agg(s) IS NULL AS nulls, minhash_union_agg(s, 'permutations') IS NULL AS nulls_too FROM unnest(ARRAY[NULL, NULL]::text[]) AS n, minhash(n) AS s;
+SELECT minhash_union_agg(s) IS NULL AS nulls, minhash_union_agg(s, 'permutations') IS NULL AS nulls_too
+FROM unnest(ARRAY[NULL, NULL]::text[]) AS n, minhash(n) AS s;
 -- A set without a signature adds nothing.
 SELECT minhash_union(minhash('a text', 8), NULL) = minhash('a text', 8) AS "right",
 	minhash_union(NULL, minhash('a text', 8)) = minhash('a text', 8) AS "left",
@@ -197,8 +208,10 @@ SELECT minhash_union_agg(ARRAY[[1, 2], [3, 4]]);
 SELECT minhash_union_agg(ARRAY[1, NULL]);
 
 -- How many elements a set has: the error is the standard error of the estimate.
-SELECT round(cardinality) AS cardinality, round(error) AS error FROM (SELECT minhash_agg(i, 128) FROM generate_series(1, 1000) AS i) AS s (signature), minhash_cardinality(signature);
-SELECT scheme, n, round(cardinality) AS cardinality, round(error) AS error, abs(cardinality - n) < 3 * error AS within_3_errors
+SELECT round(cardinality) AS cardinality, round(error) AS error
+FROM (SELECT minhash_agg(i, 128) FROM generate_series(1, 1000) AS i) AS s (signature), minhash_cardinality(signature);
+SELECT scheme, n, round(cardinality) AS cardinality, round(error) AS error,
+	abs(cardinality - n) < 3 * error AS within_3_errors
 FROM unnest(ARRAY['fss', 'permutations', 'datasketch_affine32']) AS scheme, unnest(ARRAY[10, 1000, 50000]) AS n,
      LATERAL (SELECT minhash_agg(i, 1024, scheme, 0) FROM generate_series(1, n) AS i) AS s (signature),
      minhash_cardinality(signature, scheme)
@@ -217,8 +230,10 @@ FROM (SELECT minhash_agg(i, 1024) FROM generate_series(1, 1000) AS i) AS a (sign
 SELECT containment(array_agg(i) FILTER (WHERE i <= 1000), array_agg(i) FILTER (WHERE i > 500)) AS exact_a,
        containment(array_agg(i) FILTER (WHERE i > 500), array_agg(i) FILTER (WHERE i <= 1000)) AS exact_b
 FROM generate_series(1, 3000) AS i;
-SELECT minhash_containment(s, s), minhash_containment(s, t) FROM minhash('one text of some words') AS s, minhash('another that is quite different') AS t;
+SELECT minhash_containment(s, s), minhash_containment(s, t)
+FROM minhash('one text of some words') AS s, minhash('another that is quite different') AS t;
 SELECT minhash_containment(minhash('text', 8), minhash('text', 16));
 
 -- The parts of the aggregates are of no use by themselves: no SQL value is of type internal.
-SELECT count(*) AS callable FROM pg_proc WHERE proname LIKE 'minlsh\_set\_%' AND prokind = 'f' AND NOT 'internal'::regtype = ANY (proargtypes);
+SELECT count(*) AS callable FROM pg_proc WHERE proname LIKE 'minlsh\_set\_%' AND prokind = 'f'
+	AND NOT 'internal'::regtype = ANY (proargtypes);

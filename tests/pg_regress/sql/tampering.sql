@@ -58,7 +58,8 @@ BEGIN;
 SELECT DISTINCT refused('ALTER TABLE docs_minlsh DROP signature');
 ROLLBACK;
 BEGIN;
-SELECT DISTINCT refused('ALTER TABLE docs_minlsh DROP bands; ALTER TABLE docs_minlsh ADD bands bigint[] GENERATED ALWAYS AS (''{1}'') STORED');
+SELECT DISTINCT refused('ALTER TABLE docs_minlsh DROP bands;
+	ALTER TABLE docs_minlsh ADD bands bigint[] GENERATED ALWAYS AS (''{1}'') STORED');
 ROLLBACK;
 
 -- Nor is a side table that has lost its key, or the index over its bands.
@@ -168,8 +169,10 @@ CALL misuse('TRIGGER t AFTER INSERT ON notes REFERENCING NEW TABLE AS written FO
 CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM other FOR EACH ROW');
 CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM notes FOR EACH ROW');
 CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM notes_pkey FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body, amount OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, amount OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
+CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body, amount OR DELETE ON notes
+	FROM docs_minlsh FOR EACH ROW');
+CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, amount OR DELETE ON notes
+	FROM docs_minlsh FOR EACH ROW');
 CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF body OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
 CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT ON notes FROM docs_minlsh FOR EACH ROW');
 CALL misuse('CONSTRAINT TRIGGER t AFTER UPDATE OF id, body ON notes FROM docs_minlsh FOR EACH ROW');

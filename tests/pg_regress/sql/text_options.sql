@@ -16,7 +16,8 @@ SELECT jaccard('Hello World', 'hello  world') AS char,
 -- So copies that differ in these alone are found by an index without any options.
 CREATE TABLE copies (id int PRIMARY KEY, body text);
 INSERT INTO copies SELECT 1, string_agg(md5(i::text), E' \n') FROM generate_series(1, 40) AS i;
-INSERT INTO copies SELECT i, CASE i WHEN 2 THEN replace(body, E'\n', E'\r\n') WHEN 3 THEN regexp_replace(body, '\s+', ' ', 'g')
+INSERT INTO copies SELECT i, CASE i WHEN 2 THEN replace(body, E'\n', E'\r\n') WHEN 3
+	THEN regexp_replace(body, '\s+', ' ', 'g')
 	WHEN 4 THEN upper(body) END FROM copies, generate_series(2, 4) AS i;
 CREATE INDEX ON copies USING minlsh (body) WITH (threshold = 1);
 CREATE INDEX written ON copies USING minlsh (body) WITH (threshold = 1, normalization = none);
@@ -26,37 +27,46 @@ DROP TABLE copies;
 
 -- Each step by itself. They are done in a fixed order, whatever the order in which they are written.
 SELECT step, normalize_text(E'Ｃafé  No. １２, “Ünïted”: ﬁn’s!', step)
-FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
+FROM unnest('{none,nfc,nfkc,casefold,diacritics,punctuation,punctuation_space,punctuation_basic,digits,invisible,
+	whitespace,min_length=4,stop_words=no.}'::text[]) WITH ORDINALITY AS s(step, i) ORDER BY i;
 SELECT normalize_text('A B', 'whitespace casefold') = normalize_text('A B', 'casefold, whitespace') AS same;
 
--- Presets. "classic" is that of a much-taught course: lower case, no . , : ; ', no word of one or two letters, no "the".
-SELECT preset, normalize_text('The Café’s 3 Dogs, on the (old) road: it''s a dog''s life.', preset) FROM unnest('{none,plain,aggressive,classic}'::text[]) AS p(preset);
+-- Presets. "classic" is that of a much-taught course: lower case, no . , : ; ', no word of one or two letters, no
+-- "the".
+SELECT preset, normalize_text('The Café’s 3 Dogs, on the (old) road: it''s a dog''s life.', preset)
+FROM unnest('{none,plain,aggressive,classic}'::text[]) AS p(preset);
 SELECT tokens('The Café’s 3 Dogs, on the (old) road: it''s a dog''s life.', normalization => 'classic');
 
 -- Words, as Unicode Standard Annex 29 cuts them: Chinese and Thai, which are written without spaces, one character at
 -- a time, Japanese kana in runs, Korean and Arabic at their spaces. Emoji are no words.
 SELECT script, tokens(body) FROM (VALUES ('Chinese', '我爱北京天安门。'), ('Japanese', '東京タワーに行きました'), ('Korean', '서울에 갔습니다'),
-	('Thai', 'ฉันรักไทย'), ('Arabic', 'أحب القاهرة، كثيرا'), ('emoji', 'yes 👍🏽 no 👨‍👩‍👧'), ('Latin', 'can''t pay 3.14 e.g. snake_case')) AS t(script, body);
+	('Thai', 'ฉันรักไทย'), ('Arabic', 'أحب القاهرة، كثيرا'), ('emoji', 'yes 👍🏽 no 👨‍👩‍👧'),
+		('Latin', 'can''t pay 3.14 e.g. snake_case')) AS t(script, body);
 SELECT tokens('日本', 'char'), tokens('日本語', 'word'), shingles('我爱北京', 2, 'word');
 
 -- Stop-word-anchored shingles (Mining of Massive Datasets, 3.2.4): a stop word and the next two tokens.
-SELECT shingles('A spokesperson for the Sudzo Corporation revealed today that studies have shown it is good for people to buy Sudzo products.', 3, 'anchored');
+SELECT shingles('A spokesperson for the Sudzo Corporation revealed today that studies have shown it is good for people '
+	'to buy Sudzo products.', 3, 'anchored');
 SELECT shingles('Der Hund und die Katze', 2, 'anchored', stop_words => 'der die das und');
 SELECT shingles('no anchor', 3, 'anchored', stop_words => 'der die das');
-SELECT tokens('the cat and the dog', normalization => 'plain stop_words'), tokens('le chat et le chien', normalization => 'plain stop_words', stop_words => 'le la les et');
+SELECT tokens('the cat and the dog', normalization => 'plain stop_words'),
+	tokens('le chat et le chien', normalization => 'plain stop_words', stop_words => 'le la les et');
 
 -- Set or bag: in a bag the second occurrence of a shingle is an element of its own, so similarities are weighted.
 SELECT shingles('to be or not to be', 1, 'word'), shingles('to be or not to be', 1, 'word', bag => true);
 SELECT jaccard('a a a b', 'a b b', 1, 'word') AS set, jaccard('a a a b', 'a b b', 1, 'word', bag => true) AS bag,
 	containment('a a a b', 'a b b', 1, 'word', bag => true);
-SELECT minhash_jaccard(minhash('a a a b', 4096, 1, 'word', bag => true), minhash('a b b', 4096, 1, 'word', bag => true)) BETWEEN 0.37 AND 0.43 AS estimate;
+SELECT minhash_jaccard(minhash('a a a b', 4096, 1, 'word', bag => true),
+	minhash('a b b', 4096, 1, 'word', bag => true)) BETWEEN 0.37 AND 0.43 AS estimate;
 
 -- A text whose tokens are all dropped has no shingle, as an empty one.
-SELECT minhash('a to of', unit => 'word', normalization => 'min_length=3'), shingles('?!', normalization => 'punctuation'), tokens('The THE', normalization => 'classic');
+SELECT minhash('a to of', unit => 'word', normalization => 'min_length=3'),
+	shingles('?!', normalization => 'punctuation'), tokens('The THE', normalization => 'classic');
 SELECT minhash(U&'\200B\200D') IS NOT NULL AS zero_width_is_text, normalize_text(U&'\0301') = U&'\0301' AS lone_mark;
 
 -- What shows nothing by itself is kept by all steps but "invisible", which "aggressive" does, too.
-SELECT jaccard(U&'so\00ADft hy\200Bphens \2067here\2069', 'soft hyphens here', normalization => 'invisible') AS invisible,
+SELECT jaccard(U&'so\00ADft hy\200Bphens \2067here\2069', 'soft hyphens here', normalization => 'invisible')
+	AS invisible,
 	jaccard(U&'so\00ADft', 'soft', normalization => 'aggressive') AS aggressive,
 	jaccard(U&'so\00ADft', 'soft') < 1 AS plain;
 

@@ -1,0 +1,163 @@
+"""What every section of the benchmarks stands on: servers, rounds, time, memory."""
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import psycopg
+
+ROOT = Path(__file__).resolve().parents[1]
+# Version 0.1 kept a side table with a GIN index. It is built from this repository's history.
+FORMER_COMMIT = "161257e"
+FORMER = ROOT / "build" / "former"
+THRESHOLD = 0.9
+NUM_PERM = 128
+QUIET = {"stdout": sys.stderr}
+
+
+def note(message: str) -> None:
+    """Progress, kept out of the tables."""
+    print(f"# {message}", file=sys.stderr, flush=True)
+
+
+def build() -> None:
+    """Compiles what is measured before this process is bound to one core."""
+    environment = {**os.environ, "PROFILE": "release"}
+    subprocess.run(["scripts/build.sh"], cwd=ROOT, env=environment, check=True, **QUIET)
+    command = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "minlsh-sketch", "--example", "throughput"]
+    subprocess.run([*command, "--target-dir", "build/target/bench"], cwd=ROOT, check=True, **QUIET)
+    if not (FORMER / "bench" / "server.sh").exists():
+        FORMER.mkdir(parents=True, exist_ok=True)
+        archive = subprocess.run(["git", "archive", FORMER_COMMIT], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+        subprocess.run(["tar", "-x", "-C", FORMER], input=archive.stdout, check=True)
+    subprocess.run(["scripts/build.sh"], cwd=FORMER, env=environment, check=True, **QUIET)
+
+
+def bind_to_one_core() -> None:
+    """Servers and peers inherit it. The last core: the first serves the machine's interrupts."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+class Server:
+    """A private server that lives as long as the `with` block, and one session on it.
+
+    `root` is the folder whose extension it has: this one, or version 0.1's.
+    """
+
+    def __init__(self, root: Path = ROOT, settings: str = ""):
+        self.root, self.settings = root, settings
+
+    def __enter__(self):
+        # The server ends with the command beside it, which waits for the end of its input.
+        self.process = subprocess.Popen(
+            ["bench/server.sh", "sh", "-c", 'echo "$BENCH_DIR"; exec cat'],
+            cwd=self.root, env={**os.environ, "BENCH_SETTINGS": self.settings}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.directory = Path(self.process.stdout.readline().strip())
+        if not self.directory.is_dir():
+            raise RuntimeError(f"{self.root}: the server did not start")
+        self.address = f"host={self.directory} port=5432 user=postgres dbname=postgres"
+        self.connect()
+        self.run("CREATE EXTENSION minlsh")
+        return self
+
+    def __exit__(self, *failure):
+        self.connection.close()
+        self.process.stdin.close()
+        self.process.wait()
+
+    def connect(self) -> None:
+        self.connection = psycopg.connect(self.address, autocommit=True)
+        self.run("SET client_min_messages = error")
+        self.run("SET maintenance_work_mem = '64MB'")
+        self.pid = self.connection.info.backend_pid
+
+    def reconnect(self) -> None:
+        """A session that has done nothing yet."""
+        self.connection.close()
+        self.connect()
+
+    def run(self, sql: str, parameters=None):
+        return self.connection.execute(sql, parameters)
+
+    def rows(self, sql: str, parameters=None) -> list:
+        return self.run(sql, parameters).fetchall()
+
+    def value(self, sql: str, parameters=None):
+        return self.rows(sql, parameters)[0][0]
+
+    def processor(self) -> float:
+        """Seconds that this session has been on the processor, by the clock that clock_getcpuclockid(3) finds."""
+        return time.clock_gettime((~self.pid << 3) | 2)
+
+    def time(self, sql: str) -> float:
+        """Seconds of the processor: on a shared machine those of the clock tell about the neighbours."""
+        start = self.processor()
+        self.run(sql)
+        return self.processor() - start
+
+    def load(self, name: str, texts: Path) -> int:
+        """Makes a table of the texts in a file that corpus.py wrote; returns how many there are."""
+        self.run(f"DROP TABLE IF EXISTS {name} CASCADE")
+        self.run(f"CREATE TABLE {name} (id bigint PRIMARY KEY, body text)")
+        self.copy(name, texts)
+        self.run(f"VACUUM ANALYZE {name}")
+        return self.value(f"SELECT count(*) FROM {name}")
+
+    def copy(self, name: str, texts: Path) -> None:
+        with self.connection.cursor().copy(f"COPY {name} FROM STDIN") as copy, open(texts, "rb") as file:
+            while block := file.read(1 << 20):
+                copy.write(block)
+
+    def memory(self) -> int:
+        """The most bytes that this backend has had of its own, without the buffers that all share."""
+        with open(f"/proc/{self.pid}/status", encoding="utf-8") as file:
+            values = dict(line.split(":", 1) for line in file)
+        return (int(values["VmHWM"].split()[0]) - int(values["RssShmem"].split()[0])) * 1024
+
+
+def seconds(work) -> float:
+    """Seconds of the processor that this process takes for some work."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def alternate(options, measures: dict) -> dict:
+    """Medians of what the measures return, over rounds that run all of them in turn.
+
+    The other tenants of a machine come and go: what is compared is measured side by side, not one
+    after the other. A measure returns one figure, or a dict of several. There are at most
+    `options.rounds`, and no further one that would probably exceed `options.budget` seconds.
+    """
+    figures, start, done = {}, time.perf_counter(), 0
+    while done < options.rounds and (not done or (time.perf_counter() - start) * (done + 1) / done <= options.budget):
+        for name, measure in measures.items():
+            result = measure()
+            for key, value in (result if isinstance(result, dict) else {name: result}).items():
+                figures.setdefault(key, []).append(value)
+        done += 1
+    return {name: statistics.median(values) for name, values in figures.items()}
+
+
+def postgres() -> str:
+    config = os.environ.get("PG_CONFIG") or subprocess.check_output(["scripts/pg-config.sh"], cwd=ROOT, text=True)
+    return " ".join(subprocess.check_output([config.strip(), "--version"], text=True).split()[:2])
+
+
+def machine() -> str:
+    """One line that says where and with what the figures were taken."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        about = dict(line.split(":", 1) for line in file if ":" in line)
+    about = {name.strip(): value.strip() for name, value in about.items()}
+    flags = about.get("flags", "").split()
+    simd = "AVX-512" if "avx512bw" in flags else "AVX2" if "avx2" in flags else platform.machine()
+    peers = ", ".join(f"{name} {version(name)}" for name in ("datasketch", "rensa", "numpy"))
+    model = about.get("model name", platform.machine())
+    return f"{model} ({simd}), {os.cpu_count()} shared cores, Python {platform.python_version()}, {peers}"

@@ -1,0 +1,218 @@
+"""docs/benchmarks.md and its plots, from the raw figures of results.json by the template benchmarks.md.in."""
+
+from pathlib import Path
+
+from report import chart, duration, megabytes, page, table, times
+from sections.pairs import PEERS
+
+TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
+OTHERS = ("0.1", *PEERS)
+NAMES = {"0.1": "version 0.1"}
+
+
+def by_size(figures: dict) -> list:
+    return sorted((int(count), each) for count, each in figures.items())
+
+
+def over(other, own):
+    """How many times the other takes; nothing if one was not measured."""
+    return other / own if other is not None and own else None
+
+
+def pairs_table(figures: dict) -> str:
+    header = ["documents", "pairs", "minlsh", "of a scan", *(NAMES.get(name, name) for name in OTHERS)]
+    body = []
+    for count, each in by_size(figures):
+        row = [f"{count:,}", f"{each['found']:,}", duration(each["pairs"]), times(each["pairs"] / each["scan"])]
+        for name in OTHERS:
+            ratio = over(each.get(name), each["pairs"])
+            row.append(f"{duration(each[name])}, {times(ratio)}" if ratio else "")
+        body.append(row)
+    return table(header, body)
+
+
+def corpus_table(figures: dict) -> str:
+    calls = {
+        "pairs": "pairs",
+        "pairs, keys as text": "pairs, keys as text",
+        "pairs of a query": "pairs of `SELECT id, body FROM docs`",
+        "pairs by signature": "pairs, `verify => 'signature'`",
+        "pairs with the index": "pairs, with an index there",
+        "clusters": "clusters",
+        "plan": "plan: what to remove",
+        "scan": "scan of the table",
+    }
+    sizes = by_size(figures)
+    body = []
+    for name, label in calls.items():
+        row = [label] + [duration(each[name]) for _, each in sizes]
+        body.append(row + [times(over(large[name], small[name])) for (_, small), (_, large) in zip(sizes, sizes[1:])])
+    header = ["", *(f"{count:,}" for count, _ in sizes)]
+    header += [f"growth {large / small:.0f}x" for (small, _), (large, _) in zip(sizes, sizes[1:])]
+    return table(header, body)
+
+
+def pairs_memory_table(figures: dict) -> str:
+    body = []
+    for count, each in by_size(figures):
+        cells = [f"{megabytes(used)}, {used / count:,.0f} bytes" for used in each["memory"].values()]
+        cells += [megabytes(each.get(f"{name}: memory")) for name in PEERS]
+        body.append([f"{count:,}", *cells])
+    return table(["documents", "pairs", "clusters", "plan", *PEERS], body)
+
+
+def stages_table(figures: dict) -> str:
+    stages = ("read", "sketch", "insert", "query")
+    body = []
+    for count, each in by_size(figures):
+        for name in PEERS:
+            if name in each:
+                cells = [f"{each[f'{name}: {stage}'] / count * 1e6:,.1f}" for stage in stages]
+                body.append([name, f"{count:,}", *cells, f"{each[f'{name}: pairs']:,.0f}"])
+    return table(["µs per document", "documents", *stages, "pairs by estimate"], body)
+
+
+def index_table(figures: dict) -> str:
+    ways = {"minlsh": "minlsh", "0.1": "version 0.1", "pg_trgm": "pg_trgm GIN"}
+    body = []
+
+    def row(label, count, key, show, own="minlsh", scale=1.0):
+        each = figures["sizes"][str(count)]
+        cells = []
+        for way in ways:
+            value = each.get(f"{own if way == 'minlsh' else way}: {key}")
+            mine = each[f"{own}: {key}"]
+            shown = "" if value is None else show(value * scale)
+            cells.append(shown if way == "minlsh" or value is None else f"{shown}, {times(value / mine)}")
+        body.append([label, f"{count:,}", *cells])
+
+    for count, _ in by_size(figures["sizes"]):
+        row("create, a document", count, "create", duration, scale=1 / count)
+        row("size, a document", count, "size", lambda size: f"{size:,.0f} bytes", scale=1 / count)
+        row("memory of the build", count, "memory", megabytes)
+        for own, label in (("near_duplicates", "`near_duplicates(id, 0.9)`"), ("operator", "`~=` in a join")):
+            for p in ("p50", "p95"):
+                row(f"{label}, {p}", count, p, duration, own)
+    inserts = figures["inserts"]
+    own = inserts["minlsh"] - inserts["no index"]
+    cells = [duration(own)]
+    for name, floor in (("0.1", "0.1: no index"), ("pg_trgm", "no index")):
+        value = inserts[name] - inserts[floor]
+        cells.append(f"{duration(value)}, {times(value / own)}")
+    body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
+    return table(["", "documents", *ways.values()], body)
+
+
+def files_table(figures: dict) -> str:
+    body = []
+    for threshold in (0.8, 0.9):
+        seconds = [figures[f"{way}, {threshold}"] for way in ("minlsh, signature", "minlsh, exact", "0.1, exact")]
+        signature, exact, before = seconds
+        row = [str(threshold), f"{figures[f'found, {threshold}']:,}", *map(duration, seconds)]
+        body.append([*row, times(exact / signature), times(before / exact)])
+    header = ["threshold", "pairs", "by signature", "exact", "version 0.1, exact", "exact of signature", "0.1 of exact"]
+    return table(header, body)
+
+
+def memory_table(figures: dict) -> str:
+    kinds = ("no index", "side table", "index")
+    body = []
+    for name, each in figures["statements"].items():
+        bare = each["no index"]
+        cells = [megabytes(bare), *(megabytes(max(0, each[kind] - bare)) + " more" for kind in kinds[1:])]
+        body.append([name, f"{figures['rows']:,}", *cells, megabytes(figures["allowed"]) + " more"])
+    for count, calls in by_size(figures["calls"]):
+        for name, each in calls.items():
+            allowed = figures["allowed"] + figures["per document"] * count
+            body.append([name, f"{count:,}", *(megabytes(each[kind]) for kind in kinds), megabytes(allowed)])
+    return table(["", "rows", *kinds, "allowed"], body)
+
+
+def faults(results: dict) -> list:
+    """What took more memory than is allowed."""
+    figures = results.get("memory", {}).get("figures", {})
+    parts = [("", figures.get("statements", {}))]
+    parts += [(f" of {count}", each) for count, each in figures.get("calls", {}).items()]
+    return [name + where for where, part in parts for name, each in part.items() if not each["kept"]]
+
+
+def engine_table(figures: dict) -> str:
+    signatures = figures["signatures"]
+    body = []
+    for name, value in sorted(signatures.items(), key=lambda pair: -pair[1]):
+        # Work that skips the text is compared with work that skips the text.
+        skips = "hashes" in name and not name.startswith("minlsh")
+        own = signatures["minlsh: fss from given shingle hashes" if skips else "minlsh: fss"]
+        body.append([name, duration(value), "" if name.startswith("minlsh") else times(value / own)])
+    return table(["a text of 1 kB → 128 slots", "", "of minlsh"], body)
+
+
+def functions_table(figures: dict) -> str:
+    floor = figures["functions"]["md5(body)"]
+    body = [[f"`{name}`", duration(value), times(value / floor)] for name, value in figures["functions"].items()]
+    return table(["a row of 1.5 kB in SQL", "", "of md5"], body)
+
+
+def recall_table(figures: dict) -> str:
+    body = []
+    for name, each in figures["ways"].items():
+        recall, precision = each["true"] / figures["pairs"], each["true"] / max(1, each["found"])
+        hard = each["hard"] / max(1, each["all hard"])
+        body.append([name, f"{recall:.4f}", f"{hard:.4f}", f"{precision:.4f}"])
+    return table(["", "recall", "recall of the hardest", "precision"], body)
+
+
+def plots(results: dict, directory: Path) -> None:
+    if "pairs" in results:
+        sizes = by_size(results["pairs"]["figures"])
+        file = directory / "bench-growth.svg"
+        with chart(file, "From a table to its pairs at 0.9, one core", "documents", "seconds") as ax:
+            lines = {"pairs": "minlsh", "scan": "scan of the table", **{name: NAMES.get(name, name) for name in OTHERS}}
+            for name, label in lines.items():
+                points = [(count, each[name]) for count, each in sizes if name in each]
+                if points:
+                    ax.loglog(*zip(*points), marker="o", label=label)
+    if "index" in results:
+        sizes = by_size(results["index"]["figures"]["sizes"])
+        file = directory / "bench-lookups.svg"
+        ways = {"near_duplicates": "near_duplicates(id, 0.9)", "operator": "~=", **NAMES, "pg_trgm": "pg_trgm, %"}
+        with chart(file, "A lookup, median", "documents", "milliseconds") as ax:
+            for name, label in ways.items():
+                points = [(count, each[f"{name}: p50"] * 1e3) for count, each in sizes if f"{name}: p50" in each]
+                if points:
+                    ax.loglog(*zip(*points), marker="o", label=label)
+
+
+TABLES = {
+    "pairs": {"pairs_table": pairs_table, "corpus_table": corpus_table, "pairs_memory_table": pairs_memory_table,
+              "stages_table": stages_table},
+    "index": {"index_table": index_table},
+    "files": {"files_table": files_table},
+    "memory": {"memory_table": memory_table},
+    "engine": {"engine_table": engine_table, "functions_table": functions_table},
+    "recall": {"recall_table": recall_table},
+}  # fmt: skip
+
+
+def write(results: dict, directory: Path) -> None:
+    values = {}
+    for section, tables in TABLES.items():
+        measured = results.get(section)
+        taken = "Not measured."
+        if measured:
+            taken = (
+                f"`{measured['command']}`, {measured['day']}, {measured['postgres']}, commit {measured['commit']}, "
+                f"at most {measured['rounds']} rounds, {measured['minutes']:.0f} minutes."
+            )
+        values[f"{section}_taken"] = taken
+        for name, show in tables.items():
+            values[name] = show(measured["figures"]) if measured and measured["figures"] else ""
+    machines = sorted({measured["machine"] for measured in results.values()})
+    files, recall = (results.get(name, {}).get("figures", {}) for name in ("files", "recall"))
+    values["machine"] = "; ".join(machines)
+    values["files"] = f"{files.get('documents', 0):,} files of {files.get('characters', 0):,.0f} characters on average"
+    values["truth"] = f"{recall.get('pairs', 0):,} pairs of {recall.get('documents', 0):,} documents"
+    side_table = recall.get("side table", {}).items()
+    values["side_table"] = ", ".join(f"{size:,.0f} with {bits} bits" for bits, size in side_table)
+    plots(results, directory / "plots")
+    (directory / "benchmarks.md").write_text(page(TEMPLATE, values), encoding="utf-8")

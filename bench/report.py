@@ -1,0 +1,67 @@
+"""How figures are shown: tables of Markdown, and charts."""
+
+import textwrap
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+# The same figures give the same file; letters stay letters, to be searched and read aloud.
+matplotlib.rcParams.update({"svg.hashsalt": "minlsh", "svg.fonttype": "none", "font.size": 10})
+import matplotlib.pyplot as plt  # noqa: E402
+
+
+def table(header: list, body: list) -> str:
+    """A Markdown table: the first column to the left, figures to the right."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" + "---:|" * (len(header) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in body])
+
+
+def page(template: Path, values: dict) -> str:
+    """The template with its values; prose is wrapped anew, for values have lengths of their own."""
+    blocks = template.read_text(encoding="utf-8").format(**values).split("\n\n")
+    return "\n\n".join(block if block.strip()[:1] in "|!#-" else fill(block) for block in blocks) + "\n"
+
+
+def fill(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 118, break_long_words=False, break_on_hyphens=False)
+
+
+def digits(value: float) -> str:
+    """Three digits that matter, or all before the point."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def duration(value) -> str:
+    """Seconds in the unit that suits them; nothing for nothing."""
+    if value is None:
+        return ""
+    for unit, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= unit or name == "µs":
+            return f"{digits(value / unit)} {name}"
+
+
+def megabytes(value) -> str:
+    return "" if value is None else f"{value / 2**20:,.0f} MB"
+
+
+def times(value) -> str:
+    return "" if value is None else f"{digits(value)}x"
+
+
+@contextmanager
+def chart(file: Path, title: str, x: str, y: str, size=(7.2, 4.2), **axes):
+    """A chart to draw into, saved at the end. `axes` go to matplotlib's Axes.set()."""
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.set(title=title, xlabel=x, ylabel=y)
+    ax.grid(alpha=0.3)
+    yield ax
+    ax.set(**axes)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)

@@ -1,0 +1,37 @@
+"""Real files that share templates: exact verification beside that by signature, and beside version 0.1."""
+
+import corpus
+from harness import FORMER, Server, alternate, note
+
+THRESHOLDS = (0.8, 0.9)
+
+
+def pairs(server: Server, threshold: float, verify: str) -> float:
+    return server.time(f"SELECT count(*) FROM near_duplicate_pairs('files', {threshold}, verify => '{verify}')")
+
+
+def measure(options) -> dict:
+    note("real files")
+    texts = corpus.write(options.directory / "files.tsv", corpus.real_files(options.files))
+    with Server() as now, Server(FORMER) as before:
+        count = now.load("files", texts)
+        if not count:
+            note("no files in " + ", ".join(map(str, options.files)))
+            return {}
+        before.load("files", texts)
+        before.run("SELECT minlsh_create_index('files', 'body')")
+        before.run("VACUUM ANALYZE files_minlsh")
+        measures = {}
+        for threshold in THRESHOLDS:
+            for verify in ("signature", "exact"):
+                for name, server in (("minlsh", now), ("0.1", before)):
+                    measures[f"{name}, {verify}, {threshold}"] = (
+                        lambda server=server, threshold=threshold, verify=verify: pairs(server, threshold, verify)
+                    )
+        figures = alternate(options, measures)
+        for threshold in THRESHOLDS:
+            call = f"SELECT count(*) FROM near_duplicate_pairs('files', {threshold})"
+            figures[f"found, {threshold}"] = now.value(call)
+        figures["documents"] = count
+        figures["characters"] = now.value("SELECT avg(length(body))::float8 FROM files")
+    return figures

@@ -1,0 +1,153 @@
+"""CREATE INDEX, lookups, inserts and sizes: minlsh beside version 0.1 and the GIN index of pg_trgm."""
+
+import corpus
+from harness import FORMER, THRESHOLD, Server, alternate, note
+
+# Percentiles of what single calls take inside the server, in seconds.
+LOOKUPS = """
+DO $$
+DECLARE
+	start timestamptz;
+	taken float8[] := '{{}}';
+	number bigint;
+BEGIN
+	FOR number IN SELECT i * 7919 % {rows} + 1 FROM generate_series(1, {calls}::bigint) AS i LOOP
+		start := clock_timestamp();
+		PERFORM {call};
+		taken := taken || extract(epoch FROM clock_timestamp() - start)::float8;
+	END LOOP;
+	PERFORM set_config('bench.p' || share,
+		(SELECT percentile_cont(share / 100.0) WITHIN GROUP (ORDER BY t) FROM unnest(taken) AS t)::text, false)
+	FROM unnest(ARRAY[50, 95]) AS share;
+END $$
+"""
+
+
+class Way:
+    """An index on the column body, and how documents are looked up by it."""
+
+    def __init__(self, server: Server):
+        self.server = server
+
+    def create(self, table: str) -> float:
+        return self.server.time(self.CREATE.format(table=table))
+
+    def recreate(self) -> float:
+        taken = self.create("docs")
+        self.server.run(self.DROP.format(table="docs"))
+        return taken
+
+    def size(self, table: str) -> int:
+        return self.server.value(self.SIZE.format(table=table))
+
+    def lookups(self, call: str, rows: int) -> dict:
+        for calls in (self.CALLS // 10, self.CALLS):  # the first warm
+            self.server.run(LOOKUPS.format(call=call, rows=rows, calls=calls))
+        return {p: float(self.server.value(f"SELECT current_setting('bench.{p}')")) for p in ("p50", "p95")}
+
+
+class Index(Way):
+    """An index of type minlsh."""
+
+    CREATE = "CREATE INDEX {table}_near ON {table} USING minlsh (body)"
+    DROP = "DROP INDEX {table}_near"
+    SIZE = "SELECT pg_relation_size('{table}_near')"
+    CALLS = 2000
+    LOOKUP = {
+        "near_duplicates": f"* FROM near_duplicates(number, {THRESHOLD}, 'docs')",
+        "operator": f"b.id FROM docs AS a JOIN docs AS b ON b.body ~= minlsh_document(a.body, {THRESHOLD})"
+        " WHERE a.id = number AND b.id <> number",
+    }
+
+
+class Former(Way):
+    """The side table of version 0.1, which verified by texts when asked to."""
+
+    CREATE = "SELECT minlsh_create_index('{table}', 'body')"
+    DROP = "SELECT minlsh_drop_index('{table}')"
+    SIZE = "SELECT pg_total_relation_size('{table}_minlsh')"
+    CALLS = 2000
+    LOOKUP = {"0.1": f"* FROM near_duplicates(number, {THRESHOLD}, 'docs', verify => 'exact')"}
+
+
+class Trigrams(Way):
+    """pg_trgm answers another question, about 3-letter trigrams: time is compared, not answers."""
+
+    CREATE = "CREATE INDEX {table}_trgm ON {table} USING gin (body gin_trgm_ops)"
+    DROP = "DROP INDEX {table}_trgm"
+    SIZE = "SELECT pg_relation_size('{table}_trgm')"
+    CALLS = 50
+    LOOKUP = {"pg_trgm": "b.id FROM docs AS a JOIN docs AS b ON b.body % a.body WHERE a.id = number AND b.id <> number"}
+
+
+def copy(server: Server, base, added, rows: int, way=None) -> float:
+    """Seconds of the processor for a row of a COPY into a table, with the index if one is given."""
+    server.load("fed", base)
+    if way:
+        way.create("fed")
+    server.run("CHECKPOINT")
+    start = server.processor()
+    server.copy("fed", added)
+    return (server.processor() - start) / rows
+
+
+def inserts(options, now: Server, before: Server, trigrams: Way) -> dict:
+    rows = options.inserts
+    base = corpus.write(options.directory / "base.tsv", corpus.texts(rows))
+    # Other documents, numbered on.
+    texts = corpus.texts(rows, seed=2)
+    added = options.directory / "added.tsv"
+    with open(added, "w", encoding="utf-8") as file:
+        file.writelines(f"{key}\t{text}\n" for key, text in enumerate(texts, rows + 1))
+    ways = {"minlsh": (now, Index(now)), "0.1": (before, Former(before)), "pg_trgm": (now, trigrams)}
+    measures = {
+        "no index": lambda: copy(now, base, added, rows),
+        "0.1: no index": lambda: copy(before, base, added, rows),
+    }
+    for name, (server, way) in ways.items():
+        measures[name] = lambda server=server, way=way: copy(server, base, added, rows, way)
+    figures = alternate(options, measures)
+    figures["rows"] = rows
+    return figures
+
+
+def measured(options, count: int, ways: dict) -> dict:
+    figures = alternate(options, {f"{name}: create": way.recreate for name, way in ways.items()})
+    for name, way in ways.items():
+        way.server.reconnect()
+        way.server.run("SET pg_trgm.similarity_threshold = 0.9")
+        way.create("docs")
+        figures[f"{name}: memory"] = way.server.memory()
+        figures[f"{name}: size"] = way.size("docs")
+    for way in ways.values():
+        way.server.run("VACUUM ANALYZE docs")
+        # pg_trgm at its best: left alone, the planner scans the table.
+        way.server.run("SET enable_seqscan = off")
+    lookups = {name: (way, call) for way in ways.values() for name, call in way.LOOKUP.items()}
+    measures = {}
+    for name, (way, call) in lookups.items():
+        measures[name] = lambda name=name, way=way, call=call: {
+            f"{name}: {p}": value for p, value in way.lookups(call, count).items()
+        }
+    figures.update(alternate(options, measures))
+    return figures
+
+
+def measure(options) -> dict:
+    found = {"sizes": {}}
+    with Server() as now, Server(FORMER) as before:
+        now.run("CREATE EXTENSION pg_trgm")
+        for count in options.sizes:
+            note(f"{count:,} documents: index")
+            texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
+            now.load("docs", texts)
+            ways = {"minlsh": Index(now)}
+            if count <= options.peers_up_to:
+                before.load("docs", texts)
+                ways["0.1"] = Former(before)
+            if count <= options.trigrams_up_to:
+                ways["pg_trgm"] = Trigrams(now)
+            found["sizes"][str(count)] = measured(options, count, ways)
+        note("inserts")
+        found["inserts"] = inserts(options, now, before, Trigrams(now))
+    return found

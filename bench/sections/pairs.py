@@ -1,0 +1,88 @@
+"""From a table to its pairs, clusters and what to remove: minlsh beside rensa, datasketch and version 0.1."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import corpus
+from harness import FORMER, THRESHOLD, Server, alternate, note
+
+QUERY = "'SELECT id, body FROM docs'"
+CALLS = {
+    "scan": "SELECT count(body) FROM docs WHERE octet_length(body) > 0",
+    "pairs": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, key => NULL::bigint)",
+    "pairs, keys as text": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD})",
+    "pairs of a query": f"SELECT count(*) FROM near_duplicate_pairs({QUERY}, {THRESHOLD}, key => NULL::bigint)",
+    "pairs by signature": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, NULL::bigint, 'signature')",
+    "clusters": f"SELECT count(*) FROM near_duplicate_clusters('docs', {THRESHOLD}, key => NULL::bigint)",
+    "plan": f"SELECT count(*) FROM near_duplicate_plan('docs', {THRESHOLD}, key => NULL::bigint)",
+}
+PEERS = ("rensa", "datasketch", "datasketch, xxh32")
+
+
+def peer(server: Server, name: str, limit: float, pairs_file=None) -> dict:
+    """Its stages in seconds, their sum, and its pairs; nothing if it was not done at the limit."""
+    bands, rows = server.rows(f"SELECT bands, rows FROM lsh_params({THRESHOLD}, recall => 0.99)")[0]
+    program = Path(__file__).resolve().parents[1] / "peers.py"
+    command = [sys.executable, program, name, server.address, "--threshold", THRESHOLD]
+    command += ["--bands", bands, "--rows", rows, *(["--pairs", pairs_file] if pairs_file else [])]
+    note(name)
+    try:
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, timeout=limit, check=True, text=True)
+    except subprocess.TimeoutExpired:
+        note(f"{name}: not done after {limit:.0f} s")
+        return {}
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    stages = {f"{name}: {line['stage']}": line["seconds"] for line in said if "stage" in line}
+    last = said[-1]
+    return {**stages, name: sum(stages.values()), f"{name}: pairs": last["pairs"], f"{name}: memory": last["memory"]}
+
+
+def indexed(server: Server) -> dict:
+    """The same pairs where an index is there."""
+    create = server.time("CREATE INDEX docs_body ON docs USING minlsh (body)")
+    with_index = server.time(CALLS["pairs"])
+    server.run("DROP INDEX docs_body")
+    return {"create": create, "pairs with the index": with_index}
+
+
+def former(server: Server) -> dict:
+    create = server.time(f"SELECT minlsh_create_index('docs', 'body', threshold => {THRESHOLD})")
+    pairs = server.time(f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, verify => 'exact')")
+    server.run("SELECT minlsh_drop_index('docs')")
+    return {"0.1: create": create, "0.1: pairs": pairs, "0.1": create + pairs}
+
+
+def memory_of(server: Server, call: str) -> int:
+    """Bytes that a session takes for a call, above those of one that has loaded the library."""
+    server.reconnect()
+    server.value("SELECT minhash('x')")
+    before = server.memory()
+    server.value(call)
+    return server.memory() - before
+
+
+def measure(options) -> dict:
+    found = {}
+    for count in options.sizes:
+        note(f"{count:,} documents: pairs")
+        texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
+        with Server() as server:
+            server.load("docs", texts)
+            measures = {name: (lambda sql=sql: server.time(sql)) for name, sql in CALLS.items()}
+            measures["with the index"] = lambda: indexed(server)
+            if count > options.peers_up_to:
+                figures = alternate(options, measures)
+            else:
+                for name in PEERS:
+                    measures[name] = lambda name=name: peer(server, name, options.limit)
+                with Server(FORMER) as before:
+                    before.load("docs", texts)
+                    measures["0.1"] = lambda: former(before)
+                    figures = alternate(options, measures)
+            figures["found"] = server.value(CALLS["pairs"])
+            figures["bytes"] = server.value("SELECT avg(octet_length(body))::float8 FROM docs")
+            figures["memory"] = {name: memory_of(server, CALLS[name]) for name in ("pairs", "clusters", "plan")}
+            found[str(count)] = figures
+    return found

@@ -1,0 +1,230 @@
+//! Every job against brute force, on random corpora.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::signatures::{BANDS, SLOTS, Signatures};
+use proptest::prelude::*;
+use sketch::corpus::{Identical, LeftOut, Pair, Side, connect, leaders, pairs, weakest_link};
+use sketch::estimate_jaccard;
+
+/// More than any test's comparisons.
+const NO_LIMIT: usize = usize::MAX;
+
+/// Signatures of which many are equal, many similar, and some share a bucket by chance.
+fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
+    let template = prop::collection::vec(0..3_i32, SLOTS);
+    let edits = prop::collection::vec((0..SLOTS, 0..9_i32), 0..5);
+    (prop::collection::vec(template, 1..4), prop::collection::vec((0..4_usize, edits), 0..60))
+        .prop_map(|(templates, documents)| {
+            let mut signatures = Vec::new();
+            for (template, edits) in documents {
+                let mut signature = templates[template % templates.len()].clone();
+                for (slot, value) in edits {
+                    signature[slot] = value;
+                }
+                signatures.push(signature);
+            }
+            signatures
+        })
+}
+
+/// All pairs that share a band and are similar enough, found by looking at all pairs.
+fn brute_force(signatures: &[Vec<i32>], threshold: f64) -> BTreeMap<(u32, u32), f64> {
+    let rows = SLOTS / BANDS;
+    let mut pairs = BTreeMap::new();
+    for (b, right) in (0..).zip(signatures) {
+        for (a, left) in (0..b).zip(signatures) {
+            let candidates = left.chunks(rows).zip(right.chunks(rows)).any(|(x, y)| x == y);
+            let similarity = estimate_jaccard(left, right).unwrap();
+            if candidates && similarity >= threshold {
+                pairs.insert((a, b), similarity);
+            }
+        }
+    }
+    pairs
+}
+
+/// The components of those pairs, as the least document of each document's component.
+fn brute_force_components(documents: usize, pairs: &BTreeMap<(u32, u32), f64>) -> Vec<u32> {
+    let mut least: Vec<u32> = (0..documents as u32).collect();
+    for _ in 0..documents {
+        for &(a, b) in pairs.keys() {
+            let both = least[a as usize].min(least[b as usize]);
+            least[a as usize] = both;
+            least[b as usize] = both;
+        }
+    }
+    least
+}
+
+/// The pairs that `pairs` gives, its leaders expanded to their copies.
+fn expand(identical: &Identical, found: &[Pair]) -> BTreeMap<(u32, u32), f64> {
+    let mut expanded = BTreeMap::new();
+    let mut insert = |a: u32, b: u32, similarity| {
+        assert!(expanded.insert((a.min(b), a.max(b)), similarity).is_none(), "a pair came twice");
+    };
+    for (leader, copies) in identical.groups() {
+        let members: Vec<u32> = std::iter::once(leader).chain(copies).collect();
+        for (i, &b) in members.iter().enumerate() {
+            members[..i].iter().for_each(|&a| insert(a, b, 1.0));
+        }
+    }
+    for pair in found {
+        for a in identical.members(pair.a) {
+            identical.members(pair.b).for_each(|b| insert(a, b, pair.similarity));
+        }
+    }
+    expanded
+}
+
+proptest! {
+    #[test]
+    fn pairs_are_those_of_brute_force_whatever_memory(
+        signatures in signatures(), percent in 40..=100, sort_memory in 1..4000_usize,
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        corpus.sort_memory = sort_memory;
+        let identical = Identical::group(&mut corpus).unwrap();
+        let mut found = Vec::new();
+        let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, NO_LIMIT, &mut |_, pair| {
+            found.push(pair);
+            Ok(())
+        }).unwrap();
+        prop_assert_eq!(left_out, LeftOut::default());
+        let expected = brute_force(&signatures, threshold);
+        prop_assert_eq!(&expand(&identical, &found), &expected);
+    }
+
+    #[test]
+    fn two_collections_make_the_pairs_across_them(
+        signatures in signatures(), percent in 40..=100,
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        // Without copies, so that leaders belong to one collection each.
+        let nothing_identical = Identical::group(&mut Signatures::new(&signatures, 2.0)).unwrap();
+        let side = |document: u32| if document.is_multiple_of(3) { Side::Left } else { Side::Right };
+        let mut found = BTreeSet::new();
+        pairs(&mut corpus, &nothing_identical, &side, NO_LIMIT, &mut |_, pair| {
+            assert!(found.insert((pair.a, pair.b)), "a pair came twice");
+            Ok(())
+        }).unwrap();
+        let across = |(a, b): &(u32, u32)| side(*a) != side(*b);
+        let expected: BTreeSet<(u32, u32)> =
+            brute_force(&signatures, threshold).into_keys().filter(across).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn clusters_are_the_components_of_the_pairs(
+        signatures in signatures(), percent in 40..=100, sort_memory in 1..4000_usize,
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        corpus.sort_memory = sort_memory;
+        let identical = Identical::group(&mut corpus).unwrap();
+        let expected =
+            brute_force_components(signatures.len(), &brute_force(&signatures, threshold));
+        let mut connected = connect(&mut corpus, &identical, NO_LIMIT).unwrap();
+        let components: Vec<u32> = (0..signatures.len() as u32)
+            .map(|document| connected.components.find(identical.leader(document)))
+            .collect();
+        prop_assert_eq!(&components, &expected);
+        prop_assert_eq!(connected.left_out, LeftOut::default());
+        prop_assert!(connected.links.iter().all(|link| link.similarity >= threshold));
+    }
+
+    #[test]
+    fn the_weakest_link_is_where_a_cluster_falls_apart(
+        signatures in signatures(), percent in 40..=90,
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        let all = brute_force(&signatures, threshold);
+        let components = brute_force_components(signatures.len(), &all);
+        for root in components.iter().copied().collect::<BTreeSet<_>>() {
+            let members: Vec<u32> =
+                (0..).zip(&components).filter(|(_, c)| **c == root).map(|(d, _)| d).collect();
+            let weakest = weakest_link(&mut corpus, &members).unwrap();
+            let holds_at = |threshold: f64| {
+                let pairs = all.clone().into_iter().filter(|(_, s)| *s >= threshold).collect();
+                let parts = brute_force_components(signatures.len(), &pairs);
+                members.iter().all(|member| parts[*member as usize] == parts[members[0] as usize])
+            };
+            prop_assert!(holds_at(weakest));
+            prop_assert!(members.len() == 1 || !holds_at(weakest + 1e-9));
+        }
+    }
+
+    #[test]
+    fn leaders_are_those_of_the_first_come_first_served_definition(
+        signatures in signatures(), percent in 40..=100, order in any::<u64>(),
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        let mut documents: Vec<u32> = (0..signatures.len() as u32).collect();
+        documents.sort_by_key(|document| common::mix64(order ^ u64::from(*document)));
+        let similar = brute_force(&signatures, threshold);
+        let mut kept: Vec<u32> = Vec::new();
+        let mut expected = BTreeMap::new();
+        for &document in &documents {
+            let pair = |leader: u32| (leader.min(document), leader.max(document));
+            match kept.iter().find(|leader| similar.contains_key(&pair(**leader))) {
+                Some(&leader) => drop(expected.insert(document, (leader, similar[&pair(leader)]))),
+                None => kept.push(document),
+            }
+        }
+        let mut found = BTreeMap::new();
+        leaders(&mut corpus, &documents, NO_LIMIT, &mut |leader, member, similarity| {
+            found.insert(member, (leader, similarity));
+        }).unwrap();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+/// `count` documents that share their first band, and nothing else.
+fn one_bucket(count: i32) -> Vec<Vec<i32>> {
+    (0..count)
+        .map(|document| {
+            (0..SLOTS as i32).map(|s| if s < 4 { 7 } else { document * 100 + s }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_limit_leaves_out_is_counted() {
+    let mut corpus = Signatures::new(&one_bucket(100), 0.9);
+    let identical = Identical::group(&mut corpus).unwrap();
+    let all = 100 * 99 / 2;
+    let done = |limit: u64| (0..100).map(|others| limit.min(others)).sum::<u64>();
+    let none = &mut |_: &mut Signatures, _: Pair| panic!("nothing is similar");
+    let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 10, none).unwrap();
+    assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
+    let connected = connect(&mut corpus, &identical, 10).unwrap();
+    assert_eq!(connected.left_out.comparisons, all - done(10));
+    let documents: Vec<u32> = (0..100).collect();
+    let left_out = leaders(&mut corpus, &documents, 10, &mut |_, _, _| panic!()).unwrap();
+    assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
+}
+
+#[test]
+fn similar_documents_of_one_bucket_are_no_cost_to_the_limit() {
+    let signatures: Vec<Vec<i32>> = (0..100)
+        .map(|document| (0..SLOTS).map(|s| if s == SLOTS - 1 { document } else { 7 }).collect())
+        .collect();
+    let mut corpus = Signatures::new(&signatures, 0.9);
+    let identical = Identical::group(&mut corpus).unwrap();
+    let mut count = 0;
+    let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 1, &mut |_, _| {
+        count += 1;
+        Ok(())
+    });
+    assert_eq!(left_out.unwrap(), LeftOut::default());
+    assert_eq!(count, 100 * 99 / 2);
+    let mut connected = connect(&mut corpus, &identical, 1).unwrap();
+    assert_eq!(connected.links.len(), 99);
+    assert_eq!(connected.components.find(99), 0);
+}

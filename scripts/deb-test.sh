@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# make deb-test: in a bare Debian, installs the package that `make deb` has built, by the commands of docs/install.md,
+# which must answer within a minute; takes the tour of README.md there; and purges the package, which leaves nothing.
+. "$(dirname "$0")/lib.sh"
+skip() { echo "Debian package: SKIPPED: $1" >&2; exit 0; }
+[ "$(id -u)" = 0 ] || skip "a bare Debian is made by root"
+for tool in debootstrap unshare; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
+command -v apt-get >/dev/null || skip "this is not Debian"
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(debian_mirror)
+[ -n "$mirror" ] || skip "this is not Debian with a mirror"
+packages=(build/deb/postgresql-*-minlsh_*.deb)
+[ -e "${packages[0]}" ] || die "no package: make deb"
+
+mkdir -p build/run
+bare=$(mktemp -d "$root/build/run/bare.XXXXXX")
+# Its processes are gone with their namespace by then.
+trap 'rm -rf --one-file-system "$bare"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+say "a bare Debian $release"
+debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$bare.log" ||
+	{ tail -n 5 "$bare.log" >&2 && rm "$bare.log" && skip "debootstrap failed"; }
+rm "$bare.log"
+mirror_settings >"$bare/etc/apt/apt.conf.d/99mirror"
+# The newest PostgreSQL that this release has itself is the one that it can install.
+major=
+for package in "${packages[@]}"; do
+	version=$(basename "$package" | cut -d- -f2)
+	chroot "$bare" apt-cache show "postgresql-$version" >/dev/null 2>&1 && major=$version && cp "$package" "$bare/root/"
+done
+[ -n "$major" ] || skip "Debian $release has none of the PostgreSQL versions packaged"
+
+# The commands, and what the last one prints: the first blocks of that page.
+block() { awk -v kind="$1" '/^```/ { inside = $0 == "```" kind && !seen++; next } inside' docs/install.md; }
+block sh | sed "s/postgresql-15/postgresql-$major/" >"$bare/root/commands"
+block text >"$bare/root/expected"
+[ "$(wc -l <"$bare/root/commands")" -le 3 ] || die "docs/install.md: more than three commands"
+
+say "in it: $(cat "$bare/root/commands")"
+unshare --mount --pid --ipc --uts --fork --kill-child --root="$bare" --wd=/root --mount-proc \
+	env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+	bash -euo pipefail -s "$major" <scripts/deb-test-inside.sh

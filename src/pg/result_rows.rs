@@ -1,0 +1,124 @@
+//! The result of a function with OUT parameters: rows in a tuplestore that keeps to work_mem and
+//! spills beyond (materialize mode), or a single row. Values are of the types that `sql/minlsh.sql`
+//! declares, as those of [`Call`] are.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::error::{Result, not_supported};
+use crate::pg::call::Call;
+use crate::pg::ffi;
+
+/// The rows a set-returning function gives back.
+pub struct ResultRows {
+    store: *mut pg_sys::Tuplestorestate,
+    descriptor: pg_sys::TupleDesc,
+    context: pg_sys::MemoryContext,
+}
+
+impl ResultRows {
+    /// Prepares the call to return a set; from then on the function returns `None` and its
+    /// rows are those put here.
+    pub fn start(call: &Call) -> Result<Self> {
+        // SAFETY: a valid call; resultinfo is checked to be a ReturnSetInfo that allows
+        // materialize mode; what must outlive the call is made in the per-query context.
+        unsafe {
+            let info = (*call.raw()).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+            if info.is_null()
+                || (*info).type_ != pg_sys::NodeTag::T_ReturnSetInfo
+                || (*info).allowedModes & pg_sys::SetFunctionReturnMode::SFRM_Materialize as i32
+                    == 0
+            {
+                return Err(not_supported(
+                    "set-valued function called in context that cannot accept a set",
+                ));
+            }
+            let context = (*(*info).econtext).ecxt_per_query_memory;
+            let previous = pg_sys::MemoryContextSwitchTo(context);
+            let mut descriptor = std::ptr::null_mut();
+            let class =
+                pg_sys::get_call_result_type(call.raw(), std::ptr::null_mut(), &mut descriptor);
+            if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE {
+                pg_sys::MemoryContextSwitchTo(previous);
+                return Err(not_supported(
+                    "function returning record called in context that cannot accept type record",
+                ));
+            }
+            let descriptor = pg_sys::BlessTupleDesc(descriptor);
+            let random_access = (*info).allowedModes
+                & pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32
+                != 0;
+            let store = pg_sys::tuplestore_begin_heap(random_access, false, pg_sys::work_mem);
+            (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
+            (*info).setResult = store;
+            (*info).setDesc = descriptor;
+            pg_sys::MemoryContextSwitchTo(previous);
+            Ok(Self { store, descriptor, context })
+        }
+    }
+
+    /// The type of result column `column` (from 0) in this call.
+    pub fn column_type(&self, column: usize) -> Oid {
+        // SAFETY: the descriptor has the columns of the SQL declaration.
+        unsafe { pg_sys::SPI_gettypeid(self.descriptor, column as i32 + 1) }
+    }
+
+    /// Adds a row: one value for each column, `None` for NULL.
+    pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
+        // SAFETY: the descriptor of the call's result.
+        let columns = unsafe { (*self.descriptor).natts } as usize;
+        assert_eq!(COLUMNS, columns, "a row has the columns of the SQL declaration");
+        let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
+        let mut nulls = row.map(|value| value.is_none());
+        // SAFETY: the arrays have one entry for each column; the store copies the values.
+        unsafe {
+            pg_sys::tuplestore_putvalues(
+                self.store,
+                self.descriptor,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+    }
+
+    /// A receiver that lets a query write its rows here. The query's row type must be ours;
+    /// PostgreSQL checks that and raises an error otherwise.
+    pub fn receiver(&self) -> *mut pg_sys::DestReceiver {
+        // SAFETY: store, context and descriptor live until the end of the calling query.
+        unsafe {
+            let receiver = pg_sys::CreateDestReceiver(pg_sys::CommandDest::DestTuplestore);
+            ffi::set_tuplestore_receiver(
+                receiver,
+                self.store,
+                self.context,
+                self.descriptor,
+                c"minlsh: the query's rows do not match the function's result",
+            );
+            receiver
+        }
+    }
+}
+
+/// A row of the call's result type: one value for each OUT parameter, `None` for NULL.
+pub fn result_row<const COLUMNS: usize>(
+    call: &Call,
+    row: [Option<Datum>; COLUMNS],
+) -> Result<Datum> {
+    let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
+    let mut nulls = row.map(|value| value.is_none());
+    // SAFETY: a valid call; the descriptor is checked to have as many columns as the arrays; the
+    // tuple is made in the current memory context.
+    unsafe {
+        let mut descriptor = std::ptr::null_mut();
+        let class = pg_sys::get_call_result_type(call.raw(), std::ptr::null_mut(), &mut descriptor);
+        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE
+            || (*descriptor).natts as usize != COLUMNS
+        {
+            return Err(not_supported(
+                "function returning record called in context that cannot accept type record",
+            ));
+        }
+        let descriptor = pg_sys::BlessTupleDesc(descriptor);
+        let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+        Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
+    }
+}

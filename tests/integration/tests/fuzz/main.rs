@@ -1,0 +1,198 @@
+//! A random caller of every SQL function and operator of the extension.
+//!
+//! What there is to call is read from the catalog; for each type of argument there is a list of nasty
+//! values. Any error is right but an internal one (XX...), and so is any answer: what must not
+//! happen is that the server restarts, that a call does not heed its timeout, or that `internal`
+//! can be passed. `make fuzz SECONDS=60`; `SEED=...` repeats a run: the calls of one session depend on
+//! nothing else.
+
+mod scene;
+
+use std::time::{Duration, Instant};
+
+use minlsh_integration::{Client, Server, texts};
+
+use scene::{NATIVE, SCENE, values};
+
+const SESSIONS: u64 = 2;
+/// A call that goes on so long after its timeout hangs.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A small generator (splitmix64), so that a seed alone repeats a run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).expect("less than a usize")
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+/// A function or operator, with the types of its arguments.
+#[derive(Clone, Debug)]
+struct Callee {
+    name: String,
+    kind: char,
+    arguments: Vec<String>,
+}
+
+/// Everything of the extension that can be called.
+fn callees(client: &mut Client) -> Vec<Callee> {
+    let rows = client
+        .query(
+            "SELECT quote_ident(p.proname), p.prokind::text,
+                ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY AS a(t, n) ORDER BY n)
+             FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+                 AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+                 JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'minlsh'
+             UNION ALL
+             SELECT o.oprname, 'o', ARRAY[format_type(o.oprleft, NULL), format_type(o.oprright, NULL)]
+             FROM pg_operator o JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid
+                 AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+                 JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'minlsh'
+             ORDER BY 1, 2, 3",
+            &[],
+        )
+        .expect("the catalog");
+    rows.iter()
+        .map(|row| Callee {
+            name: row.get(0),
+            kind: row.get::<_, String>(1).chars().next().unwrap_or('f'),
+            arguments: row.get(2),
+        })
+        .collect()
+}
+
+/// One argument: mostly a nasty value, sometimes NULL, sometimes of another type.
+fn argument(random: &mut Random, type_name: &str) -> String {
+    let list = values(type_name);
+    if list.is_empty() || random.below(12) == 0 {
+        let fits = list.is_empty() || type_name.starts_with("any") || type_name == "\"any\"";
+        return if fits { "NULL".into() } else { format!("NULL::{type_name}") };
+    }
+    let value = random.pick(list);
+    match type_name {
+        "any" | "\"any\"" | "record" | "cstring" => value.into(),
+        name if name.starts_with("any") => value.into(),
+        name => format!("({value})::{name}"),
+    }
+}
+
+/// A statement that calls it.
+fn statement(random: &mut Random, callee: &Callee) -> String {
+    let mut given = callee.arguments.len();
+    // Arguments with defaults may be left out; if there are none, the call is refused.
+    if callee.kind == 'f' && random.below(3) == 0 && given > 1 {
+        given -= random.below(given);
+    }
+    let arguments: Vec<_> =
+        callee.arguments[..given].iter().map(|name| argument(random, name)).collect();
+    let name = &callee.name;
+    match callee.kind {
+        'o' => format!("SELECT {} OPERATOR({name}) {}", arguments[0], arguments[1]),
+        'p' => format!("CALL {name}({})", arguments.join(", ")),
+        'a' => format!("SELECT {name}({}) FROM generate_series(1, 3)", arguments.join(", ")),
+        _ => format!("SELECT * FROM {name}({}) LIMIT 1000", arguments.join(", ")),
+    }
+}
+
+/// What one session did, or the call after which something was wrong.
+fn session(
+    server: &Server,
+    database: &str,
+    seed: u64,
+    until: Instant,
+) -> Result<(u64, u64), String> {
+    let mut random = Random(seed);
+    let mut client = server.connect(database);
+    let all = callees(&mut client);
+    assert!(all.len() > 30, "only {} functions", all.len());
+    client
+        .batch_execute(
+            "SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'",
+        )
+        .expect("settings");
+    let (mut calls, mut answered) = (0, 0);
+    while Instant::now() < until {
+        let callee = &all[random.below(all.len())];
+        let sql = statement(&mut random, callee);
+        // What a call changes is undone, so that each meets the same scene.
+        client.batch_execute("BEGIN").map_err(|cause| format!("before {sql}: {cause}"))?;
+        let start = Instant::now();
+        let result = client.batch_execute(&sql);
+        calls += 1;
+        let told = |what: &str| Err(format!("{what}: {sql}"));
+        if start.elapsed() > GRACE {
+            return told("heeded no timeout");
+        }
+        match result {
+            Ok(()) if callee.arguments.iter().any(|name| name == "internal") => {
+                // A strict function given NULL is not called at all.
+                if !sql.contains("NULL") {
+                    return told("took internal");
+                }
+            }
+            Ok(()) => answered += 1,
+            Err(error) => match error.as_db_error() {
+                None => return told(&format!("the session ended ({error})")),
+                Some(error) if error.code().code().starts_with("XX") => {
+                    return told(&format!("{}: {}", error.code().code(), error.message()));
+                }
+                Some(_) => {}
+            },
+        }
+        client.batch_execute("ROLLBACK").map_err(|cause| format!("after {sql}: {cause}"))?;
+    }
+    Ok((calls, answered))
+}
+
+#[test]
+fn no_call_of_any_function_ends_a_session_or_is_an_internal_error() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seconds = number("MINLSH_FUZZ_SECONDS").unwrap_or(5);
+    let seed = number("MINLSH_FUZZ_SEED").unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |now| u64::from(now.subsec_nanos()))
+    });
+    println!("random calls for {seconds} s with SEED={seed}");
+    let server = Server::start_with(&["log_error_verbosity = verbose", "deadlock_timeout = 100ms"]);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let databases: Vec<_> = (0..SESSIONS).map(|_| server.create_database()).collect();
+    for database in &databases {
+        let mut client = database.connect();
+        client.batch_execute(SCENE).expect("the scene");
+        if texts(&mut client, "SELECT 1 FROM pg_am WHERE amname = 'minlsh'").len() == 1 {
+            client.batch_execute(NATIVE).expect("native indexes");
+        }
+    }
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let sessions: Vec<_> = databases
+            .iter()
+            .zip(0..)
+            .map(|(database, number)| {
+                let (server, name) = (&server, database.name.as_str());
+                scope.spawn(move || session(server, name, seed.wrapping_add(number), until))
+            })
+            .collect();
+        sessions.into_iter().map(|session| session.join().expect("a session")).collect()
+    });
+    let calls: u64 = outcomes.iter().flatten().map(|(calls, _)| calls).sum();
+    let answered: u64 = outcomes.iter().flatten().map(|(_, answered)| answered).sum();
+    let failures: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    println!("{calls} calls, {answered} answered without an error");
+    assert_eq!(failures, Vec::<String>::new(), "SEED={seed}");
+    let log = server.log();
+    let ended = log.lines().find(|line| line.contains("terminated by signal"));
+    assert_eq!(ended, None, "SEED={seed}");
+}
