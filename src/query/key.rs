@@ -133,9 +133,10 @@ impl Key {
         expressions.as_text(expressions.relabelled(column, self.base_type))
     }
 
-    /// A value of the key as a parameter of a query.
+    /// A value of the key, of its base type, as a parameter of a query.
     pub fn parameter(&self, value: Option<Datum>) -> Parameter {
-        Parameter::new(self.base_type, value)
+        // SAFETY: a value of the key.
+        unsafe { Parameter::new(self.base_type, value) }
     }
 }
 
