@@ -7,7 +7,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::interrupts::checkpoint;
-use crate::query::corpus::batches::Batch;
+use crate::query::corpus::batch::Batch;
 use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
 /// Documents of one group, numbered from 0 in their order.

@@ -9,10 +9,10 @@ use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::query::corpus::arguments::raw_text;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::clusters::each;
 use crate::query::corpus::grouping::{Ranks, leader_clusters};
-use crate::query::corpus::source::raw_text;
 use crate::query::corpus::work::Work;
 
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);

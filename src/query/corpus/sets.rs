@@ -8,7 +8,7 @@ use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
 use crate::pg::interrupts::checkpoint;
-use crate::query::corpus::batches::Batch;
+use crate::query::corpus::batch::Batch;
 use crate::query::corpus::kind::Kind;
 
 /// The signatures of a group.

@@ -18,8 +18,9 @@ use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::query::corpus::arguments::raw_text;
 use crate::query::corpus::arguments::{Arguments, Places};
-use crate::query::corpus::source::{Source, is_query, raw_text};
+use crate::query::corpus::source::{Source, is_query};
 use crate::query::corpus::table;
 use crate::query::find::Target;
 use crate::query::lookup_arguments;
@@ -75,8 +76,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             settings.write_exact_text();
             let session = Session::open();
             let source = Source::read(&session, &arguments, SOURCE, "source")?;
-            let plan = arguments.plan(source.kind()?, source.settings.as_ref())?;
-            of_job::audit(&session, &source, plan, wanted)?
+            let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
+            of_job::audit(&session, &source, criteria, wanted)?
         }
     };
     write(&bands, &result);
