@@ -8,6 +8,7 @@ mod lean;
 mod measures;
 mod options;
 mod profile;
+mod recent;
 mod sets;
 mod shingles;
 mod signature;
