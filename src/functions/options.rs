@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
+use serde::{Deserialize, Serialize};
 use sketch::{Config, Normalization, Scheme, StopWords};
 
 use super::recent::Recent;
 use crate::error::engine;
 use crate::pg::call::Call;
 
-/// Options as text, from which a configuration is read.
-#[derive(Clone, Debug, PartialEq)]
+/// Options as text, from which a configuration is read. Indexes store them in this order.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Options<'a> {
     pub scheme: Cow<'a, str>,
     pub num_perm: i32,
-    pub unit: Cow<'a, str>,
-    pub shingle_size: i32,
     /// 0: that of the scheme by itself.
     pub seed: i64,
+    pub unit: Cow<'a, str>,
+    pub shingle_size: i32,
     /// A preset, steps, or `auto`: the preset `plain`.
     pub normalization: Cow<'a, str>,
     /// `english`, or words with white space between them.

@@ -11,7 +11,7 @@ const MISSING: u64 = 0x6d69_6e6c_7368_0002;
 pub struct Scope(u64);
 
 impl Scope {
-    /// The same scope with one more value, given by its hash; `None` of a missing one. The order
+    /// This scope, with one more value, given by its hash; `None` of a missing one. The order
     /// of values matters.
     #[must_use]
     pub fn with(self, value: Option<u64>) -> Self {
