@@ -9,6 +9,7 @@ use sketch::Scope;
 
 use crate::am::layout::{self, Layout, SCOPE_HASH};
 use crate::document::index_options::IndexOptions;
+use crate::document::saturation::Saturated;
 use crate::document::to_bands::Values;
 use crate::error::{Result, out_of_memory};
 
@@ -20,6 +21,8 @@ pub struct Keys {
     values: Values,
     layout: Layout,
     bands: Vec<i64>,
+    /// Looks at the texts of a build.
+    saturated: Option<Saturated>,
 }
 
 impl Keys {
@@ -30,8 +33,18 @@ impl Keys {
         unsafe {
             let layout = Layout::of(index)?;
             let values = Values::of(layout::input_type(index, layout.document()));
-            Ok(Self { index, values, layout, bands: Vec::new() })
+            Ok(Self { index, values, layout, bands: Vec::new(), saturated: None })
         }
+    }
+
+    /// Has the texts looked at from now on.
+    pub fn look_at_texts(&mut self) {
+        self.saturated = Some(Saturated::default());
+    }
+
+    /// What was seen of the texts, where they were looked at.
+    pub fn saturated(&self) -> Option<&Saturated> {
+        self.saturated.as_ref()
     }
 
     /// How entries lie in tuples.
@@ -62,7 +75,9 @@ impl Keys {
         self.bands.clear();
         if let Some(document) = column(self.layout.document()) {
             // SAFETY: a value of the column's type, which is what `Values::of` was told.
-            unsafe { self.values.row(document, options, &mut self.bands)? };
+            unsafe {
+                self.values.row(document, options, self.saturated.as_mut(), &mut self.bands)?;
+            }
         }
         let scope = (0..self.layout.columns())
             .filter(|&number| number != self.layout.document())

@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
+use super::saturation::Saturated;
 use super::shingling::{Canonical, same};
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
@@ -54,7 +55,8 @@ impl Values {
         }
     }
 
-    /// Appends the band hashes of a row's value to `bands`: none if it has no shingles.
+    /// Appends the band hashes of a row's value to `bands`: none if it has no shingles. A build has
+    /// texts looked at, too.
     ///
     /// # Safety
     /// `value` must be a non-null value of the kind of type that `self` says.
@@ -62,6 +64,7 @@ impl Values {
         self,
         value: Datum,
         index: &IndexOptions,
+        saturated: Option<&mut Saturated>,
         bands: &mut Vec<i64>,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
@@ -75,6 +78,9 @@ impl Values {
             }
         };
         sketched.refuse_wrong_length(index)?;
+        if let (Sketched::Text(text), Some(saturated)) = (&sketched, saturated) {
+            saturated.look(&index.config, text)?;
+        }
         sketched.append_bands(index, index.banding.bands(), bands)
     }
 

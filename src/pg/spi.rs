@@ -17,7 +17,10 @@ use crate::error::{Result, error};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
-use crate::pg::{ffi, guc, rows, text};
+pub use crate::pg::parameter::Parameter;
+use crate::pg::parameter::parameter_list;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::{ffi, guc, text};
 
 /// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
@@ -63,7 +66,7 @@ impl Session {
         &self,
         plan: &Plan,
         values: &[Parameter],
-        result: &rows::ResultRows,
+        result: &ResultRows,
     ) -> Result<()> {
         self.start(plan, values, result.receiver()).map(drop)
     }
@@ -204,70 +207,12 @@ impl Plan {
     }
 }
 
-/// Parameters as the executor takes them.
-pub(super) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
-    if values.is_empty() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: the list has as many entries as there are values.
-    unsafe {
-        let list = pg_sys::makeParamList(values.len() as i32);
-        let entries = (*list).params.as_mut_slice(values.len());
-        for (entry, parameter) in entries.iter_mut().zip(values) {
-            entry.value = parameter.value.unwrap_or(Datum::from(0));
-            entry.isnull = parameter.value.is_none();
-            entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
-            entry.ptype = parameter.type_oid;
-        }
-        list
-    }
-}
-
 impl Drop for Plan {
     fn drop(&mut self) {
         if self.kept && !std::thread::panicking() {
             // SAFETY: a kept plan, freed once.
             unsafe { pg_sys::SPI_freeplan(self.pointer) };
         }
-    }
-}
-
-/// A typed parameter; `None` is NULL.
-#[derive(Clone, Copy)]
-pub struct Parameter {
-    type_oid: Oid,
-    value: Option<Datum>,
-}
-
-impl Parameter {
-    /// A parameter of any type.
-    pub fn new(type_oid: Oid, value: Option<Datum>) -> Self {
-        Self { type_oid, value }
-    }
-
-    /// Its type.
-    pub fn type_oid(&self) -> Oid {
-        self.type_oid
-    }
-
-    /// An `oid`.
-    pub fn oid(value: Oid) -> Self {
-        Self::new(pg_sys::OIDOID, Some(Datum::from(value)))
-    }
-
-    /// An `integer`.
-    pub fn int4(value: i32) -> Self {
-        Self::new(pg_sys::INT4OID, Some(Datum::from(value)))
-    }
-
-    /// A `bigint`.
-    pub fn int8(value: i64) -> Self {
-        Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
-    }
-
-    /// A `double precision`.
-    pub fn float8(value: f64) -> Self {
-        Self::new(pg_sys::FLOAT8OID, Some(crate::pg::call::float8_datum(value)))
     }
 }
 
@@ -383,7 +328,7 @@ pub(super) fn command(sql: &[u8]) -> CString {
 }
 
 fn types(parameters: &[Parameter]) -> Vec<Oid> {
-    parameters.iter().map(|parameter| parameter.type_oid).collect()
+    parameters.iter().map(Parameter::type_oid).collect()
 }
 
 #[track_caller]
