@@ -7,6 +7,7 @@ mod exact;
 mod lean;
 mod measures;
 mod profile;
+mod recent;
 mod sets;
 mod shingles;
 mod signature;
