@@ -5,6 +5,7 @@
 #   make demo         find near-duplicates in real text, in a throw-away server
 #   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
+#   make book         the manual as a site, with search, in build/book/html
 #   make test         everything: format, lint, engine, regression and integration tests
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
@@ -25,8 +26,8 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
-.PHONY: all install uninstall installcheck demo bench experiments test lint engine regress integration clients torture fuzz \
-	accept dist pgxn-test deb deb-test clean
+.PHONY: all install uninstall installcheck demo bench experiments book test lint engine regress integration clients \
+	torture fuzz accept dist pgxn-test deb deb-test clean
 
 all:
 	scripts/build.sh
@@ -56,6 +57,9 @@ bench:
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
 	scripts/with-postgres.sh '$(PG)' bench/experiments/run.sh
+
+book:
+	scripts/book.sh
 
 # PG=15: with that version only; else with each one that can be had.
 test:

@@ -5,4 +5,4 @@ set -eu
 cd "$(dirname "$0")/.."
 
 export RAYON_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-exec "$(bench/venv.sh)" bench/run.py "$@"
+exec "$(scripts/venv.sh bench-venv bench/requirements.txt)" bench/run.py "$@"

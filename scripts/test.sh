@@ -49,6 +49,11 @@ else
 fi
 clients=$(awk -F'\t' '$2 !~ /^SKIPPED/ { print $2; exit }' <<<"$versions")
 [ -z "$clients" ] || check "clients" env PG_CONFIG="$clients" scripts/clients.sh
+if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
+	check "book" scripts/book.sh
+else
+	summary+=("book: SKIPPED: there is no mdbook here; 'make book' compiles one")
+fi
 say "summary"
 printf '%s\n' "${summary[@]}"
 [ "$passed" -gt 0 ] || die "no PostgreSQL could be tested"

@@ -769,8 +769,12 @@ CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
 	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
 
-CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double precision DEFAULT NULL,
-		sample integer DEFAULT 1000, verify text DEFAULT NULL, seed bigint DEFAULT 0,
+CREATE FUNCTION minlsh_recall(source text DEFAULT NULL, threshold double precision DEFAULT NULL,
+		sample integer DEFAULT 1000, verify text DEFAULT NULL, sample_seed bigint DEFAULT 0,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, wanted_recall double precision DEFAULT NULL,
 		OUT similarity_from double precision, OUT similarity_to double precision,
 		OUT sampled bigint, OUT documents bigint, OUT pairs bigint, OUT pairs_found bigint,
 		OUT recall double precision, OUT recall_low double precision, OUT recall_high double precision,
@@ -778,8 +782,9 @@ CREATE FUNCTION minlsh_recall(index regclass DEFAULT NULL, threshold double prec
 		OUT "precision" double precision, OUT precision_low double precision, OUT precision_high double precision,
 		OUT copies bigint, OUT copies_found bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
-COMMENT ON FUNCTION minlsh_recall(regclass, double precision, integer, text, bigint) IS
-	'audit of near_duplicates(): a sample compared exactly with all documents; recall and precision, 95 % intervals';
+COMMENT ON FUNCTION minlsh_recall(text, double precision, integer, text, bigint, text, text, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'audit of an index or a whole-corpus job: a sample compared exactly with all documents; 95 % intervals';
 
 CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
 	AS 'MODULE_PATHNAME', 'minlsh_options' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;

@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-python=$(bench/venv.sh)
+python=$(scripts/venv.sh bench-venv bench/requirements.txt)
 exec bench/server.sh "$python" bench/experiments/run.py "$@"

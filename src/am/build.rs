@@ -18,6 +18,7 @@ use crate::am::{reloptions, stored_options};
 use crate::document::to_bands::Values;
 use crate::error::{Result, raise};
 use crate::pg::guc::maintenance_work_mem;
+use crate::pg::names::relation_name;
 use crate::pg::{element, ffi, list};
 
 /// Phases of a build, as `pg_stat_progress_create_index` shows them.
@@ -87,9 +88,13 @@ unsafe fn build(
         if keys.values() == Values::Set {
             check_elements(heap, info, keys.layout().document())?;
         }
+        keys.look_at_texts();
         report_phase(SCANNING);
         let mut take = |entry| sorter.push(entry);
         let rows = table_scan::each_entry(heap, index, info, true, &mut keys, &options, &mut take);
+        if let Some(saturated) = keys.saturated() {
+            saturated.warn(&options.config, &relation_name((*index).rd_id));
+        }
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
         let mut tree = TreeWriter::new(index, keys.layout(), reloptions::fillfactor(index));

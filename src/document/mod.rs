@@ -17,12 +17,13 @@
 //! | `to_bands` | from a value to the band hashes of an index |
 
 mod constructors;
-mod image;
+pub mod image;
 pub mod index_options;
 mod io;
 mod json;
 mod literal;
 mod prepared;
+pub mod saturation;
 mod selectivity;
 mod shingling;
 mod similar;

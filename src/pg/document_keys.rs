@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::order::Order;
+use crate::pg::output::Output;
 use crate::pg::passing::Passing;
 
 /// Keys by document number.
@@ -18,37 +19,30 @@ pub struct DocumentKeys {
     memory: PgMemoryContexts,
     passing: Passing,
     order: Order,
-    texts: RefCell<Texts>,
+    texts: RefCell<KeyTexts>,
 }
 
 /// The keys as text, made when they are asked for.
-struct Texts {
+struct KeyTexts {
     /// By document number; zero for one that has not been asked for.
     datums: Vec<Datum>,
     memory: PgMemoryContexts,
-    output: pg_sys::FmgrInfo,
+    output: Output,
 }
 
 impl DocumentKeys {
     /// No keys yet, of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
-        let mut output = pg_sys::FmgrInfo::default();
-        // SAFETY: the output function of an existing type.
-        unsafe {
-            let (mut function, mut is_varlena) = (Oid::INVALID, false);
-            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-            pg_sys::fmgr_info(function, &mut output);
-        }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
             passing: Passing::of(type_oid),
             order,
-            texts: RefCell::new(Texts {
+            texts: RefCell::new(KeyTexts {
                 datums: Vec::new(),
                 memory: PgMemoryContexts::new("minlsh keys as text"),
-                output,
+                output: Output::of(type_oid),
             }),
         })
     }
@@ -83,23 +77,15 @@ impl DocumentKeys {
     /// The key of a document as a `text` datum, kept for the next time.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let Texts { datums, memory, output } = &mut *texts;
+        let KeyTexts { datums, memory, output } = &mut *texts;
         if datums.is_empty() {
             *datums = vec![Datum::from(0); self.len()];
         }
         let place = &mut datums[document as usize];
         if place.value() == 0 {
             let key = self.datum(document);
-            // SAFETY: the output function of the key's type gives a palloc'd string in the
-            // database's encoding; the text lives as long as the keys.
-            *place = unsafe {
-                memory.switch_to(|_| {
-                    let string = pg_sys::OutputFunctionCall(output, key);
-                    let text = Datum::from(pg_sys::cstring_to_text(string));
-                    pg_sys::pfree(string.cast());
-                    text
-                })
-            };
+            // SAFETY: a key of that type; the text lives as long as the keys.
+            *place = unsafe { memory.switch_to(|_| output.text(key)) };
         }
         *place
     }

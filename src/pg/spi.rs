@@ -17,7 +17,10 @@ use crate::error::{Result, error};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
-use crate::pg::{ffi, guc, rows, text};
+pub use crate::pg::parameter::Parameter;
+use crate::pg::parameter::parameter_list;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::{ffi, guc, text};
 
 /// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
@@ -41,7 +44,7 @@ impl Session {
     }
 
     /// A plan that ends with the session, or with its owner.
-    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<Plan> {
+    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
         let command = command(sql.as_ref());
         let mut list = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
@@ -49,11 +52,12 @@ impl Session {
             pg_sys::SPI_prepare(command.as_ptr(), list.len() as i32, list.as_mut_ptr())
         });
         // SAFETY: set by the call before.
-        Plan::new(pointer, types.to_vec()).ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
+        PreparedPlan::new(pointer, types.to_vec())
+            .ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
     }
 
     /// Runs a plan.
-    pub fn execute(&self, plan: &Plan, values: &[Parameter]) -> Result<Rows<'_>> {
+    pub fn execute(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Rows<'_>> {
         self.start(plan, values, std::ptr::null_mut())
     }
 
@@ -61,16 +65,16 @@ impl Session {
     /// and spill to disk beyond work_mem.
     pub fn execute_into(
         &self,
-        plan: &Plan,
+        plan: &PreparedPlan,
         values: &[Parameter],
-        result: &rows::ResultRows,
+        result: &ResultRows,
     ) -> Result<()> {
         self.start(plan, values, result.receiver()).map(drop)
     }
 
     fn start(
         &self,
-        plan: &Plan,
+        plan: &PreparedPlan,
         values: &[Parameter],
         dest: *mut pg_sys::DestReceiver,
     ) -> Result<Rows<'_>> {
@@ -88,7 +92,7 @@ impl Session {
     }
 
     /// Opens a cursor over a kept plan, for results too large to hold.
-    pub fn cursor(&self, plan: &Plan, values: &[Parameter]) -> Result<Cursor<'_>> {
+    pub fn cursor(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Cursor<'_>> {
         let parameters = plan.parameters(values)?;
         // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
         // outlives a CLOSE ALL in a function that the query calls.
@@ -170,13 +174,13 @@ impl Drop for Cursor<'_> {
 
 /// A plan. PostgreSQL replans it when an object it uses changes, but from the text, with the names
 /// of old: whoever keeps one drops it when a name may have changed.
-pub struct Plan {
+pub struct PreparedPlan {
     pointer: pg_sys::SPIPlanPtr,
     types: Vec<Oid>,
     kept: bool,
 }
 
-impl Plan {
+impl PreparedPlan {
     /// A plan of the open session, with the types of its parameters; `None` if it failed.
     pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
         (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
@@ -204,70 +208,12 @@ impl Plan {
     }
 }
 
-/// Parameters as the executor takes them.
-pub(super) fn parameter_list(values: &[Parameter]) -> pg_sys::ParamListInfo {
-    if values.is_empty() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: the list has as many entries as there are values.
-    unsafe {
-        let list = pg_sys::makeParamList(values.len() as i32);
-        let entries = (*list).params.as_mut_slice(values.len());
-        for (entry, parameter) in entries.iter_mut().zip(values) {
-            entry.value = parameter.value.unwrap_or(Datum::from(0));
-            entry.isnull = parameter.value.is_none();
-            entry.pflags = pg_sys::PARAM_FLAG_CONST as u16;
-            entry.ptype = parameter.type_oid;
-        }
-        list
-    }
-}
-
-impl Drop for Plan {
+impl Drop for PreparedPlan {
     fn drop(&mut self) {
         if self.kept && !std::thread::panicking() {
             // SAFETY: a kept plan, freed once.
             unsafe { pg_sys::SPI_freeplan(self.pointer) };
         }
-    }
-}
-
-/// A typed parameter; `None` is NULL.
-#[derive(Clone, Copy)]
-pub struct Parameter {
-    type_oid: Oid,
-    value: Option<Datum>,
-}
-
-impl Parameter {
-    /// A parameter of any type.
-    pub fn new(type_oid: Oid, value: Option<Datum>) -> Self {
-        Self { type_oid, value }
-    }
-
-    /// Its type.
-    pub fn type_oid(&self) -> Oid {
-        self.type_oid
-    }
-
-    /// An `oid`.
-    pub fn oid(value: Oid) -> Self {
-        Self::new(pg_sys::OIDOID, Some(Datum::from(value)))
-    }
-
-    /// An `integer`.
-    pub fn int4(value: i32) -> Self {
-        Self::new(pg_sys::INT4OID, Some(Datum::from(value)))
-    }
-
-    /// A `bigint`.
-    pub fn int8(value: i64) -> Self {
-        Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
-    }
-
-    /// A `double precision`.
-    pub fn float8(value: f64) -> Self {
-        Self::new(pg_sys::FLOAT8OID, Some(crate::pg::call::float8_datum(value)))
     }
 }
 
@@ -383,7 +329,7 @@ pub(super) fn command(sql: &[u8]) -> CString {
 }
 
 fn types(parameters: &[Parameter]) -> Vec<Oid> {
-    parameters.iter().map(|parameter| parameter.type_oid).collect()
+    parameters.iter().map(Parameter::type_oid).collect()
 }
 
 #[track_caller]

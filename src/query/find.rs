@@ -21,10 +21,9 @@ use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
 use crate::query::access;
-use crate::query::key::Key;
 use crate::query::native::{Native, document_column, is_scope_class};
-use crate::query::plans;
-use crate::query::side;
+use crate::query::row_key::Key;
+use crate::query::session_cache;
 use crate::side_table::SideTable;
 
 /// What is asked.
@@ -42,6 +41,8 @@ pub struct Extension {
     pub schema: Oid,
     /// Its access method; invalid if there is none.
     pub method: Oid,
+    /// The name of the argument that names the index, for messages.
+    argument: &'static str,
 }
 
 impl Extension {
@@ -52,6 +53,7 @@ impl Extension {
             Self {
                 schema: pg_sys::get_func_namespace(call.function()),
                 method: pg_sys::get_am_oid(c"minlsh".as_ptr(), true),
+                argument: "index",
             }
         }
     }
@@ -63,8 +65,21 @@ impl Target {
         let extension = Extension::of(call);
         match call.oid(argument) {
             Some(named) => extension.named(named),
-            None => extension.named(plans::only(|| extension.only())?),
+            None => Self::only(call),
         }
+    }
+
+    /// The only one that the caller can mean without naming it.
+    pub fn only(call: &Call) -> Result<Self> {
+        let extension = Extension::of(call);
+        extension.named(session_cache::only(|| extension.only())?)
+    }
+
+    /// What a relation that the argument `source` names is, or has; nothing if it is a table without
+    /// an index.
+    pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Self>> {
+        let extension = Extension { argument: "source", ..Extension::of(call) };
+        extension.find(relation)
     }
 
     /// How documents are cut, signed and banded.
@@ -87,29 +102,38 @@ impl Target {
     pub fn key(&self) -> Result<Key> {
         match self {
             Self::Native(native) => native.key(),
-            Self::Side(side) => side::key(side),
+            Self::Side(side) => Key::of_side_table(side),
         }
     }
-}
-
-fn no_such_relation(oid: Oid) -> ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
-        format!("index: relation with OID {} does not exist", oid.to_u32()),
-    )
 }
 
 impl Extension {
     /// The index that `named` is, or that it has.
     pub fn named(self, named: Oid) -> Result<Target> {
+        self.find(named)?.ok_or_else(|| {
+            let (argument, table) = (self.argument, relation_name(named));
+            error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                format!("{argument}: table \"{table}\" has no minlsh index"),
+            )
+            .set_hint(create(&visible_name(named)))
+        })
+    }
+
+    /// The same; nothing if it is a table without one.
+    fn find(self, named: Oid) -> Result<Option<Target>> {
         // SAFETY: a lookup in the system caches.
         match unsafe { pg_sys::get_rel_relkind(named) } as u8 {
-            b'i' | b'I' => self.index(named),
+            b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
-            0 => Err(no_such_relation(named)),
+            0 => Err(self.no_such_relation(named)),
             _ => Err(error(
                 PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("index: \"{}\" is neither an index nor a table", relation_name(named)),
+                format!(
+                    "{}: \"{}\" is neither an index nor a table",
+                    self.argument,
+                    relation_name(named)
+                ),
             )
             .set_hint("Name an index of type minlsh, a table that has one, or a side table.")),
         }
@@ -122,17 +146,17 @@ impl Extension {
             return Err(self.other_index(oid));
         };
         if Values::of(column.input_type) != Values::Bands {
-            return Native::get(oid, self.method, self.schema).map(Target::Native);
+            return session_cache::native(oid, self.method, self.schema).map(Target::Native);
         }
         let side = SideTable::find(oid)?.into_iter().next();
         side.map(Box::new).map(Target::Side).ok_or_else(|| self.other_index(oid))
     }
 
     /// The only index of a table, or the side table that it is.
-    fn of_table(self, table: Oid) -> Result<Target> {
+    fn of_table(self, table: Oid) -> Result<Option<Target>> {
         // It may be gone by the time that we have the lock.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
-            return Err(no_such_relation(table));
+            return Err(self.no_such_relation(table));
         };
         let natives = Index::of_table(table).into_iter();
         let natives = natives.filter(|index| self.is_of_documents(index)).map(|index| index.oid);
@@ -141,22 +165,20 @@ impl Extension {
         match (natives.len(), sides.len()) {
             (1, 0) => {
                 let native = natives.remove(0);
-                Native::get(native, self.method, self.schema).map(Target::Native)
+                let native = session_cache::native(native, self.method, self.schema)?;
+                Ok(Some(Target::Native(native)))
             }
-            (0, 1) => Ok(Target::Side(Box::new(sides.remove(0)))),
-            (0, 0) => Err(error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                format!("index: table \"{}\" has no minlsh index", relation_name(table)),
-            )
-            .set_hint(create(&visible_name(table)))),
+            (0, 1) => Ok(Some(Target::Side(Box::new(sides.remove(0))))),
+            (0, 0) => Ok(None),
             _ => {
                 natives.extend(sides.iter().map(|side| side.storage));
                 let message = format!(
-                    "index: table \"{}\" has {} minlsh indexes",
+                    "{}: table \"{}\" has {} minlsh indexes",
+                    self.argument,
                     relation_name(table),
                     natives.len()
                 );
-                Err(ambiguous(message, &natives))
+                Err(self.ambiguous(message, &natives))
             }
         }
     }
@@ -184,7 +206,7 @@ impl Extension {
             _ => {
                 let count = readable.len();
                 let message = format!("there are {count} minlsh indexes to choose from");
-                Err(ambiguous(message, &readable))
+                Err(self.ambiguous(message, &readable))
             }
         }
     }
@@ -239,6 +261,24 @@ impl Extension {
                 .is_some_and(|column| Values::of(column.input_type) != Values::Bands)
     }
 
+    fn no_such_relation(self, oid: Oid) -> ErrorReport {
+        let (argument, oid) = (self.argument, oid.to_u32());
+        error(
+            PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
+            format!("{argument}: relation with OID {oid} does not exist"),
+        )
+    }
+
+    fn ambiguous(self, message: String, indexes: &[Oid]) -> ErrorReport {
+        error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_ALIAS, message).set_hint(self.name_one(indexes))
+    }
+
+    fn name_one(self, indexes: &[Oid]) -> String {
+        let name = |index: &Oid| format!("{} => {}", self.argument, regclass_literal(*index));
+        let names: Vec<String> = indexes.iter().map(name).collect();
+        format!("Name one with {}.", names.join(" or "))
+    }
+
     fn other_index(self, oid: Oid) -> ErrorReport {
         let table = Index::open(oid).map(|index| index.table).unwrap_or(Oid::INVALID);
         let of_table: Vec<Oid> = Index::of_table(table)
@@ -248,12 +288,12 @@ impl Extension {
             .collect();
         let report = error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("index: \"{}\" is not a minlsh index", relation_name(oid)),
+            format!("{}: \"{}\" is not a minlsh index", self.argument, relation_name(oid)),
         );
         if of_table.is_empty() {
             report.set_hint(create(&visible_name(table)))
         } else {
-            report.set_hint(name_one(&of_table))
+            report.set_hint(self.name_one(&of_table))
         }
     }
 }
@@ -269,15 +309,6 @@ pub fn columns_read(index: &Index) -> Vec<i16> {
     let predicate = expressions.predicate_of_index(index);
     let of_index = expressions.of_index(index);
     of_index.into_iter().chain(predicate).flat_map(Expression::columns).collect()
-}
-
-fn ambiguous(message: String, indexes: &[Oid]) -> ErrorReport {
-    error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_ALIAS, message).set_hint(name_one(indexes))
-}
-
-fn name_one(indexes: &[Oid]) -> String {
-    let names: Vec<String> = indexes.iter().map(|index| regclass_literal(*index)).collect();
-    format!("Name one with index => {}.", names.join(" or index => "))
 }
 
 fn create(table: &str) -> String {

@@ -14,14 +14,14 @@ use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::access::{self, Visibility};
-use crate::query::documents::Documents;
-use crate::query::key::{self as keys, Key};
-use crate::query::options::Verify;
+use crate::query::lookup_arguments::Verify;
+use crate::query::row_key::{self, Key};
+use crate::query::stored_documents::Documents;
 use crate::side_table::sign::{self, sign_text};
-use crate::side_table::{SideTable, Stored};
+use crate::side_table::{SideTable, StoredSketch};
 
 /// A side table that the caller may read.
 pub struct Side<'a> {
@@ -57,7 +57,7 @@ impl<'a> Side<'a> {
     /// Checks the caller's rights.
     pub fn open(side: &'a SideTable) -> Result<Self> {
         let visibility = access::check(&side.table, &[side.key.number, side.body.number])?;
-        let key = key(side)?;
+        let key = Key::of_side_table(side)?;
         let documents = Documents::of_side_table(side, key);
         Ok(Self { side, visibility, key, documents })
     }
@@ -80,13 +80,13 @@ impl<'a> Side<'a> {
         };
         let Some(stored) = self.side.get(key)? else { return Ok(None) };
         let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
-        let Stored { signature, bands } = stored;
+        let StoredSketch { signature, bands } = stored;
         Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
     }
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some(Stored { signature, bands }) = sign_text(&self.side.options, text)? else {
+        let Some(StoredSketch { signature, bands }) = sign_text(&self.side.options, text)? else {
             return Ok(None);
         };
         Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
@@ -94,7 +94,7 @@ impl<'a> Side<'a> {
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let Stored { signature, bands } = sign::of_signature(&self.side.options, signature)?;
+        let StoredSketch { signature, bands } = sign::of_signature(&self.side.options, signature)?;
         Ok(Probe { key: None, signature, bands, shingles: None })
     }
 
@@ -108,7 +108,7 @@ impl<'a> Side<'a> {
     ) -> Result<()> {
         let shown = result.column_type(0);
         self.each(session, question, probe, &mut |key, similarity| {
-            let key = keys::shown(key, self.key.base_type, shown);
+            let key = row_key::shown(key, self.key.base_type, shown);
             result.push(&[Some(key), Some(float8_datum(similarity))]);
             Ok(())
         })
@@ -224,19 +224,4 @@ impl<'a> Side<'a> {
             ),
         )
     }
-}
-
-/// What names the documents of a side table.
-pub fn key(side: &SideTable) -> Result<Key> {
-    Key::of_column(side.table.oid, side.key.number).ok_or_else(|| {
-        wrong_state(format!(
-            "column \"{}\" of table \"{}\" is no longer unique",
-            side.key.name, side.table.name
-        ))
-        .set_hint(format!(
-            "Give it a unique constraint again, or drop the side table with \
-             SELECT minlsh_drop_index({});",
-            regclass_literal(side.storage)
-        ))
-    })
 }

@@ -3,16 +3,19 @@
 use pgrx::pg_sys::Datum;
 
 use crate::document::index_options::IndexOptions;
+use crate::document::saturation::Saturated;
 use crate::error::Result;
 use crate::pg::bulk::Bulk;
 use crate::pg::memory::Memory;
+use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::pg::text;
 use crate::side_table::arguments::no_such_relation;
-use crate::side_table::sign::sign;
-use crate::side_table::storage::{Stored, row_of};
+use crate::side_table::sign::{sign, sign_text};
+use crate::side_table::storage::{StoredSketch, row_of};
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
@@ -24,23 +27,30 @@ pub fn fill(
 ) -> Result<usize> {
     let mut bulk = Bulk::new(side);
     let mut memory = Memory::child(c"minlsh document");
-    let mut count = 0;
+    let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
     each_document(documents, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            if let Some(signed) = signed(options, body)? {
-                bulk.push(&row_of(key, &signed));
+            // SAFETY: callers have found that the column is stored as text is.
+            let Some(text) = body.map(|body| unsafe { text::read(body) }).transpose()? else {
+                return Ok(());
+            };
+            saturated.look(&options.config, text)?;
+            if let Some(signed) = sign_text(options, text)? {
+                // SAFETY: the side table was made for keys of this type, or found to be so.
+                unsafe { bulk.push(&row_of(key, &signed)) };
                 count += 1;
             }
             Ok(())
         })
     })?;
     bulk.finish();
+    saturated.warn(&options.config, &relation_name(side.oid()));
     Ok(count)
 }
 
 /// What is stored of a text column's value.
-pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<Stored>> {
+pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<StoredSketch>> {
     // SAFETY: callers have found that the column is stored as text is.
     body.map_or(Ok(None), |body| unsafe { sign(options, body) })
 }

@@ -13,7 +13,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::side_table::storage::{Storage, Stored, stored};
+use crate::side_table::storage::{Storage, StoredSketch, stored};
 
 /// A side table that was opened under lock and found to be sound.
 #[derive(Clone, Debug)]
@@ -37,11 +37,11 @@ pub type Visit<'a> = dyn FnMut(Datum, &[i32], &[i64]) -> Result<()> + 'a;
 
 impl SideTable {
     /// What is stored of the document with that key (of the key's base type).
-    pub fn get(&self, key: Datum) -> Result<Option<Stored>> {
+    pub fn get(&self, key: Datum) -> Result<Option<StoredSketch>> {
         let storage = self.open()?;
         let mut found = None;
         storage.of_document(key, &Snapshot::statement(), |row| {
-            found = stored(row)?.map(|(_, signature, bands)| Stored {
+            found = stored(row)?.map(|(_, signature, bands)| StoredSketch {
                 signature: signature.to_vec(),
                 bands: bands.to_vec(),
             });
@@ -62,7 +62,7 @@ impl SideTable {
         let operator = (1, Oid::from(pg_sys::F_ARRAYOVERLAP));
         let (value, snapshot) = (array::write_int8(bands), Snapshot::statement());
         let mut memory = Memory::child(c"minlsh candidate");
-        storage.bands_index().each_match(&storage.table, operator, value, &snapshot, |row| {
+        let visit = |row: &Row| {
             memory.run_and_reset(|| {
                 visit_row(row, &mut |key, signature, bands| {
                     if bands.iter().any(|band| wanted.binary_search(band).is_ok()) {
@@ -71,7 +71,11 @@ impl SideTable {
                     Ok(())
                 })
             })
-        })
+        };
+        // SAFETY: the operator of the index over the bands, a bigint[], takes another one.
+        unsafe {
+            storage.bands_index().each_match(&storage.table, operator, value, &snapshot, visit)
+        }
     }
 
     /// Opened again, and checked again: a caller may have altered it since.

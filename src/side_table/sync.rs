@@ -6,8 +6,8 @@
 //! from one row to another, and the order in which triggers fire does not matter.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 
+use ahash::AHashSet;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -22,14 +22,14 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::trigger::{Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
-use crate::side_table::storage::{DOC_ID, Storage, Stored, row_of, stored};
+use crate::side_table::storage::{DOC_ID, Storage, StoredSketch, row_of, stored};
 use crate::side_table::watch::{self, Watch};
 
 sql_function!(minlsh_sync, sync);
 
 thread_local! {
     /// The side tables that are known to be linked to their documents.
-    static LINKED: RefCell<HashSet<Oid>> = RefCell::default();
+    static LINKED: RefCell<AHashSet<Oid>> = RefCell::default();
 }
 
 fn sync(call: &Call) -> Result<Option<Datum>> {
@@ -155,7 +155,7 @@ fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<(
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
     storage.check_current()?;
     link_once(&documents, &watch);
-    let writer = Writer { documents: &documents, storage, key, body };
+    let writer = SketchWriter { documents: &documents, storage, key, body };
     if let (Some(old), false) = (old_key, same_key) {
         writer.forget(old)?;
     }
@@ -243,7 +243,7 @@ fn link(documents: &Open, watch: &Watch) {
 }
 
 /// Writes rows of a side table.
-struct Writer<'a> {
+struct SketchWriter<'a> {
     /// The table, or the partition, that was written.
     documents: &'a Open,
     storage: Storage,
@@ -251,7 +251,7 @@ struct Writer<'a> {
     body: Column,
 }
 
-impl Writer<'_> {
+impl SketchWriter<'_> {
     /// Makes the row of a document what the document says.
     fn refresh(&self, document: &Row) -> Result<()> {
         let Some(key) = document.value(self.key.number) else {
@@ -280,19 +280,21 @@ impl Writer<'_> {
             .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index()."));
         };
         let mut found = false;
-        index.each_equal(self.documents, key, &Snapshot::own(), |row| {
+        let refresh = |row: &Row| {
             found = true;
             self.refresh(row)?;
             Ok(Continue::No)
-        })?;
+        };
+        // SAFETY: the key of a row of these documents, and their index of that column.
+        unsafe { index.each_equal(self.documents, key, &Snapshot::own(), refresh) }?;
         if found { Ok(()) } else { self.put(key, None) }
     }
 
     /// Stores `signed` for `key`, or nothing. The key's unique index lets nobody else do so now.
-    fn put(&self, key: Datum, signed: Option<Stored>) -> Result<()> {
+    fn put(&self, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
         let Storage { table, indexes, .. } = &self.storage;
         let mut done = false;
-        self.storage.of_document(key, &Snapshot::settled(), |row| {
+        self.storage.of_document(key, &Snapshot::dirty(), |row| {
             // SAFETY: what is written now must not belong to the command that wrote the old row.
             unsafe { pg_sys::CommandCounterIncrement() };
             match &signed {
@@ -300,7 +302,8 @@ impl Writer<'_> {
                 Some(signed) if self.is_same(row, key, signed) => {}
                 Some(signed) => {
                     let new = Row::empty(table);
-                    new.fill(&row_of(key, signed));
+                    // SAFETY: the side table was found to have columns of these types.
+                    unsafe { new.fill(&row_of(key, signed)) };
                     table.update(row, &new, indexes);
                 }
             }
@@ -309,13 +312,14 @@ impl Writer<'_> {
         })?;
         if let (false, Some(signed)) = (done, &signed) {
             let new = Row::empty(table);
-            new.fill(&row_of(key, signed));
+            // SAFETY: the side table was found to have columns of these types.
+            unsafe { new.fill(&row_of(key, signed)) };
             table.insert(&new, indexes);
         }
         Ok(())
     }
 
-    fn is_same(&self, row: &Row, key: Datum, signed: &Stored) -> bool {
+    fn is_same(&self, row: &Row, key: Datum, signed: &StoredSketch) -> bool {
         // SAFETY: the side table was found to have keys of this type.
         let same = |stored| unsafe { self.key.passing.same(stored, key) };
         let same_key = row.value(DOC_ID).is_some_and(same);

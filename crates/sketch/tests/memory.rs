@@ -4,19 +4,19 @@
 //! Allocations of less than [`GRANTED`] bytes are never refused: they do not grow with the input
 //! (see the documentation of `memory`), or have grown only little.
 
+mod common;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::AtomicBool;
 
+use common::signatures::{SLOTS, Signatures};
 use sketch::corpus::{
-    Components, ExactGroup, Hashes, Identical, InMemory, Interruption, Layout as RecordLayout,
-    Links, Pair, Records, Side, Threads, connect, connect_in_threads, leaders, pairs,
-    pairs_in_threads, weakest_link,
+    Components, ExactGroup, Identical, Links, Pair, Side, connect, leaders, pairs, weakest_link,
 };
 use sketch::{
     Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, Sample, ShingleSet,
-    Sketcher, SlotBits, StopWords, WeightedSet, for_each_shingle, memory, normalize_text,
-    shingle_hashes, text_profile, text_profile_signature, tokens,
+    Sketcher, StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes,
+    text_profile, text_profile_signature, tokens,
 };
 
 /// The least size that is refused.
@@ -78,7 +78,7 @@ static ALLOCATOR: Refusing = Refusing;
 /// Returns how many allocations there are to refuse.
 fn survives<T: PartialEq + std::fmt::Debug>(
     what: &str,
-    work: impl Fn() -> Result<T, Error>,
+    mut work: impl FnMut() -> Result<T, Error>,
 ) -> usize {
     let expected = work().expect("memory enough");
     for n in 0.. {
@@ -214,100 +214,47 @@ fn lists_profiles_and_weights() {
     survives_sketching("a list", &config, &text);
 }
 
-const SLOTS: usize = 24;
-const BANDS: usize = 6;
-
 /// Documents in groups of near-duplicates, some of them copies.
-fn records() -> Result<Records, Error> {
-    let banding = Banding::new(BANDS as i64, (SLOTS / BANDS) as i64)?;
-    let mut records = Records::new(RecordLayout::new(SLOTS, BANDS));
-    let mut hashes = Vec::new();
-    for document in 0..600 {
-        let mut signature = [document / 40; SLOTS];
+fn documents() -> Signatures {
+    let signature = |document: i32| {
+        let mut signature = vec![document / 40; SLOTS];
         signature[document as usize % SLOTS] += document % 7;
-        banding.hashes(&signature, &mut hashes)?;
-        records.push(&signature, &hashes)?;
-    }
-    Ok(records)
-}
-
-fn failure(interruption: Interruption) -> Error {
-    match interruption {
-        Interruption::Failed(cause) => cause,
-        Interruption::Stopped => unreachable!("nobody stops it"),
-    }
+        signature
+    };
+    Signatures::new(&(0..600).map(signature).collect::<Vec<_>>(), 0.8)
 }
 
 #[test]
 fn corpora() {
-    survives("records", || records().map(|records| records.len()));
     survives("components", || Components::new(1000).map(|mut components| components.find(999)));
-    let records = records().unwrap();
-    let stop = AtomicBool::new(false);
-    let corpus = || InMemory::new(&records, SlotBits::All, 0.8, 1 << 20, &stop);
+    let mut corpus = documents();
     survives("identical", || {
-        let identical = Identical::group(&mut corpus()).map_err(failure)?;
+        let identical = Identical::group(&mut corpus)?;
         Ok(identical.leaders().count())
     });
-    let identical = Identical::group(&mut corpus()).unwrap();
+    let identical = Identical::group(&mut corpus).unwrap();
     let both = |_: u32| Side::Both;
     survives("pairs", || {
         let mut found = Vec::new();
-        pairs(&mut corpus(), &identical, &both, 1000, &mut |_, pair| {
-            memory::push(&mut found, (pair.a, pair.b)).map_err(InMemory::refused)
-        })
-        .map_err(failure)?;
+        pairs(&mut corpus, &identical, &both, 1000, &mut |_, pair| {
+            memory::push(&mut found, (pair.a, pair.b))
+        })?;
         found.sort_unstable();
         Ok(found)
     });
     survives("connect", || {
-        let mut connected = connect(&mut corpus(), &identical, 1000).map_err(failure)?;
+        let mut connected = connect(&mut corpus, &identical, 1000)?;
         Ok((connected.links.len(), connected.components.find(599)))
     });
     survives("leaders", || {
         let documents: Vec<u32> = memory::collect(0..600)?;
         let mut assigned = 0;
-        leaders(&mut corpus(), &documents, 1000, &mut |_, _, _| assigned += 1).map_err(failure)?;
+        leaders(&mut corpus, &documents, 1000, &mut |_, _, _| assigned += 1)?;
         Ok(assigned)
     });
     survives("weakest_link", || {
         let documents: Vec<u32> = memory::collect(0..600)?;
-        weakest_link(&mut corpus(), &documents).map_err(failure)
-    });
-}
-
-#[test]
-fn threads_fall_back_and_report() {
-    let records = records().unwrap();
-    let stop = AtomicBool::new(false);
-    let corpus = || InMemory::new(&records, SlotBits::All, 0.8, 1 << 20, &stop);
-    let identical = Identical::group(&mut corpus()).unwrap();
-    // No thread is granted: the work is done here, where memory is refused.
-    let alone = Threads { count: 0, launch: &|spawn| spawn() };
-    let mut expected = 0;
-    pairs(&mut corpus(), &identical, &|_| Side::Both, 1000, &mut |_, _| {
-        expected += 1;
-        Ok(())
-    })
-    .unwrap();
-    survives("pairs", || {
-        let mut found = 0;
-        let mut count = |load: &[Pair]| found += load.len();
-        pairs_in_threads(
-            corpus(),
-            &identical,
-            &|_| Side::Both,
-            1000,
-            alone,
-            &mut || (),
-            &mut count,
-        )?;
-        assert_eq!(found, expected);
-        Ok(found)
-    });
-    survives("connect", || {
-        let connected = connect_in_threads(corpus(), &identical, 1000, alone, &mut || ())?;
-        Ok(connected.links.len())
+        weakest_link(&mut corpus, &documents)
     });
 }
 

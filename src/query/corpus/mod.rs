@@ -15,7 +15,7 @@
 //! So files are read and written from one end to the other, and memory beyond
 //! maintenance_work_mem is a few bytes for each document.
 
-mod arguments;
+pub mod arguments;
 mod batches;
 mod between;
 mod bridges;
@@ -26,14 +26,14 @@ mod documents;
 mod group;
 mod grouping;
 mod indexed;
-mod kind;
+pub mod kind;
 mod members;
 mod pairs;
 mod plan;
-mod scopes;
+pub mod scopes;
 mod sets;
-mod source;
-mod table;
+pub mod source;
+pub mod table;
 mod unique;
 mod window;
 mod work;

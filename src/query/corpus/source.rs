@@ -315,7 +315,7 @@ fn wrong_order(cause: Complaint) -> ErrorReport {
 }
 
 /// Whether a text begins as queries do, behind white space and comments.
-fn is_query(text: &[u8]) -> bool {
+pub fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
     let word =
         text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());

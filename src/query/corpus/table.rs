@@ -26,12 +26,13 @@ pub struct Found {
     pub is_index: bool,
 }
 
-/// Finds the relation of that name as PostgreSQL does for the caller, and locks it as a SELECT
-/// would.
-pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
-    const NAME: &str = "It is the name of a table, a view or an index; a query begins with SELECT, WITH, VALUES, \
-                        TABLE or a parenthesis.";
-    let oid = catching(|| {
+/// What a name may be, for a HINT.
+const NAME: &str = "It is the name of a table, a view or an index; a query begins with SELECT, WITH, VALUES, \
+                    TABLE or a parenthesis.";
+
+/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would.
+pub fn named(name: Datum, argument: &str) -> Result<pg_sys::Oid> {
+    catching(|| {
         // SAFETY: an argument of type text; the parts of a name, and the relation they name.
         unsafe {
             let names = pg_sys::textToQualifiedNameList(name.cast_mut_ptr());
@@ -45,7 +46,12 @@ pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
             )
         }
     })
-    .map_err(|cause| cause.about(argument, NAME))?;
+    .map_err(|cause| cause.about(argument, NAME))
+}
+
+/// Finds the relation of that name, and the index that it is or has.
+pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
+    let oid = named(name, argument)?;
     let relation = Relation::open(oid, Lock::Read).ok_or_else(|| {
         let name = label(&raw_text(name));
         error(

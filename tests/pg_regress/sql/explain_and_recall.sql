@@ -38,11 +38,27 @@ SELECT minlsh_explain(NULL, 1, 2);
 SELECT a.id, b.id, round(e.jaccard::numeric, 3) AS jaccard
 FROM notes AS a, notes AS b, minlsh_explain('notes', a.id, b.id) AS e WHERE a.id < b.id AND e.jaccard > 0
 ORDER BY a.id, b.id;
--- Of what has no texts there is nothing to explain.
-ALTER TABLE notes ADD signature integer[];
-CREATE INDEX by_signature ON notes USING minlsh (signature minlsh_signature_ops);
-SELECT minlsh_explain('by_signature', 1, 2);
-SELECT minlsh_recall('by_signature');
+-- Of signatures nothing is known but what they estimate; of sets all, and which elements.
+ALTER TABLE notes ADD signature integer[], ADD tags text[], ADD document minlsh_document;
+UPDATE notes SET signature = minhash(body, 128, 2, 'word'), tags = shingles(body, 1, 'word'),
+	document = minlsh_document(shingles(body, 1, 'word'));
+CREATE INDEX by_signature ON notes USING minlsh (signature minlsh_signature_ops) WITH (threshold = 0.5);
+CREATE INDEX by_tags ON notes USING minlsh (tags) WITH (threshold = 0.5);
+CREATE INDEX by_document ON notes USING minlsh (document) WITH (threshold = 0.5);
+\x
+SELECT jaccard, estimate, shared, some_shared, cardinality(bands) AS fired, round(probability::numeric, 3) AS probability
+FROM minlsh_explain('by_signature', 1, 2);
+SELECT jaccard, shingles_a, shared, some_shared, some_only_a, some_only_b, cardinality(bands) > 0 AS found
+FROM minlsh_explain('by_tags', 1, 2);
+SELECT jaccard, shingles_a, shared, some_shared, some_only_a, some_only_b, cardinality(bands) > 0 AS found
+FROM minlsh_explain('by_document', 1, 2);
+SELECT jaccard, estimate, shared, some_only_b FROM minlsh_explain('by_tags', 5, 1);
+\x
+SELECT i, sampled, documents, pairs, pairs_found, copies, copies_found
+FROM unnest('{by_signature,by_tags,by_document}'::text[]) AS i, LATERAL (SELECT * FROM minlsh_recall(i, 0.5) LIMIT 1) AS r;
+-- A document may ask for more than its index does: pairs below that are none.
+UPDATE notes SET document = minlsh_document(tags, 0.9);
+SELECT pairs, copies, copies_found FROM minlsh_recall('by_document', 0.5) LIMIT 1;
 DROP TABLE notes;
 
 -- The audit: each document of a sample is compared exactly with all documents, and that with what is found.
@@ -67,7 +83,7 @@ SELECT sampled, documents, recall_low < recall AND recall <= recall_high AS with
 FROM minlsh_recall('docs', 0.6, sample => 30) LIMIT 1;
 -- The sample is the same for the same seed.
 SELECT array_agg(r) = (SELECT array_agg(r) FROM minlsh_recall('docs', 0.6, 30) AS r) AS same,
-	array_agg(r) = (SELECT array_agg(r) FROM minlsh_recall('docs', 0.6, 30, seed => 7) AS r) AS other_seed
+	array_agg(r) = (SELECT array_agg(r) FROM minlsh_recall('docs', 0.6, 30, sample_seed => 7) AS r) AS other_seed
 FROM minlsh_recall('docs', 0.6, 30) AS r;
 -- In memory that is too small for the sample, the answer is the same.
 SET maintenance_work_mem = '1MB';
@@ -84,6 +100,38 @@ SELECT pairs < (SELECT pairs FROM minlsh_recall('docs_body_idx', 0.55) LIMIT 1) 
 	pairs_found = pairs AS all_found, copies, copies_found
 FROM minlsh_recall('by_tenant', 0.55) LIMIT 1;
 DROP INDEX docs_body_idx, by_tenant;
+-- Without an index it is the bands of a job with those options that are audited: of a table, a view, a query.
+CREATE INDEX ON docs USING minlsh (body) WITH (threshold = 0.5);
+CREATE TEMP TABLE audited AS SELECT similarity_from, similarity_to, sampled, documents, pairs, copies, copies_found
+FROM minlsh_recall('docs', 0.55, 100);
+DROP INDEX docs_body_idx;
+CREATE VIEW shown AS SELECT id, body FROM docs;
+SELECT source, count(*) FILTER (WHERE s.pairs = r.pairs AND s.sampled = r.sampled AND s.documents = r.documents
+	AND s.copies IS NOT DISTINCT FROM r.copies AND s.copies_found IS NOT DISTINCT FROM r.copies_found) AS same,
+	count(*) AS bands, bool_and(r.pairs_found >= 0.9 * r.pairs) AS found, min("precision") AS "precision"
+FROM unnest('{docs,shown,"SELECT id, body FROM docs"}'::text[]) AS source,
+	LATERAL minlsh_recall(source, 0.55, 100, key_column => CASE source WHEN 'shown' THEN 'id' END) AS r
+	JOIN audited AS s USING (similarity_from, similarity_to)
+GROUP BY source ORDER BY source;
+SELECT pairs_found < pairs AS misses_some, pairs_found > 0.2 * pairs AS but_not_most
+FROM minlsh_recall('docs', 0.55, wanted_recall => 0.5, num_perm => 16) LIMIT 1;
+SELECT recall < 1 AND "precision" < 1 AS errs
+FROM minlsh_recall('docs', 0.6, verify => 'signature', num_perm => 64) LIMIT 1;
+SELECT r.pairs < s.pairs AS fewer, r.copies < s.copies AS fewer_copies
+FROM minlsh_recall('docs', 0.55, 100, scope => 'tenant') AS r, audited AS s LIMIT 1;
+SET maintenance_work_mem = '1MB';
+SELECT pairs, sampled, documents FROM minlsh_recall('docs', 0.55) LIMIT 1;
+RESET maintenance_work_mem;
+-- Sets, and signatures, which are compared by their estimate.
+SELECT pairs > 0 AS some, pairs_found >= 0.9 * pairs AS found
+FROM minlsh_recall('SELECT id, shingles(body) FROM docs', 0.55, 100) LIMIT 1;
+SELECT pairs > 0 AS some, pairs_found >= 0.9 * pairs AS found, "precision"
+FROM minlsh_recall('SELECT id, minhash(body) FROM docs', 0.6, 100) LIMIT 1;
+SELECT sampled, documents, pairs, recall FROM minlsh_recall('SELECT id, body FROM docs WHERE false') LIMIT 1;
+SELECT minlsh_recall('SELECT body FROM docs');
+SELECT minlsh_recall('nowhere');
+SELECT minlsh_recall('pg_class');
+DROP VIEW shown;
 -- The default way is exact. Signatures alone err on both sides of the threshold.
 SELECT minlsh_create_index('docs', 'body', threshold => 0.5, num_perm => 64);
 SELECT pairs_found = pairs AS all_found, "precision" FROM minlsh_recall('docs', 0.6) LIMIT 1;

@@ -36,15 +36,6 @@ impl Components {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b) as usize] = a.min(b);
     }
-
-    /// Joins what `other`, a partition of the same documents, has joined.
-    pub(super) fn absorb(&mut self, other: &Self) {
-        for (document, &parent) in (0..).zip(&other.parents) {
-            if document != parent {
-                self.union(document, parent);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

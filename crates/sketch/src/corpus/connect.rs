@@ -20,7 +20,7 @@ pub struct Connected {
 }
 
 impl Connected {
-    pub(super) fn nothing(documents: u32) -> Result<Self, Error> {
+    fn nothing(documents: u32) -> Result<Self, Error> {
         let components = Components::new(documents)?;
         Ok(Self { components, links: Vec::new(), left_out: LeftOut::default() })
     }
@@ -48,7 +48,7 @@ pub fn connect<C: Corpus>(
 }
 
 /// Joins the leaders that meet in `band`.
-pub(super) fn of_band<C: Corpus>(
+fn of_band<C: Corpus>(
     corpus: &mut C,
     band: usize,
     buckets: &mut Buckets,

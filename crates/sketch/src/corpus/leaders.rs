@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use ahash::RandomState;
+
 use super::collection::Corpus;
 use super::left_out::LeftOut;
 use super::pairs::Pair;
@@ -62,7 +64,7 @@ fn first_similar<C: Corpus>(
 struct Leaders {
     documents: Vec<u32>,
     /// The entry added last for a band and its hash.
-    last: HashMap<(usize, u64), u32>,
+    last: HashMap<(usize, u64), u32, RandomState>,
     /// A leader's number, and the entry before it for the same hash (its own index: none).
     entries: Vec<(u32, u32)>,
 }

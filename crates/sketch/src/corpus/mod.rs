@@ -15,7 +15,7 @@
 //! nothing in common. Where many documents share a bucket without being similar, a document is
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
-//! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
+//! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
 //! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
@@ -31,12 +31,7 @@ mod leaders;
 mod least_similar;
 mod left_out;
 mod pairs;
-mod records;
-mod threads;
 mod weakest_link;
-
-#[cfg(test)]
-mod tests;
 
 pub use crate::exact::{ExactGroup, FewSets};
 pub use bridges::{Bridge, Links};
@@ -49,6 +44,4 @@ pub use leaders::leaders;
 pub use least_similar::{LeastSimilar, least_similar};
 pub use left_out::LeftOut;
 pub use pairs::{Pair, Side, VisitPair, pairs};
-pub use records::{Layout, Record, Records};
-pub use threads::{InMemory, Interruption, Threads, connect_in_threads, pairs_in_threads};
 pub use weakest_link::weakest_link;

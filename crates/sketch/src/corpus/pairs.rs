@@ -53,7 +53,7 @@ pub fn pairs<C: Corpus>(
 }
 
 /// The pairs that meet in `band` for the first time.
-pub(super) fn of_band<C: Corpus>(
+fn of_band<C: Corpus>(
     corpus: &mut C,
     band: usize,
     buckets: &mut Buckets,

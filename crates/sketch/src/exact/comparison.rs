@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use ahash::RandomState;
+
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
@@ -72,9 +74,12 @@ struct Kinds {
 
 impl Kinds {
     fn of(a: &ShingleSet, b: &ShingleSet, checkpoint: &mut dyn FnMut()) -> Result<Self, Error> {
-        let size = a.len().max(b.len());
-        let new = || Marks::new(size);
-        let mut kinds = Self { shared: new()?, only_a: new()?, only_b: new()? };
+        let shared = a.intersection_len(b);
+        let mut kinds = Self {
+            shared: Marks::new(shared)?,
+            only_a: Marks::new(a.len() - shared)?,
+            only_b: Marks::new(b.len() - shared)?,
+        };
         let (a, b) = (a.hashes(), b.hashes());
         let (mut i, mut j) = (0, 0);
         while i < a.len() || j < b.len() {
@@ -108,9 +113,10 @@ struct Marks {
 }
 
 impl Marks {
-    /// For sets of up to `size` hashes: eight bits for each of them.
-    fn new(size: usize) -> Result<Self, Error> {
-        let words = (size / 8).next_power_of_two();
+    /// For `count` hashes, with at least eight bits for each of them: a few of them, which are
+    /// looked for the longest, have theirs in the nearest cache.
+    fn new(count: usize) -> Result<Self, Error> {
+        let words = (count / 8).next_power_of_two();
         Ok(Self { bits: memory::filled(0, words)?, shift: 64 - 6 - words.ilog2() })
     }
 
@@ -140,7 +146,7 @@ fn some<const KINDS: usize>(
 ) -> Result<[Vec<String>; KINDS], Error> {
     // Which shingles they are, by their number in the text.
     let mut places: [Vec<usize>; KINDS] = [const { Vec::new() }; KINDS];
-    let (mut seen, mut number, mut outcome) = (HashSet::new(), 0, Ok(()));
+    let (mut seen, mut number, mut outcome) = (HashSet::<_, RandomState>::default(), 0, Ok(()));
     let mut look = |hashes: &mut [u64], _: &mut dyn FnMut()| {
         for &hash in &*hashes {
             for (places, is_of_kind) in places.iter_mut().zip(kinds) {

@@ -4,6 +4,7 @@ mod as_hashes;
 mod as_texts;
 mod bag;
 mod hash_buffer;
+mod saturation;
 mod shingle_hashes;
 mod tokens;
 
@@ -12,5 +13,6 @@ pub(crate) use as_texts::for_each_window;
 pub use as_texts::{VisitShingle, for_each_shingle};
 pub(crate) use bag::append_elements;
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
+pub use saturation::saturated;
 pub use shingle_hashes::shingle_hashes;
 pub use tokens::{normalize_text, tokens};

@@ -25,6 +25,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use ahash::RandomState;
 use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
@@ -55,7 +56,7 @@ impl TextProfile {
 /// `checkpoint` is called at least every 64 KiB of text.
 ///
 /// # Errors
-/// As [`text_profile`].
+/// [`Error::MinTokenLen`]; [`Error::QuantRate`]; [`Error::OutOfMemory`].
 pub fn text_profile_signature(
     text: &str,
     min_token_len: i64,
@@ -141,8 +142,8 @@ fn tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Result<S
 fn count_tokens<'a>(
     tokens: &'a str,
     checkpoint: &mut dyn FnMut(),
-) -> Result<HashMap<&'a str, u32>, Error> {
-    let mut counts = HashMap::new();
+) -> Result<HashMap<&'a str, u32, RandomState>, Error> {
+    let mut counts = HashMap::default();
     for (i, token) in tokens.split_terminator(' ').enumerate() {
         if i % STEPS == 0 {
             checkpoint();

@@ -1,12 +1,6 @@
 //! Words of text beyond ASCII, as far as no character in it has a rule of its
-//! own: letters join, and others stand alone. What a character does is found
-//! out by asking unicode-segmentation once, not at each occurrence.
-
-use std::sync::OnceLock;
-
-use unicode_segmentation::UnicodeSegmentation;
-
-use crate::memory;
+//! own: letters join, and others stand alone. What a character does was asked of
+//! unicode-segmentation when this crate was built (`build.rs`).
 
 /// What a character does to word boundaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,64 +69,21 @@ fn run(run: &str, f: &mut impl FnMut(&str)) {
     }
 }
 
-const PAGE: usize = 256;
-const PAGES: usize = (char::MAX as usize + 1) / PAGE;
+// `KIND_OF_PAGE`: of each page of characters, which of the pages of `CLASSES` it is.
+include!(concat!(env!("OUT_DIR"), "/word_classes.rs"));
 
 #[inline]
 fn class(c: char) -> Class {
-    static TABLE: [OnceLock<Box<[Class; PAGE]>>; PAGES] = [const { OnceLock::new() }; PAGES];
+    /// Characters of a page.
+    const PAGE: usize = CLASSES[0].len();
     let code = c as usize;
-    let page = TABLE[code / PAGE].get().or_else(|| {
-        let page = filled(code / PAGE)?;
-        Some(TABLE[code / PAGE].get_or_init(|| page))
-    });
-    // Without memory for its page, a character is left to the tables of the crate.
-    page.map_or(Other, |page| page[code % PAGE])
-}
-
-#[cold]
-fn filled(page: usize) -> Option<Box<[Class; PAGE]>> {
-    let class = |i| {
-        let c = u32::try_from(page * PAGE + i).ok().and_then(char::from_u32);
-        c.map_or(Other, found_out)
-    };
-    memory::collect((0..PAGE).map(class)).ok()?.into_boxed_slice().try_into().ok()
-}
-
-fn found_out(c: char) -> Class {
-    let parts = |text: String| text.split_word_bounds().count();
-    let word = c.to_string().unicode_words().count() == 1;
-    match c {
-        '0'..='9' => return Digit,
-        '_' => return LowLine,
-        ':' => return BetweenLetters,
-        ',' | ';' => return BetweenDigits,
-        '.' | '\'' => return Between,
-        // It joins Hebrew letters, and those are left to the tables.
-        '"' => return Nothing,
-        _ => (),
-    }
-    // Hebrew letters join an apostrophe behind them, these do not.
-    let letter = parts(format!("a:{c}:a")) == 1
-        && parts(format!("1{c}1_{c}_")) == 1
-        && parts(format!("{c}'")) == 2
-        && parts(format!("ア{c}ア")) == 3;
-    if letter && word {
-        return Letter;
-    }
-    let alone = ["a", "1", "_", "ア", "א"].iter().all(|x| parts(format!("{x}{c}{x}")) == 3);
-    match (alone && parts(format!("{c}{c}")) == 2, word) {
-        (true, true) => Word,
-        (true, false) => Nothing,
-        // Spaces join only each other.
-        (false, _) if c == ' ' => Nothing,
-        (false, _) => Other,
-    }
+    KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     use super::*;
 

@@ -2,6 +2,8 @@
 //! tested against.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod signatures;
+
 use std::collections::HashSet;
 
 use sketch::{Config, Level, Scheme, Sketcher, Unit};

@@ -1,21 +1,16 @@
 //! Every job against brute force, on random corpora.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 
+use common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
+use sketch::corpus::{Identical, LeftOut, Pair, Side, connect, leaders, pairs, weakest_link};
+use sketch::estimate_jaccard;
 
-use super::*;
-use crate::{Banding, SlotBits};
-
-const SLOTS: usize = 24;
-const BANDS: usize = 6;
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
-
-fn threads(count: usize) -> Threads<'static> {
-    Threads { count, launch: &|spawn| spawn() }
-}
 
 /// Signatures of which many are equal, many similar, and some share a bucket by chance.
 fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
@@ -35,17 +30,6 @@ fn signatures() -> impl Strategy<Value = Vec<Vec<i32>>> {
         })
 }
 
-fn records(signatures: &[Vec<i32>]) -> Records {
-    let banding = Banding::new(BANDS as i64, (SLOTS / BANDS) as i64).unwrap();
-    let mut records = Records::new(Layout::new(SLOTS, BANDS));
-    let mut hashes = Vec::new();
-    for signature in signatures {
-        banding.hashes(signature, &mut hashes).unwrap();
-        records.push(signature, &hashes).unwrap();
-    }
-    records
-}
-
 /// All pairs that share a band and are similar enough, found by looking at all pairs.
 fn brute_force(signatures: &[Vec<i32>], threshold: f64) -> BTreeMap<(u32, u32), f64> {
     let rows = SLOTS / BANDS;
@@ -53,7 +37,7 @@ fn brute_force(signatures: &[Vec<i32>], threshold: f64) -> BTreeMap<(u32, u32), 
     for (b, right) in (0..).zip(signatures) {
         for (a, left) in (0..b).zip(signatures) {
             let candidates = left.chunks(rows).zip(right.chunks(rows)).any(|(x, y)| x == y);
-            let similarity = crate::estimate_jaccard(left, right).unwrap();
+            let similarity = estimate_jaccard(left, right).unwrap();
             if candidates && similarity >= threshold {
                 pairs.insert((a, b), similarity);
             }
@@ -95,24 +79,14 @@ fn expand(identical: &Identical, found: &[Pair]) -> BTreeMap<(u32, u32), f64> {
     expanded
 }
 
-/// A corpus whose sorts fit `sort_memory`.
-fn corpus<'a>(
-    records: &'a Records,
-    threshold: f64,
-    sort_memory: usize,
-    stop: &'a AtomicBool,
-) -> InMemory<'a> {
-    InMemory::new(records, SlotBits::All, threshold, sort_memory, stop)
-}
-
 proptest! {
     #[test]
-    fn pairs_are_those_of_brute_force_whatever_memory_and_threads(
+    fn pairs_are_those_of_brute_force_whatever_memory(
         signatures in signatures(), percent in 40..=100, sort_memory in 1..4000_usize,
     ) {
-        let (records, stop) = (records(&signatures), AtomicBool::new(false));
         let threshold = f64::from(percent) / 100.0;
-        let mut corpus = corpus(&records, threshold, sort_memory, &stop);
+        let mut corpus = Signatures::new(&signatures, threshold);
+        corpus.sort_memory = sort_memory;
         let identical = Identical::group(&mut corpus).unwrap();
         let mut found = Vec::new();
         let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, NO_LIMIT, &mut |_, pair| {
@@ -122,25 +96,16 @@ proptest! {
         prop_assert_eq!(left_out, LeftOut::default());
         let expected = brute_force(&signatures, threshold);
         prop_assert_eq!(&expand(&identical, &found), &expected);
-        found.clear();
-        pairs_in_threads(corpus, &identical, &|_| Side::Both, NO_LIMIT, threads(3), &mut || (), &mut |load| {
-            found.extend_from_slice(load);
-        }).unwrap();
-        prop_assert_eq!(&expand(&identical, &found), &expected);
     }
 
     #[test]
     fn two_collections_make_the_pairs_across_them(
         signatures in signatures(), percent in 40..=100,
     ) {
-        let (records, stop) = (records(&signatures), AtomicBool::new(false));
         let threshold = f64::from(percent) / 100.0;
-        let mut corpus = corpus(&records, threshold, 1 << 20, &stop);
+        let mut corpus = Signatures::new(&signatures, threshold);
         // Without copies, so that leaders belong to one collection each.
-        let nothing_identical = {
-            let stop = AtomicBool::new(false);
-            Identical::group(&mut self::corpus(&records, 2.0, 1 << 20, &stop)).unwrap()
-        };
+        let nothing_identical = Identical::group(&mut Signatures::new(&signatures, 2.0)).unwrap();
         let side = |document: u32| if document.is_multiple_of(3) { Side::Left } else { Side::Right };
         let mut found = BTreeSet::new();
         pairs(&mut corpus, &nothing_identical, &side, NO_LIMIT, &mut |_, pair| {
@@ -157,31 +122,27 @@ proptest! {
     fn clusters_are_the_components_of_the_pairs(
         signatures in signatures(), percent in 40..=100, sort_memory in 1..4000_usize,
     ) {
-        let (records, stop) = (records(&signatures), AtomicBool::new(false));
         let threshold = f64::from(percent) / 100.0;
-        let mut corpus = corpus(&records, threshold, sort_memory, &stop);
+        let mut corpus = Signatures::new(&signatures, threshold);
+        corpus.sort_memory = sort_memory;
         let identical = Identical::group(&mut corpus).unwrap();
         let expected =
             brute_force_components(signatures.len(), &brute_force(&signatures, threshold));
-        let threaded = connect_in_threads(corpus, &identical, NO_LIMIT, threads(3), &mut || ()).unwrap();
-        stop.store(false, std::sync::atomic::Ordering::Relaxed);
-        for mut connected in [connect(&mut corpus, &identical, NO_LIMIT).unwrap(), threaded] {
-            let components: Vec<u32> = (0..signatures.len() as u32)
-                .map(|document| connected.components.find(identical.leader(document)))
-                .collect();
-            prop_assert_eq!(&components, &expected);
-            prop_assert_eq!(connected.left_out, LeftOut::default());
-            prop_assert!(connected.links.iter().all(|link| link.similarity >= threshold));
-        }
+        let mut connected = connect(&mut corpus, &identical, NO_LIMIT).unwrap();
+        let components: Vec<u32> = (0..signatures.len() as u32)
+            .map(|document| connected.components.find(identical.leader(document)))
+            .collect();
+        prop_assert_eq!(&components, &expected);
+        prop_assert_eq!(connected.left_out, LeftOut::default());
+        prop_assert!(connected.links.iter().all(|link| link.similarity >= threshold));
     }
 
     #[test]
     fn the_weakest_link_is_where_a_cluster_falls_apart(
         signatures in signatures(), percent in 40..=90,
     ) {
-        let (records, stop) = (records(&signatures), AtomicBool::new(false));
         let threshold = f64::from(percent) / 100.0;
-        let mut corpus = corpus(&records, threshold, 1 << 20, &stop);
+        let mut corpus = Signatures::new(&signatures, threshold);
         let all = brute_force(&signatures, threshold);
         let components = brute_force_components(signatures.len(), &all);
         for root in components.iter().copied().collect::<BTreeSet<_>>() {
@@ -202,11 +163,10 @@ proptest! {
     fn leaders_are_those_of_the_first_come_first_served_definition(
         signatures in signatures(), percent in 40..=100, order in any::<u64>(),
     ) {
-        let (records, stop) = (records(&signatures), AtomicBool::new(false));
         let threshold = f64::from(percent) / 100.0;
-        let mut corpus = corpus(&records, threshold, 1 << 20, &stop);
+        let mut corpus = Signatures::new(&signatures, threshold);
         let mut documents: Vec<u32> = (0..signatures.len() as u32).collect();
-        documents.sort_by_key(|document| crate::hash::mix::mix64(order ^ u64::from(*document)));
+        documents.sort_by_key(|document| common::mix64(order ^ u64::from(*document)));
         let similar = brute_force(&signatures, threshold);
         let mut kept: Vec<u32> = Vec::new();
         let mut expected = BTreeMap::new();
@@ -236,12 +196,11 @@ fn one_bucket(count: i32) -> Vec<Vec<i32>> {
 
 #[test]
 fn what_a_limit_leaves_out_is_counted() {
-    let (records, stop) = (records(&one_bucket(100)), AtomicBool::new(false));
-    let mut corpus = corpus(&records, 0.9, 1 << 20, &stop);
+    let mut corpus = Signatures::new(&one_bucket(100), 0.9);
     let identical = Identical::group(&mut corpus).unwrap();
     let all = 100 * 99 / 2;
     let done = |limit: u64| (0..100).map(|others| limit.min(others)).sum::<u64>();
-    let none = &mut |_: &mut InMemory, _: Pair| panic!("nothing is similar");
+    let none = &mut |_: &mut Signatures, _: Pair| panic!("nothing is similar");
     let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 10, none).unwrap();
     assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
     let connected = connect(&mut corpus, &identical, 10).unwrap();
@@ -256,8 +215,7 @@ fn similar_documents_of_one_bucket_are_no_cost_to_the_limit() {
     let signatures: Vec<Vec<i32>> = (0..100)
         .map(|document| (0..SLOTS).map(|s| if s == SLOTS - 1 { document } else { 7 }).collect())
         .collect();
-    let (records, stop) = (records(&signatures), AtomicBool::new(false));
-    let mut corpus = corpus(&records, 0.9, 1 << 20, &stop);
+    let mut corpus = Signatures::new(&signatures, 0.9);
     let identical = Identical::group(&mut corpus).unwrap();
     let mut count = 0;
     let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 1, &mut |_, _| {
@@ -269,24 +227,4 @@ fn similar_documents_of_one_bucket_are_no_cost_to_the_limit() {
     let mut connected = connect(&mut corpus, &identical, 1).unwrap();
     assert_eq!(connected.links.len(), 99);
     assert_eq!(connected.components.find(99), 0);
-}
-
-#[test]
-fn threads_end_when_the_caller_unwinds() {
-    let (records, stop) = (records(&one_bucket(3000)), AtomicBool::new(false));
-    let corpus = corpus(&records, 0.1, 1 << 20, &stop);
-    let identical = Identical::group(&mut corpus.clone()).unwrap();
-    let cancelled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        pairs_in_threads(
-            corpus,
-            &identical,
-            &|_| Side::Both,
-            NO_LIMIT,
-            threads(2),
-            &mut || (),
-            &mut |_| std::panic::panic_any("cancelled"),
-        )
-    }));
-    assert!(cancelled.is_err());
-    assert!(stop.load(std::sync::atomic::Ordering::Relaxed));
 }

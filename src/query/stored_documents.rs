@@ -1,33 +1,32 @@
-//! The stored texts behind an index, read as the caller.
+//! The stored documents behind an index, read as the caller.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::document::to_bands::Values;
-use crate::error::{Result, engine, not_supported};
+use crate::error::{Result, engine};
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::lossless;
 use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::query::find::Target;
-use crate::query::key::Key;
 use crate::query::native::Native;
-use crate::query::plans::{self, Purpose};
+use crate::query::row_key::Key;
+use crate::query::session_cache::{self, Purpose};
 use crate::side_table::SideTable;
 
-/// The texts of an index.
+/// The documents of an index.
 pub struct Documents<'a> {
     /// The user's table.
     table: Oid,
     key: Key,
-    texts: Texts<'a>,
+    origin: Origin<'a>,
 }
 
-/// What the texts are made of.
-enum Texts<'a> {
+/// Where the documents are.
+enum Origin<'a> {
     /// What an index has as its document.
     Native(&'a Native),
     /// What a side table is of.
@@ -42,50 +41,59 @@ pub struct Stored<'a> {
     pub name: &'a str,
     /// The values of the scope columns, as text.
     pub scope: &'a str,
-    /// The text.
-    pub text: &'a str,
+    /// The document, not NULL, of the type that [`Documents::value_type`] says.
+    pub value: Datum,
 }
 
 impl<'a> Documents<'a> {
-    /// The texts of what is asked; `what` needs them.
-    ///
-    /// # Errors
-    /// SQLSTATE 0A000 if there are none, or nothing names them.
-    pub fn of(target: &'a Target, key: Key, what: &str) -> Result<Self> {
+    /// The documents of what is asked.
+    pub fn of(target: &'a Target, key: Key) -> Self {
         match target {
-            Target::Side(side) => Ok(Self::of_side_table(side, key)),
-            Target::Native(native) if native.values == Values::Text => {
-                let table = native.index.table;
-                Ok(Self { table, key, texts: Texts::Native(native) })
-            }
+            Target::Side(side) => Self::of_side_table(side, key),
             Target::Native(native) => {
-                let name = native.name();
-                Err(not_supported(format!(
-                    "{what} needs texts, and index \"{name}\" is not of texts"
-                ))
-                .set_hint("Compare two documents with jaccard()."))
+                Self { table: native.index.table, key, origin: Origin::Native(native) }
             }
         }
     }
 
     /// The texts behind a side table.
     pub fn of_side_table(side: &'a SideTable, key: Key) -> Self {
-        Self { table: side.table.oid, key, texts: Texts::Side(side) }
+        Self { table: side.table.oid, key, origin: Origin::Side(side) }
+    }
+
+    /// What its values are.
+    pub fn values(&self) -> Values {
+        match self.origin {
+            Origin::Native(native) => native.values,
+            Origin::Side(_) => Values::Text,
+        }
     }
 
     /// The text of a document, `None` if the caller cannot see it; a NULL is an empty text.
     pub fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
-        let query = self.value_query(session)?;
-        let rows = query.rows(session, &[self.key.parameter(Some(key))])?;
+        let rows = self.row(session, key)?;
         if rows.is_empty() {
             return Ok(None);
         }
-        memory::owned(&text(&rows, 0, 1)?.unwrap_or_default()).map(Some).map_err(engine)
+        let value = rows.value(0, 1, pg_sys::TEXTOID)?;
+        // SAFETY: checked to be a text, which lives as long as the rows.
+        let text = value.map(|value| unsafe { lossless::read(value) }).transpose()?;
+        memory::owned(&text.unwrap_or_default()).map(Some).map_err(engine)
+    }
+
+    /// The row of that key, of one column, the document; none if the caller cannot see it.
+    pub fn row<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
+        self.value_query(session)?.rows(session, &[self.key.parameter(Some(key))])
+    }
+
+    /// The type of the documents as they are read.
+    pub fn value_type(&self) -> Oid {
+        self.body(&Expressions::new()).type_oid()
     }
 
     fn value_query(&self, session: &Session) -> Result<Rc<TableQuery>> {
         let place = (self.asked(), Purpose::Value, Oid::INVALID);
-        plans::query(self.table, place, || {
+        session_cache::query(self.table, place, || {
             let expressions = Expressions::new();
             TableQuery::prepare(
                 session,
@@ -156,53 +164,50 @@ impl<'a> Documents<'a> {
             values = vec![Parameter::int8(seed), Parameter::int8(count.into())];
         }
         let query = TableQuery::prepare(session, &parts)?;
+        let value_type = body.type_oid();
         let cursor = query.cursor(session, &values)?;
         cursor.each(|rows, row| {
             let key = rows.value(row, 1, self.key.base_type)?;
-            let (name, text) = (rows.text(row, 2)?, text(rows, row, 4)?);
-            let (Some(key), Some(name), Some(text)) = (key, name, text) else { return Ok(()) };
+            let (name, value) = (rows.text(row, 2)?, rows.value(row, 4, value_type)?);
+            let (Some(key), Some(name), Some(value)) = (key, name, value) else { return Ok(()) };
             let scope = rows.text(row, 3)?.unwrap_or_default();
-            visit(&Stored { key, name: name, scope: scope, text: &text })
+            visit(&Stored { key, name, scope, value })
         })
     }
 
     /// The relation that was asked.
     fn asked(&self) -> Oid {
-        match self.texts {
-            Texts::Native(native) => native.index.oid,
-            Texts::Side(side) => side.storage,
+        match self.origin {
+            Origin::Native(native) => native.index.oid,
+            Origin::Side(side) => side.storage,
         }
     }
 
     fn body<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
-        let body = match self.texts {
-            Texts::Native(native) => native.columns(expressions).document,
-            Texts::Side(side) => expressions.column(self.table, side.body.number),
+        let body = match self.origin {
+            Origin::Native(native) => native.columns(expressions).document,
+            Origin::Side(side) => expressions.column(self.table, side.body.number),
         };
-        expressions.relabelled(body, pg_sys::TEXTOID)
+        match self.values() {
+            Values::Text => expressions.relabelled(body, pg_sys::TEXTOID),
+            _ => body,
+        }
     }
 
     fn predicate<'e>(&self, expressions: &'e Expressions) -> Option<Expression<'e>> {
-        match self.texts {
-            Texts::Native(native) => native.columns(expressions).predicate,
-            Texts::Side(_) => None,
+        match self.origin {
+            Origin::Native(native) => native.columns(expressions).predicate,
+            Origin::Side(_) => None,
         }
     }
 
     /// The scope columns as one text.
     fn scope<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
-        let scope = match self.texts {
-            Texts::Native(native) => native.columns(expressions).scope,
-            Texts::Side(_) => Vec::new(),
+        let scope = match self.origin {
+            Origin::Native(native) => native.columns(expressions).scope,
+            Origin::Side(_) => Vec::new(),
         };
         let values: Vec<_> = scope.into_iter().map(|(column, _)| column).collect();
         if values.is_empty() { expressions.text("") } else { expressions.row_as_text(&values) }
     }
-}
-
-/// A text, read as those that are indexed are: what has no counterpart in Unicode is kept as bytes.
-fn text<'a>(rows: &'a Rows, row: usize, column: i32) -> Result<Option<Cow<'a, str>>> {
-    let value = rows.value(row, column, pg_sys::TEXTOID)?;
-    // SAFETY: checked to be a text, which lives as long as the rows.
-    value.map(|value| unsafe { lossless::read(value) }).transpose()
 }

@@ -3,13 +3,14 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::{Result, error, wrong_state};
 use crate::pg::call::Call;
 use crate::pg::catching::catching;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::Index;
-use crate::pg::names::type_label;
+use crate::pg::names::{regclass_literal, type_label};
 use crate::pg::spi::Parameter;
+use crate::side_table::SideTable;
 
 /// A column whose value names a row, by the unique index that sees to it.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +47,6 @@ impl Key {
     /// and NOT NULL. A column of a materialized view cannot be declared so: unique is enough.
     pub fn of_table(table: Oid, kind: u8) -> std::result::Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
-        if indexes.iter().any(|index| index.primary && index.columns.len() > 1) {
-            return Err(NoKey::Composite);
-        }
         indexes.sort_by_key(|index| !index.primary);
         let one_column = |index: &&Index| {
             index.unique
@@ -59,7 +57,10 @@ impl Key {
         };
         let nulls = if kind == b'm' { Nulls::Allowed } else { Nulls::Refused };
         let key = |index: &Index| Self::of_index(index, nulls);
-        indexes.iter().filter(one_column).find_map(key).ok_or(NoKey::Missing)
+        indexes.iter().filter(one_column).find_map(key).ok_or_else(|| {
+            let composite = |index: &Index| index.primary && index.columns.len() > 1;
+            if indexes.iter().any(composite) { NoKey::Composite } else { NoKey::Missing }
+        })
     }
 
     /// The key that a column is by a unique index of its own.
@@ -72,6 +73,21 @@ impl Key {
                 && matches!(index.columns[..], [only] if only.attribute == column)
         };
         indexes.iter().filter(is_its).find_map(|index| Self::of_index(index, Nulls::Allowed))
+    }
+
+    /// The key of the documents of a side table.
+    pub fn of_side_table(side: &SideTable) -> Result<Self> {
+        Self::of_column(side.table.oid, side.key.number).ok_or_else(|| {
+            wrong_state(format!(
+                "column \"{}\" of table \"{}\" is no longer unique",
+                side.key.name, side.table.name
+            ))
+            .set_hint(format!(
+                "Give it a unique constraint again, or drop the side table with \
+                 SELECT minlsh_drop_index({});",
+                regclass_literal(side.storage)
+            ))
+        })
     }
 
     /// The key that a unique index of one column makes.
@@ -133,9 +149,10 @@ impl Key {
         expressions.as_text(expressions.relabelled(column, self.base_type))
     }
 
-    /// A value of the key as a parameter of a query.
+    /// A value of the key, of its base type, as a parameter of a query.
     pub fn parameter(&self, value: Option<Datum>) -> Parameter {
-        Parameter::new(self.base_type, value)
+        // SAFETY: a value of the key.
+        unsafe { Parameter::new(self.base_type, value) }
     }
 }
 

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The manual as a site, in build/book/html: README.md as its tour, docs/ and its plots, with search. The mdbook of the
+# PATH, or one that is compiled into build/mdbook, once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH=$PATH:$PWD/build/mdbook/bin
+command -v mdbook >/dev/null ||
+	cargo install --locked --version 0.5.4 --root build/mdbook --no-default-features --features search mdbook
+
+# Links of the pages outside docs/ lead to where those in docs/ are, and the other way round.
+source=build/book/src
+rm -rf build/book
+mkdir -p "$source/bench"
+cp -r docs/. "$source"
+for page in README CONTRIBUTING CHANGELOG bench/README; do
+	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
+done
+cp LICENSE "$source"
+sed -i -E 's#\]\(\.\./README\.md#](README.md#g' "$source"/*.md
+scripts/links.py "$source"
+mdbook build
+echo "build/book/html/index.html"
