@@ -19,15 +19,15 @@ pub struct DocumentKeys {
     memory: PgMemoryContexts,
     passing: Passing,
     order: Order,
-    texts: RefCell<Texts>,
+    texts: RefCell<KeyTexts>,
 }
 
 /// Keys as text, made when they are asked for. Those asked for of late are kept: documents that
 /// belong together come together.
-struct Texts {
+struct KeyTexts {
     /// A document and its key, at the place that the number of the document leads to.
     kept: Vec<Option<(u32, Datum)>>,
-    /// Texts whose places others have taken, the last few: a caller may still hold them.
+    /// KeyTexts whose places others have taken, the last few: a caller may still hold them.
     retired: [Option<Datum>; ROW],
     /// Where the next of these goes.
     next: usize,
@@ -50,7 +50,7 @@ impl DocumentKeys {
             memory: PgMemoryContexts::new("minlsh keys"),
             passing: Passing::of(type_oid),
             order,
-            texts: RefCell::new(Texts {
+            texts: RefCell::new(KeyTexts {
                 kept: vec![None; KEPT],
                 retired: [None; ROW],
                 next: 0,
@@ -90,7 +90,7 @@ impl DocumentKeys {
     /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let Texts { kept, retired, next, memory, output } = &mut *texts;
+        let KeyTexts { kept, retired, next, memory, output } = &mut *texts;
         let place = &mut kept[document as usize % KEPT];
         match *place {
             Some((kept, text)) if kept == document => text,

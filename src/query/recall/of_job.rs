@@ -235,7 +235,9 @@ impl Audit {
     fn sign(&mut self, value: Datum) -> Result<Measured<'static>> {
         let Self { criteria, sketcher, document, .. } = self;
         let Document { signature, bands, bytes } = document;
-        (signature.clear(), bands.clear(), bytes.clear());
+        signature.clear();
+        bands.clear();
+        bytes.clear();
         // SAFETY: a value of the kind that the criteria were made for.
         if let Some((slots, _)) = unsafe { criteria.kind.sketch(value, sketcher)? } {
             memory::extend(signature, slots).map_err(engine)?;
