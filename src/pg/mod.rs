@@ -23,6 +23,7 @@ pub mod open;
 pub mod open_index;
 pub mod order;
 pub mod passing;
+pub mod progress;
 pub mod record;
 pub mod relation;
 pub mod restricted;
