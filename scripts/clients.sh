@@ -30,7 +30,7 @@ as_server_user sh -c "cat '$run_dir/postgresql.conf' >>'$run_dir/data/postgresql
 as_server_user "$bin/pg_ctl" -D "$run_dir/data" -l "$run_dir/data/log" -w -t 60 -s start </dev/null >/dev/null
 
 # The runtimes. $WITHOUT_... says what is missing: run.py leaves out the recipes that need it.
-why() { { grep -i error "$run_dir/why" || echo "failed"; } | tail -n 1; }
+why() { grep -im 1 error "$run_dir/why" || echo "failed"; }
 python_packages() {
 	scripts/venv.sh "$1" "$2" >/dev/null 2>"$run_dir/why" || why
 }
@@ -40,7 +40,7 @@ node_packages() {
 	cmp -s tests/clients/package-lock.json "$modules/installed" && return
 	mkdir -p "$modules"
 	cp tests/clients/package.json tests/clients/package-lock.json "$modules/"
-	npm --prefix "$modules" ci --silent --ignore-scripts --no-audit --no-fund >/dev/null 2>"$run_dir/why" ||
+	npm --prefix "$modules" ci --loglevel=error --ignore-scripts --no-audit --no-fund >/dev/null 2>"$run_dir/why" ||
 		{ echo "npm: $(why)"; return; }
 	cp tests/clients/package-lock.json "$modules/installed"
 }

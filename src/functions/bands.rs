@@ -6,7 +6,7 @@ use sketch::Banding;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 
 sql_function!(minlsh_band_hashes, band_hashes);
 sql_function!(minlsh_lsh_probability, lsh_probability);

@@ -5,7 +5,8 @@ use sketch::Scheme;
 
 use crate::error::{Result, engine, not_supported};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::{array, bytes, record, text};
+use crate::pg::result_rows::result_row;
+use crate::pg::{array, bytes, text};
 
 sql_function!(minlsh_minhash_from_lean, minhash_from_lean);
 sql_function!(minlsh_minhash_to_lean, minhash_to_lean);
@@ -24,7 +25,7 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
     }
     let signature = lean.signature.map(|signature| array::write_int4(&signature));
     let row = [signature, Some(Datum::from(lean.seed)), Some(text::write(lean.scheme.as_str()))];
-    record::write(call, row).map(Some)
+    result_row(call, row).map(Some)
 }
 
 /// `minhash_to_lean(integer[], scheme, seed, byte_order) → bytea`

@@ -4,8 +4,9 @@ use pgrx::pg_sys::Datum;
 use sketch::Scheme;
 
 use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::{array, record};
+use crate::pg::result_rows::result_row;
 
 sql_function!(minlsh_minhash_union, minhash_union);
 sql_function!(minlsh_minhash_cardinality, minhash_cardinality);
@@ -44,7 +45,7 @@ fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
     let signature = signature_of(scheme, signature)?;
     let found = sketch::cardinality(signature, scheme).map_err(engine)?;
     let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
-    record::write(call, row).map(Some)
+    result_row(call, row).map(Some)
 }
 
 /// `minhash_containment(integer[], integer[], scheme) → (containment_a, containment_b)`
@@ -56,7 +57,7 @@ fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
     let cardinality = |signature| sketch::cardinality(signature, scheme).map_err(engine);
     let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
     let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b).map_err(engine)?;
-    record::write(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
+    result_row(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
 }
 
 type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);

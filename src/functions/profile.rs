@@ -5,7 +5,7 @@ use pgrx::pg_sys::Datum;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
 
 sql_function!(minlsh_text_profile, text_profile);

@@ -29,9 +29,13 @@ impl<'a> Bulk<'a> {
     }
 
     /// Adds a row: one value for each column, copied.
-    pub fn push(&mut self, values: &[Datum]) {
+    ///
+    /// # Safety
+    /// The values are of the columns' types.
+    pub unsafe fn push(&mut self, values: &[Datum]) {
         let row = &self.rows[self.used];
-        row.fill(values);
+        // SAFETY: the caller's promise; the values are copied at once.
+        unsafe { row.fill(values) };
         row.keep();
         self.used += 1;
         if self.used == self.rows.len() {

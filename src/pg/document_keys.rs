@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::order::Order;
+use crate::pg::output::Output;
 use crate::pg::passing::Passing;
 
 /// Keys by document number.
@@ -26,20 +27,13 @@ struct Texts {
     /// By document number; zero for one that has not been asked for.
     datums: Vec<Datum>,
     memory: PgMemoryContexts,
-    output: pg_sys::FmgrInfo,
+    output: Output,
 }
 
 impl DocumentKeys {
     /// No keys yet, of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
-        let mut output = pg_sys::FmgrInfo::default();
-        // SAFETY: the output function of an existing type.
-        unsafe {
-            let (mut function, mut is_varlena) = (Oid::INVALID, false);
-            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-            pg_sys::fmgr_info(function, &mut output);
-        }
         Ok(Self {
             datums: Vec::new(),
             memory: PgMemoryContexts::new("minlsh keys"),
@@ -48,7 +42,7 @@ impl DocumentKeys {
             texts: RefCell::new(Texts {
                 datums: Vec::new(),
                 memory: PgMemoryContexts::new("minlsh keys as text"),
-                output,
+                output: Output::of(type_oid),
             }),
         })
     }
@@ -90,16 +84,8 @@ impl DocumentKeys {
         let place = &mut datums[document as usize];
         if place.value() == 0 {
             let key = self.datum(document);
-            // SAFETY: the output function of the key's type gives a palloc'd string in the
-            // database's encoding; the text lives as long as the keys.
-            *place = unsafe {
-                memory.switch_to(|_| {
-                    let string = pg_sys::OutputFunctionCall(output, key);
-                    let text = Datum::from(pg_sys::cstring_to_text(string));
-                    pg_sys::pfree(string.cast());
-                    text
-                })
-            };
+            // SAFETY: a key of that type; the text lives as long as the keys.
+            *place = unsafe { memory.switch_to(|_| output.text(key)) };
         }
         *place
     }

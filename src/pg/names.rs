@@ -57,13 +57,3 @@ pub fn type_label(type_oid: Oid) -> String {
 pub fn cstring(value: &str) -> CString {
     CString::new(value.replace('\0', "")).unwrap_or_default()
 }
-
-/// A value as its type writes it.
-pub fn output(value: pg_sys::Datum, type_oid: Oid) -> String {
-    // SAFETY: the output function of the value's type returns a palloc'd string.
-    unsafe {
-        let (mut function, mut is_varlena) = (Oid::INVALID, false);
-        pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-        text::from_cstring(pg_sys::OidOutputFunctionCall(function, value))
-    }
-}

@@ -76,8 +76,11 @@ impl OpenIndex {
         unsafe { text::from_cstring(pg_sys::get_am_name(self.class().relam)) }
     }
 
-    /// Calls `visit` with the rows of `table` that this B-tree has for `key`, of its column's type.
-    pub fn each_equal(
+    /// Calls `visit` with the rows of `table` that this B-tree has for `key`.
+    ///
+    /// # Safety
+    /// The index is one of `table`, and `key` a non-null value of its column's type.
+    pub unsafe fn each_equal(
         &self,
         table: &Open,
         key: Datum,
@@ -90,11 +93,16 @@ impl OpenIndex {
             let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
             pg_sys::get_opcode(pg_sys::get_opfamily_member(family, input, input, strategy as i16))
         };
-        self.each_match(table, (strategy, function), key, snapshot, visit)
+        // SAFETY: the caller's promise.
+        unsafe { self.each_match(table, (strategy, function), key, snapshot, visit) }
     }
 
     /// Calls `visit` with the rows of `table` that the index gives for `column <operator> value`.
-    pub fn each_match(
+    ///
+    /// # Safety
+    /// The index is one of `table`; the operator, its strategy and the function behind it, is one of
+    /// its family, and takes `value`, which is not NULL.
+    pub unsafe fn each_match(
         &self,
         table: &Open,
         (strategy, function): (u16, Oid),
@@ -104,8 +112,7 @@ impl OpenIndex {
     ) -> Result<()> {
         let row = Row::empty(table);
         let mut key = pg_sys::ScanKeyData::default();
-        // SAFETY: an open table and its index; the key is of the type that the operator takes; the
-        // snapshot is held. The scan ends before all of them.
+        // SAFETY: the caller's promise; the snapshot is held. The scan ends before all of them.
         unsafe {
             let collation = *(*self.raw()).rd_indcollation;
             let none = Oid::INVALID;

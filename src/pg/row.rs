@@ -56,9 +56,13 @@ impl Row {
         }
     }
 
-    /// Fills the row with `values`, one for each column; they must live as long as they are in it.
-    pub fn fill(&self, values: &[Datum]) {
-        // SAFETY: the slot's arrays have one entry for each column of its descriptor.
+    /// Fills the row with `values`, one for each column.
+    ///
+    /// # Safety
+    /// The values are of the columns' types, and live as long as they are in the row.
+    pub unsafe fn fill(&self, values: &[Datum]) {
+        // SAFETY: the caller's promise; the slot's arrays have one entry for each column of its
+        // descriptor.
         unsafe {
             let slot = self.slot;
             let clear = (*(*slot).tts_ops).clear;

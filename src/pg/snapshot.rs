@@ -36,7 +36,7 @@ impl Snapshot {
     }
 
     /// As [`Snapshot::own`], but a lookup waits for those who are writing the rows it finds.
-    pub fn settled() -> Self {
+    pub fn dirty() -> Self {
         let data = pg_sys::SnapshotData {
             snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
             ..Default::default()

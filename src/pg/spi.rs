@@ -17,7 +17,8 @@ use crate::error::{Result, error};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
-use crate::pg::{ffi, guc, rows, text};
+use crate::pg::result_rows::ResultRows;
+use crate::pg::{ffi, guc, text};
 
 /// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
@@ -63,7 +64,7 @@ impl Session {
         &self,
         plan: &Plan,
         values: &[Parameter],
-        result: &rows::ResultRows,
+        result: &ResultRows,
     ) -> Result<()> {
         self.start(plan, values, result.receiver()).map(drop)
     }
@@ -241,7 +242,10 @@ pub struct Parameter {
 
 impl Parameter {
     /// A parameter of any type.
-    pub fn new(type_oid: Oid, value: Option<Datum>) -> Self {
+    ///
+    /// # Safety
+    /// `value` must be of that type, or NULL, and live as long as what is made of the parameter.
+    pub unsafe fn new(type_oid: Oid, value: Option<Datum>) -> Self {
         Self { type_oid, value }
     }
 
@@ -252,22 +256,22 @@ impl Parameter {
 
     /// An `oid`.
     pub fn oid(value: Oid) -> Self {
-        Self::new(pg_sys::OIDOID, Some(Datum::from(value)))
+        Self { type_oid: pg_sys::OIDOID, value: Some(Datum::from(value)) }
     }
 
     /// An `integer`.
     pub fn int4(value: i32) -> Self {
-        Self::new(pg_sys::INT4OID, Some(Datum::from(value)))
+        Self { type_oid: pg_sys::INT4OID, value: Some(Datum::from(value)) }
     }
 
     /// A `bigint`.
     pub fn int8(value: i64) -> Self {
-        Self::new(pg_sys::INT8OID, Some(Datum::from(value)))
+        Self { type_oid: pg_sys::INT8OID, value: Some(Datum::from(value)) }
     }
 
     /// A `double precision`.
     pub fn float8(value: f64) -> Self {
-        Self::new(pg_sys::FLOAT8OID, Some(crate::pg::call::float8_datum(value)))
+        Self { type_oid: pg_sys::FLOAT8OID, value: Some(crate::pg::call::float8_datum(value)) }
     }
 }
 

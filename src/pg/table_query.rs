@@ -12,7 +12,7 @@ use crate::error::{Result, wrong_state};
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::list;
 use crate::pg::names::relation_name;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{self, Cursor, Parameter, Plan, Rows, Session};
 use crate::pg::sql::Sql;
 

@@ -10,7 +10,7 @@ use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, is_owned_by, leaves, owner_of};
 use crate::pg::restricted::{current_role, restricted_to};
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::side_table;

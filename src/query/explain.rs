@@ -6,7 +6,7 @@ use sketch::{Comparison, Config, ShingleSet};
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::{array, text};
 use crate::query::documents::Documents;

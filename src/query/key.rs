@@ -46,9 +46,6 @@ impl Key {
     /// and NOT NULL. A column of a materialized view cannot be declared so: unique is enough.
     pub fn of_table(table: Oid, kind: u8) -> std::result::Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
-        if indexes.iter().any(|index| index.primary && index.columns.len() > 1) {
-            return Err(NoKey::Composite);
-        }
         indexes.sort_by_key(|index| !index.primary);
         let one_column = |index: &&Index| {
             index.unique
@@ -59,7 +56,10 @@ impl Key {
         };
         let nulls = if kind == b'm' { Nulls::Allowed } else { Nulls::Refused };
         let key = |index: &Index| Self::of_index(index, nulls);
-        indexes.iter().filter(one_column).find_map(key).ok_or(NoKey::Missing)
+        indexes.iter().filter(one_column).find_map(key).ok_or_else(|| {
+            let composite = |index: &Index| index.primary && index.columns.len() > 1;
+            if indexes.iter().any(composite) { NoKey::Composite } else { NoKey::Missing }
+        })
     }
 
     /// The key that a column is by a unique index of its own.
@@ -133,9 +133,10 @@ impl Key {
         expressions.as_text(expressions.relabelled(column, self.base_type))
     }
 
-    /// A value of the key as a parameter of a query.
+    /// A value of the key, of its base type, as a parameter of a query.
     pub fn parameter(&self, value: Option<Datum>) -> Parameter {
-        Parameter::new(self.base_type, value)
+        // SAFETY: a value of the key.
+        unsafe { Parameter::new(self.base_type, value) }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, relation_name, visible_name};
 use crate::pg::passing::Passing;
 use crate::pg::relation::{Lock, Relation};
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::query::key::{Key, NoKey};
@@ -137,9 +137,11 @@ impl Native {
             .zip(2..)
             .map(|(type_oid, column)| {
                 let value = rows.value(0, column, type_oid)?;
-                // SAFETY: a value of that type, which is as long as its rows.
-                let copied = value.map(|value| unsafe { Passing::of(type_oid).copy(value) });
-                Ok(Parameter::new(type_oid, copied))
+                // SAFETY: a value of that type, which is as long as its rows, and a copy of it.
+                Ok(unsafe {
+                    let copied = value.map(|value| Passing::of(type_oid).copy(value));
+                    Parameter::new(type_oid, copied)
+                })
             })
             .collect();
         // SAFETY: a value of that type, which is as long as its rows.
@@ -219,8 +221,10 @@ impl Native {
             self.search(session, &Expressions::new(), key, shown, wanted.row.is_some())
         })?;
         let mut values = vec![
-            Parameter::new(self.document, Some(wanted.document)),
-            Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)),
+            // SAFETY: what is wanted is like a document of the index.
+            unsafe { Parameter::new(self.document, Some(wanted.document)) },
+            // SAFETY: the limit is a bigint.
+            unsafe { Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)) },
             Parameter::float8(wanted.threshold),
         ];
         if let Some((row, scope)) = &wanted.row {

@@ -9,7 +9,7 @@ use crate::error::{Result, error, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::type_label;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::find::Target;
@@ -157,7 +157,8 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
             check_kind(native, given)?;
             let Some(document) = call.datum(0) else { return Ok(None) };
             let session = Session::open();
-            let argument = Parameter::new(given, Some(document));
+            // SAFETY: an argument of the type that the call says it has.
+            let argument = unsafe { Parameter::new(given, Some(document)) };
             if let Some(wanted) = native.of_argument(&session, argument, threshold)? {
                 native.answer(&session, &wanted, &result)?;
             }

@@ -12,7 +12,7 @@ use crate::document::to_bands::Values;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::pg::interrupts::checkpoint;
-use crate::pg::names::output;
+use crate::pg::output::Output;
 use crate::pg::{array, element, lossless};
 use crate::side_table::Stored;
 use crate::side_table::sign;
@@ -130,10 +130,12 @@ impl<'a> Operand<'a> {
             Kind::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
             _ => return Ok(None),
         };
+        let output = Output::of(*of);
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
         for (hash, element) in elements.iter().filter(|(hash, _)| wanted(*hash)) {
             if shown.len() < count && memory::insert(&mut seen, *hash).map_err(engine)? {
-                shown.push(output(*element, *of));
+                // SAFETY: an element of that type.
+                shown.push(unsafe { output.shown(*element) });
             }
         }
         Ok(Some(shown))

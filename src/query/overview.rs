@@ -8,8 +8,8 @@ use crate::error::{Result, wrong_state};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::index::Index;
 use crate::pg::names::cstring;
-use crate::pg::record;
 use crate::pg::relation::{self, Lock};
+use crate::pg::result_rows::result_row;
 use crate::query::access;
 use crate::query::find::{self, Extension, Target};
 use crate::query::key::Key;
@@ -68,7 +68,7 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
             options.map(|options| json(&options)).transpose()?,
         ],
     };
-    record::write(call, row).map(Some)
+    result_row(call, row).map(Some)
 }
 
 /// What the view shows of an index.

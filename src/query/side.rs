@@ -14,7 +14,7 @@ use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::access::{self, Visibility};
 use crate::query::documents::Documents;

@@ -23,8 +23,8 @@ use crate::side_table::watch;
 const TOAST_TUPLE_TARGET: i32 = 8160;
 
 /// Builds a side table with its indexes and triggers; returns it and its number of documents.
-/// `home` is the extension's schema.
-pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
+/// `extension` is the extension's schema.
+pub fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
     let name = side_table_name(documents, blueprint);
     create_table(documents, blueprint, &name)?;
     let _rights = restricted_to(documents.owner);
@@ -38,9 +38,9 @@ pub fn build(home: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(
         fill(&side, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
-    create_bands_index(home, storage, &blueprint.options)?;
+    create_bands_index(extension, storage, &blueprint.options)?;
     Sql::new("ANALYZE ").relation(storage).run()?;
-    create_triggers(home, documents, storage, columns)?;
+    create_triggers(extension, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
         watch::link(&documents, &watch);
     }
@@ -139,7 +139,7 @@ fn prepare_table(storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+fn create_bands_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
     let (config, table) = (&options.config, storage);
     let options = [
         ("threshold", options.threshold.to_string()),
@@ -157,7 +157,7 @@ fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result
     let mut command = Sql::new("CREATE INDEX ON ")
         .relation(table)
         .text(" USING minlsh (bands ")
-        .qualified(home, c"minlsh_band_ops")
+        .qualified(extension, c"minlsh_band_ops")
         .text(") WITH (");
     for (number, (name, value)) in options.iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };
@@ -168,7 +168,7 @@ fn create_bands_index(home: Oid, storage: Oid, options: &IndexOptions) -> Result
 
 /// Creates the triggers that [`watch`] tells of.
 pub fn create_triggers(
-    home: Oid,
+    extension: Oid,
     documents: &Relation,
     storage: Oid,
     (key, body): (&CStr, &CStr),
@@ -211,7 +211,7 @@ pub fn create_triggers(
             .text(" ")
             .text(definition)
             .text(" EXECUTE FUNCTION ")
-            .qualified(home, c"minlsh_sync")
+            .qualified(extension, c"minlsh_sync")
             .text("()")
             .run()?;
         Sql::new("ALTER TABLE ").relation(table).text(enable).name(&name).run()?;
@@ -243,7 +243,7 @@ fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
 }
 
 /// The extension's schema: where its functions are.
-pub fn home_of(function: Oid) -> Oid {
+pub fn schema_of(function: Oid) -> Oid {
     // SAFETY: a lookup in the system caches.
     unsafe { pg_sys::get_func_namespace(function) }
 }

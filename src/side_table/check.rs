@@ -1,14 +1,15 @@
 //! What `minlsh_check()` finds in a side table: every difference between it and its table.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
+use crate::pg::output::Output;
 use crate::pg::relation::Lock;
-use crate::pg::row::Continue;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
@@ -37,7 +38,8 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
                 indexes.push(side.index);
                 let output = Output::of(side.key.type_oid);
                 let mut report = |key: Option<Datum>, problem: &str| {
-                    let key = key.map(|key| output.text(key));
+                    // SAFETY: the key of a document.
+                    let key = key.map(|key| unsafe { output.text(key) });
                     result.push(&[key, Some(text::write(problem))]);
                 };
                 structure(&side, &found.watch, &mut report)?;
@@ -46,30 +48,6 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
         }
     }
     Ok(Some(indexes))
-}
-
-/// How values of a type are written.
-struct Output(std::cell::RefCell<pg_sys::FmgrInfo>);
-
-impl Output {
-    fn of(type_oid: Oid) -> Self {
-        let mut output = pg_sys::FmgrInfo::default();
-        let (mut function, mut is_varlena) = (Oid::INVALID, false);
-        // SAFETY: the output function of an existing type.
-        unsafe {
-            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
-            pg_sys::fmgr_info(function, &mut output);
-        }
-        Self(output.into())
-    }
-
-    fn text(&self, value: Datum) -> Datum {
-        // SAFETY: a value of the type; the string is in the database's encoding.
-        unsafe {
-            let string = pg_sys::OutputFunctionCall(&mut *self.0.borrow_mut(), value);
-            Datum::from(pg_sys::cstring_to_text(string))
-        }
-    }
 }
 
 /// What must hold of the index as a whole; its problems have no key.
@@ -207,10 +185,12 @@ fn superfluous(
             };
             let mut found = false;
             for (leaf, index) in &leaves {
-                index.each_equal(leaf, key, snapshot, |_| {
+                let find = |_: &Row| {
                     found = true;
                     Ok(Continue::No)
-                })?;
+                };
+                // SAFETY: a key of the side table, of the type that the documents' keys have.
+                unsafe { index.each_equal(leaf, key, snapshot, find) }?;
             }
             if !found {
                 report(Some(key), "indexed, but not in the table");

@@ -38,9 +38,10 @@ pub fn fill(
             let Some(text) = body.map(|body| unsafe { text::read(body) }).transpose()? else {
                 return Ok(());
             };
-            saturated.look(&options.config, &text)?;
-            if let Some(signed) = sign_text(options, &text)? {
-                bulk.push(&row_of(key, &signed));
+            saturated.look(&options.config, text)?;
+            if let Some(signed) = sign_text(options, text)? {
+                // SAFETY: the side table was made for keys of this type, or found to be so.
+                unsafe { bulk.push(&row_of(key, &signed)) };
                 count += 1;
             }
             Ok(())

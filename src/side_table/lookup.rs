@@ -62,7 +62,7 @@ impl SideTable {
         let operator = (1, Oid::from(pg_sys::F_ARRAYOVERLAP));
         let (value, snapshot) = (array::write_int8(bands), Snapshot::statement());
         let mut memory = Memory::child(c"minlsh candidate");
-        storage.bands_index().each_match(&storage.table, operator, value, &snapshot, |row| {
+        let visit = |row: &Row| {
             memory.run_and_reset(|| {
                 visit_row(row, &mut |key, signature, bands| {
                     if bands.iter().any(|band| wanted.binary_search(band).is_ok()) {
@@ -71,7 +71,11 @@ impl SideTable {
                     Ok(())
                 })
             })
-        })
+        };
+        // SAFETY: the operator of the index over the bands, a bigint[], takes another one.
+        unsafe {
+            storage.bands_index().each_match(&storage.table, operator, value, &snapshot, visit)
+        }
     }
 
     /// Opened again, and checked again: a caller may have altered it since.

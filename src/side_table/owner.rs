@@ -19,16 +19,16 @@ pub fn follow(storage: Oid, documents: &Open) {
     let owner = owner_of(storage);
     if owner != Oid::INVALID
         && !belongs_to(owner, documents)
-        && let Some(home) = home(storage, documents)
+        && let Some(table) = only_table(storage, documents)
     {
-        give(storage, owner_of(home));
+        give(storage, owner_of(table));
     }
 }
 
 /// Refuses a side table, under lock, that does not belong to the documents.
 pub fn check(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
     let is_ours = belongs_to(table.class().relowner, documents)
-        || lock == Lock::Read && home(table.oid(), documents).is_some();
+        || lock == Lock::Read && only_table(table.oid(), documents).is_some();
     if is_ours {
         return Ok(());
     }
@@ -51,9 +51,9 @@ fn belongs_to(owner: Oid, documents: &Open) -> bool {
 }
 
 /// The only table to which the side table is linked, if it is `documents` or what that is a part of.
-fn home(storage: Oid, documents: &Open) -> Option<Oid> {
+fn only_table(storage: Oid, documents: &Open) -> Option<Oid> {
     match watch::linked_documents(storage)[..] {
-        [home] if home == documents.oid() || ancestors(documents).contains(&home) => Some(home),
+        [table] if table == documents.oid() || ancestors(documents).contains(&table) => Some(table),
         _ => None,
     }
 }

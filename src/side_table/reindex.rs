@@ -13,7 +13,7 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::trigger::triggers;
 use crate::side_table::arguments::{check_owner, open_table};
-use crate::side_table::build::{create_triggers, home_of};
+use crate::side_table::build::{create_triggers, schema_of};
 use crate::side_table::create::report;
 use crate::side_table::drop::the_only;
 use crate::side_table::fill::fill;
@@ -42,7 +42,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         fill(&table, &documents, columns, &options)?
     };
     rebuild_indexes(side.storage, 0);
-    renew_triggers(home_of(call.function()), &documents, &found.watch, columns)?;
+    renew_triggers(schema_of(call.function()), &documents, &found.watch, columns)?;
     report(side.storage, &documents.name, count, &options);
     Ok(Some(Datum::from(side.storage)))
 }
@@ -55,7 +55,7 @@ fn documents_persistence(side: &Open, documents: u8) -> u8 {
 
 /// Drops the triggers, some of which may be missing, disabled or not ours, and makes them again.
 fn renew_triggers(
-    home: Oid,
+    extension: Oid,
     documents: &Relation,
     watch: &Watch,
     columns: (&std::ffi::CStr, &std::ffi::CStr),
@@ -77,7 +77,7 @@ fn renew_triggers(
     // What follows the record goes with it.
     dependency::delete_triggers([watch.trigger.oid]);
     dependency::delete_triggers(of_side.into_iter().filter(|trigger| dependency::exists(*trigger)));
-    create_triggers(home, documents, watch.storage, columns)?;
+    create_triggers(extension, documents, watch.storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Held) {
         watch::link(&documents, &watch);
     }

@@ -90,13 +90,15 @@ impl Storage {
     }
 
     /// Calls `visit` with the row of a document, if there is one.
+    /// `key` is of the type of the documents' keys.
     pub fn of_document(
         &self,
         key: Datum,
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        self.key_index().each_equal(&self.table, key, snapshot, visit)
+        // SAFETY: the side table was found to have keys of the documents' type.
+        unsafe { self.key_index().each_equal(&self.table, key, snapshot, visit) }
     }
 }
 

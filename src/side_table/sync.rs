@@ -280,11 +280,13 @@ impl Writer<'_> {
             .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index()."));
         };
         let mut found = false;
-        index.each_equal(self.documents, key, &Snapshot::own(), |row| {
+        let refresh = |row: &Row| {
             found = true;
             self.refresh(row)?;
             Ok(Continue::No)
-        })?;
+        };
+        // SAFETY: the key of a row of these documents, and their index of that column.
+        unsafe { index.each_equal(self.documents, key, &Snapshot::own(), refresh) }?;
         if found { Ok(()) } else { self.put(key, None) }
     }
 
@@ -292,7 +294,7 @@ impl Writer<'_> {
     fn put(&self, key: Datum, signed: Option<Stored>) -> Result<()> {
         let Storage { table, indexes, .. } = &self.storage;
         let mut done = false;
-        self.storage.of_document(key, &Snapshot::settled(), |row| {
+        self.storage.of_document(key, &Snapshot::dirty(), |row| {
             // SAFETY: what is written now must not belong to the command that wrote the old row.
             unsafe { pg_sys::CommandCounterIncrement() };
             match &signed {
@@ -300,7 +302,8 @@ impl Writer<'_> {
                 Some(signed) if self.is_same(row, key, signed) => {}
                 Some(signed) => {
                     let new = Row::empty(table);
-                    new.fill(&row_of(key, signed));
+                    // SAFETY: the side table was found to have columns of these types.
+                    unsafe { new.fill(&row_of(key, signed)) };
                     table.update(row, &new, indexes);
                 }
             }
@@ -309,7 +312,8 @@ impl Writer<'_> {
         })?;
         if let (false, Some(signed)) = (done, &signed) {
             let new = Row::empty(table);
-            new.fill(&row_of(key, signed));
+            // SAFETY: the side table was found to have columns of these types.
+            unsafe { new.fill(&row_of(key, signed)) };
             table.insert(&new, indexes);
         }
         Ok(())

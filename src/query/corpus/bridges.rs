@@ -7,7 +7,7 @@ use sketch::memory;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::group::Group;

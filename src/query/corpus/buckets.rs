@@ -164,11 +164,14 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
     // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
     let array = first.map(|_| unsafe { array::from_elements(&mut pointers, pg_sys::TIDOID) });
     let [of_array, of_first, of_last] = PARAMETERS;
-    Ok([
-        Parameter::new(of_array, array),
-        Parameter::new(of_first, first),
-        Parameter::new(of_last, last),
-    ])
+    // SAFETY: an array of tids, and two of them.
+    Ok(unsafe {
+        [
+            Parameter::new(of_array, array),
+            Parameter::new(of_first, first),
+            Parameter::new(of_last, last),
+        ]
+    })
 }
 
 /// Whether what is read must be known to PostgreSQL: it is for a scan of the table, and is not for

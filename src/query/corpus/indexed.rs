@@ -101,7 +101,8 @@ impl Indexed {
             &[
                 Parameter::oid(index.oid),
                 Parameter::int4(place as i32 + 1),
-                Parameter::new(pg_sys::PG_NODE_TREEOID, index.predicate()),
+                // SAFETY: a pg_node_tree, as the catalog has it.
+                unsafe { Parameter::new(pg_sys::PG_NODE_TREEOID, index.predicate()) },
                 Parameter::oid(index.table),
             ],
         )?;

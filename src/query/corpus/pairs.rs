@@ -6,7 +6,7 @@ use sketch::corpus::{Identical, LeftOut, Side, pairs};
 use crate::error::Result;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::group::Group;

@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{ElementHash, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
-use crate::pg::names::output;
+use crate::pg::output::Output;
 use crate::pg::row::Row;
 
 /// Hashes of the keys so far; none where an index sees to it that they are unique.
@@ -62,10 +62,9 @@ impl Unique {
     pub fn complain(&self, row: &Row, repeated: u64, argument: &str) -> Option<ErrorReport> {
         let key = row.value(1)?;
         (self.hash(key) == repeated).then(|| {
-            invalid_parameter(format!(
-                "{argument} gives the key \"{}\" to several documents",
-                output(key, self.type_oid)
-            ))
+            // SAFETY: a key of that type.
+            let shown = unsafe { Output::of(self.type_oid).shown(key) };
+            invalid_parameter(format!("{argument} gives the key \"{shown}\" to several documents"))
             .set_hint(
                 "A key tells documents apart: give the primary key, or a combination of columns.",
             )

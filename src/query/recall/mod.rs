@@ -16,7 +16,7 @@ use pgrx::pg_sys::{self, Datum};
 use crate::error::{Result, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::guc::LocalSettings;
-use crate::pg::rows::ResultRows;
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::source::{Source, is_query, raw_text};

@@ -16,7 +16,7 @@ use crate::error::{Result, engine, out_of_memory};
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
-use crate::pg::names::output;
+use crate::pg::output::Output;
 use crate::pg::select::Select;
 use crate::pg::spi::Session;
 use crate::pg::text;
@@ -63,11 +63,12 @@ type Visit<'a> = dyn FnMut(&str, Datum, Option<Datum>) -> Result<()> + 'a;
 impl Rows<'_> {
     /// Calls `visit` with each row that has a document.
     fn each(&self, visit: &mut Visit) -> Result<()> {
-        let context = Memory::child(c"minlsh document");
+        let (context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
             checkpoint();
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
-                let key = || output(key, self.key_type);
+                // SAFETY: a key of that type.
+                let key = || unsafe { output.shown(key) };
                 context.run(|| visit(&key(), document, row.value(3)))?;
                 // SAFETY: nothing of the row is used any more.
                 unsafe { context.reset() };

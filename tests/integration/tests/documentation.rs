@@ -26,6 +26,11 @@ fn the_operations_manual_prints_what_it_says() {
 }
 
 #[test]
+fn the_recipes_print_what_they_say() {
+    check("docs/recipes.md");
+}
+
+#[test]
 fn the_definition_of_signatures_prints_what_it_says() {
     check("docs/signatures.md");
 }

@@ -1,5 +1,6 @@
-//! The result of a set-returning function, in materialize mode: rows go into a tuplestore
-//! that keeps to work_mem and spills beyond.
+//! The result of a function with OUT parameters: rows in a tuplestore that keeps to work_mem and
+//! spills beyond (materialize mode), or a single row. Values are of the types that `sql/minlsh.sql`
+//! declares, as those of [`Call`] are.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -63,6 +64,9 @@ impl ResultRows {
 
     /// Adds a row: one value for each column, `None` for NULL.
     pub fn push(&self, row: &[Option<Datum>]) {
+        // SAFETY: the descriptor of the call's result.
+        let columns = unsafe { (*self.descriptor).natts } as usize;
+        assert_eq!(row.len(), columns, "a row has the columns of the SQL declaration");
         let mut values: Vec<Datum> = row.iter().map(|v| v.unwrap_or(Datum::from(0))).collect();
         let mut nulls: Vec<bool> = row.iter().map(Option::is_none).collect();
         // SAFETY: the arrays have one entry for each column; the store copies the values.
@@ -91,5 +95,30 @@ impl ResultRows {
             );
             receiver
         }
+    }
+}
+
+/// A row of the call's result type: one value for each OUT parameter, `None` for NULL.
+pub fn result_row<const COLUMNS: usize>(
+    call: &Call,
+    row: [Option<Datum>; COLUMNS],
+) -> Result<Datum> {
+    let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
+    let mut nulls = row.map(|value| value.is_none());
+    // SAFETY: a valid call; the descriptor is checked to have as many columns as the arrays; the
+    // tuple is made in the current memory context.
+    unsafe {
+        let mut descriptor = std::ptr::null_mut();
+        let class = pg_sys::get_call_result_type(call.raw(), std::ptr::null_mut(), &mut descriptor);
+        if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE
+            || (*descriptor).natts as usize != COLUMNS
+        {
+            return Err(not_supported(
+                "function returning record called in context that cannot accept type record",
+            ));
+        }
+        let descriptor = pg_sys::BlessTupleDesc(descriptor);
+        let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+        Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
     }
 }
