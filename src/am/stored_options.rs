@@ -2,9 +2,9 @@
 //! which VACUUM passes by and WAL carries.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
+use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid, Relation};
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Built {
 
 thread_local! {
     /// By index and file: a rebuilt index has another file.
-    static READ: RefCell<HashMap<(Oid, u32), Rc<IndexOptions>>> = RefCell::default();
+    static READ: RefCell<AHashMap<(Oid, u32), Rc<IndexOptions>>> = RefCell::default();
 }
 
 /// Writes the options of a build into block 1 of a fork that has just its metapage.
@@ -114,7 +114,7 @@ pub unsafe fn store(
         .set_detail(format!("At most {} bytes fit into its page.", pages::MAX_ITEM))
         .set_hint("Give fewer stop words."));
     }
-    READ.with_borrow_mut(HashMap::clear);
+    READ.with_borrow_mut(|read| read.clear());
     // SAFETY: the caller's promise.
     unsafe { pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes()) };
     Ok(())

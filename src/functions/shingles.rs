@@ -1,7 +1,6 @@
 //! `shingles()` and `shingle_hashes()`: what a text is made of.
 
-use std::collections::HashSet;
-
+use ahash::AHashSet;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, Element, ElementHash, memory};
 
@@ -20,7 +19,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
     let Some((text, config)) = arguments(call)? else {
         return Ok(None);
     };
-    let mut seen = HashSet::new();
+    let mut seen = AHashSet::new();
     let mut found = array::Texts::default();
     sketch::for_each_shingle(&config, text, &mut checkpoint, &mut |shingle| {
         // As everywhere, equal hashes are equal shingles.
@@ -39,7 +38,7 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
     };
     let mut hashes = Vec::new();
     sketch::shingle_hashes(&config, text, &mut hashes, &mut checkpoint).map_err(engine)?;
-    let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
+    let (mut seen, mut distinct) = (AHashSet::new(), Vec::new());
     for part in hashes.chunks(1 << 16) {
         checkpoint();
         for &hash in part {

@@ -23,6 +23,7 @@ pub mod open;
 pub mod open_index;
 pub mod order;
 pub mod output;
+pub mod parameter;
 pub mod passing;
 pub mod progress;
 pub mod relation;

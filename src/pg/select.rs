@@ -10,8 +10,9 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::ffi;
+use crate::pg::parameter::{Parameter, parameter_list};
 use crate::pg::row::Row;
-use crate::pg::spi::{Parameter, Session, parameter_list};
+use crate::pg::spi::Session;
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {

@@ -9,12 +9,12 @@ use crate::pg::interrupts::checkpoint;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::{array, text};
-use crate::query::documents::Documents;
 use crate::query::find::{self, Target};
-use crate::query::key;
+use crate::query::lookup_arguments;
 use crate::query::operand::Operand;
-use crate::query::options;
+use crate::query::row_key;
 use crate::query::side::Side;
+use crate::query::stored_documents::Documents;
 use crate::side_table::Stored;
 
 sql_function!(minlsh_explain, explain);
@@ -33,10 +33,10 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
     let settings = target.settings();
-    let threshold = options::threshold(call, THRESHOLD, settings, &target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, &target.name())?;
     let of_key = target.key()?;
     let documents = Documents::of(&target, of_key);
-    let read = |argument| key::argument(call, argument, of_key.base_type, &target.name());
+    let read = |argument| row_key::argument(call, argument, of_key.base_type, &target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
     let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);

@@ -21,10 +21,9 @@ use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
 use crate::query::access;
-use crate::query::key::Key;
 use crate::query::native::{Native, document_column, is_scope_class};
-use crate::query::plans;
-use crate::query::side;
+use crate::query::row_key::Key;
+use crate::query::session_cache;
 use crate::side_table::SideTable;
 
 /// What is asked.
@@ -73,7 +72,7 @@ impl Target {
     /// The only one that the caller can mean without naming it.
     pub fn only(call: &Call) -> Result<Self> {
         let extension = Extension::of(call);
-        extension.named(plans::only(|| extension.only())?)
+        extension.named(session_cache::only(|| extension.only())?)
     }
 
     /// What a relation that the argument `source` names is, or has; nothing if it is a table without
@@ -103,7 +102,7 @@ impl Target {
     pub fn key(&self) -> Result<Key> {
         match self {
             Self::Native(native) => native.key(),
-            Self::Side(side) => side::key(side),
+            Self::Side(side) => Key::of_side_table(side),
         }
     }
 }
@@ -147,7 +146,7 @@ impl Extension {
             return Err(self.other_index(oid));
         };
         if Values::of(column.input_type) != Values::Bands {
-            return Native::get(oid, self.method, self.schema).map(Target::Native);
+            return session_cache::native(oid, self.method, self.schema).map(Target::Native);
         }
         let side = SideTable::find(oid)?.into_iter().next();
         side.map(Box::new).map(Target::Side).ok_or_else(|| self.other_index(oid))
@@ -166,7 +165,7 @@ impl Extension {
         match (natives.len(), sides.len()) {
             (1, 0) => {
                 let native = natives.remove(0);
-                let native = Native::get(native, self.method, self.schema)?;
+                let native = session_cache::native(native, self.method, self.schema)?;
                 Ok(Some(Target::Native(native)))
             }
             (0, 1) => Ok(Some(Target::Side(Box::new(sides.remove(0))))),

@@ -1,17 +1,32 @@
-//! Questions to an index: which one is asked, who may ask, what it finds, and how well.
+//! Questions to an index: which one is asked, who may ask, what it finds, and how well. Questions
+//! about a whole corpus, which need none, are in [`corpus`].
+//!
+//! | files | what belongs there |
+//! |---|---|
+//! | `access`, `row_key`, `lookup_arguments` | rights, what names a row, the arguments that queries share |
+//! | `native`, `operator` | an index of the access method, and its operator as an expression |
+//! | `session_cache` | indexes and plans, kept until something changes |
+//! | `find` | which index or side table a call means |
+//! | `search`, `side` | a search by an index, and by a side table |
+//! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
+//! | `near_duplicates`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
+//!
+//! Each line imports those above it.
 
 mod access;
 mod check;
 mod corpus;
-mod documents;
 mod explain;
 mod find;
-mod key;
+mod lookup_arguments;
 mod native;
 mod near_duplicates;
 mod operand;
-mod options;
+mod operator;
 mod overview;
-mod plans;
 mod recall;
+mod row_key;
+mod search;
+mod session_cache;
 mod side;
+mod stored_documents;

@@ -13,9 +13,9 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::query::find::Target;
-use crate::query::key;
-use crate::query::native::{Native, check_verify};
-use crate::query::options::{self, Verify};
+use crate::query::lookup_arguments::{self, Verify};
+use crate::query::native::Native;
+use crate::query::row_key;
 use crate::query::side::{Question, Side};
 use crate::side_table::SideTable;
 
@@ -23,22 +23,30 @@ sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
 sql_function!(minlsh_nearest_documents, nearest_documents);
 
+/// The places of the arguments: a key or a document, then what is wanted of it.
+const OF: usize = 0;
+const THRESHOLD: usize = 1;
+const K: usize = 1;
+const INDEX: usize = 2;
+const VERIFY: usize = 3;
+
 /// How many documents nearest_documents() gives unless told otherwise.
 const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, 2)?;
-    let threshold = options::threshold(call, 1, target.settings(), &target.name())?;
+    let target = Target::read(call, INDEX)?;
+    let threshold =
+        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
     of_document(call, &target, threshold, None, &result)
 }
 
 /// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
 fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, 2)?;
-    let k = call.int4(1).unwrap_or(DEFAULT_K);
+    let target = Target::read(call, INDEX)?;
+    let k = call.int4(K).unwrap_or(DEFAULT_K);
     if k < 1 {
         return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
             .set_hint("It is the number of documents wanted."));
@@ -46,7 +54,7 @@ fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     of_document(call, &target, target.settings().threshold, Some(k), &result)
 }
 
-/// The near-duplicates of the document whose key is argument 0; the most similar `limit` of them.
+/// The near-duplicates of the document whose key is the first argument; the most similar `limit` of them.
 fn of_document(
     call: &Call,
     target: &Target,
@@ -54,8 +62,8 @@ fn of_document(
     limit: Option<i32>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
-    let asked = Asked::new(target, threshold, options::verify(call, 3)?)?;
-    if let Some(key) = key::argument(call, 0, asked.key_type()?, &target.name())? {
+    let asked = Asked::new(target, threshold, lookup_arguments::verify(call, VERIFY)?)?;
+    if let Some(key) = row_key::argument(call, OF, asked.key_type()?, &target.name())? {
         asked.answer(&Session::open(), key, limit, result)?;
     }
     Ok(None)
@@ -129,7 +137,7 @@ impl<'a> Asked<'a> {
                 let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
                 side.each(session, &self.question(None), &probe, &mut |key, similarity| {
                     // SAFETY: made a text by `to_text`.
-                    let name = unsafe { text::read(key::to_text(key, side.key_type())) }?;
+                    let name = unsafe { text::read(row_key::to_text(key, side.key_type())) }?;
                     visit(name, similarity)
                 })
             }
@@ -146,16 +154,17 @@ impl<'a> Asked<'a> {
 /// set or a signature.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, 2)?;
-    let threshold = options::threshold(call, 1, target.settings(), &target.name())?;
-    let verify = options::verify(call, 3)?;
+    let target = Target::read(call, INDEX)?;
+    let threshold =
+        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
+    let verify = lookup_arguments::verify(call, VERIFY)?;
     // SAFETY: a lookup in the system caches.
-    let given = unsafe { pg_sys::getBaseType(call.argument_type(0)) };
+    let given = unsafe { pg_sys::getBaseType(call.argument_type(OF)) };
     match &target {
         Target::Native(native) => {
             check_verify(native, verify)?;
             check_kind(native, given)?;
-            let Some(document) = call.datum(0) else { return Ok(None) };
+            let Some(document) = call.datum(OF) else { return Ok(None) };
             let session = Session::open();
             // SAFETY: an argument of the type that the call says it has.
             let argument = unsafe { Parameter::new(given, Some(document)) };
@@ -178,11 +187,11 @@ fn of_side(
     result: &ResultRows,
 ) -> Result<()> {
     let side = Side::open(side_table)?;
-    let Some(document) = call.datum(0) else { return Ok(()) };
+    let Some(document) = call.datum(OF) else { return Ok(()) };
     let (probe, verify) = match given {
         pg_sys::TEXTOID => {
             let verify = verify.unwrap_or(Verify::Exact);
-            let text = call.text(0)?.unwrap_or_default();
+            let text = call.text(OF)?.unwrap_or_default();
             (side.given(text, verify)?, verify)
         }
         pg_sys::INT4ARRAYOID if verify == Some(Verify::Exact) => {
@@ -238,4 +247,22 @@ fn wrong_kind(
         format!("index \"{index}\" is of {holds}: it cannot be asked for {}", type_label(given)),
     )
     .set_hint(format!("Give {wanted}."))
+}
+
+/// Refuses a way of verifying that the index cannot have.
+fn check_verify(native: &Native, verify: Option<Verify>) -> Result<()> {
+    let name = native.name();
+    match (native.values, verify) {
+        (Values::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
+            "index \"{name}\" has signatures only: verify cannot be \"exact\""
+        ))
+        .set_hint("Leave verify out.")),
+        (Values::Text | Values::Document | Values::Set, Some(Verify::Signature)) => {
+            Err(invalid_parameter(format!(
+                "index \"{name}\" keeps no signatures: verify cannot be \"signature\""
+            ))
+            .set_hint("Leave verify out, or make a side table with minlsh_create_index()."))
+        }
+        _ => Ok(()),
+    }
 }

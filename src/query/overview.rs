@@ -12,8 +12,8 @@ use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
 use crate::query::access;
 use crate::query::find::{self, Extension, Target};
-use crate::query::key::Key;
 use crate::query::native::document_column;
+use crate::query::row_key::Key;
 use crate::side_table::SideTable;
 
 sql_function!(minlsh_options, of_index);

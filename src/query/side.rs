@@ -17,9 +17,9 @@ use crate::pg::order::Order;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::access::{self, Visibility};
-use crate::query::documents::Documents;
-use crate::query::key::{self as keys, Key};
-use crate::query::options::Verify;
+use crate::query::lookup_arguments::Verify;
+use crate::query::row_key::{self, Key};
+use crate::query::stored_documents::Documents;
 use crate::side_table::sign::{self, sign_text};
 use crate::side_table::{SideTable, Stored};
 
@@ -57,7 +57,7 @@ impl<'a> Side<'a> {
     /// Checks the caller's rights.
     pub fn open(side: &'a SideTable) -> Result<Self> {
         let visibility = access::check(&side.table, &[side.key.number, side.body.number])?;
-        let key = key(side)?;
+        let key = Key::of_side_table(side)?;
         let documents = Documents::of_side_table(side, key);
         Ok(Self { side, visibility, key, documents })
     }
@@ -108,7 +108,7 @@ impl<'a> Side<'a> {
     ) -> Result<()> {
         let shown = result.column_type(0);
         self.each(session, question, probe, &mut |key, similarity| {
-            let key = keys::shown(key, self.key.base_type, shown);
+            let key = row_key::shown(key, self.key.base_type, shown);
             result.push(&[Some(key), Some(float8_datum(similarity))]);
             Ok(())
         })
@@ -224,19 +224,4 @@ impl<'a> Side<'a> {
             ),
         )
     }
-}
-
-/// What names the documents of a side table.
-pub fn key(side: &SideTable) -> Result<Key> {
-    Key::of_column(side.table.oid, side.key.number).ok_or_else(|| {
-        wrong_state(format!(
-            "column \"{}\" of table \"{}\" is no longer unique",
-            side.key.name, side.table.name
-        ))
-        .set_hint(format!(
-            "Give it a unique constraint again, or drop the side table with \
-             SELECT minlsh_drop_index({});",
-            regclass_literal(side.storage)
-        ))
-    })
 }

@@ -6,8 +6,8 @@
 //! from one row to another, and the order in which triggers fire does not matter.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 
+use ahash::AHashSet;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -29,7 +29,7 @@ sql_function!(minlsh_sync, sync);
 
 thread_local! {
     /// The side tables that are known to be linked to their documents.
-    static LINKED: RefCell<HashSet<Oid>> = RefCell::default();
+    static LINKED: RefCell<AHashSet<Oid>> = RefCell::default();
 }
 
 fn sync(call: &Call) -> Result<Option<Datum>> {

@@ -12,6 +12,7 @@ use crate::functions::Options;
 use crate::pg::call::Call;
 use crate::pg::text;
 use crate::query::corpus::kind::Kind;
+pub use crate::query::lookup_arguments::Verify;
 
 /// The places of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
@@ -26,15 +27,6 @@ pub struct Places {
 
 /// How many options there are.
 const OPTIONS: usize = 9;
-
-/// How candidates are told from near-duplicates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verify {
-    /// By the similarity that the signatures estimate.
-    Signature,
-    /// By the exact Jaccard similarity.
-    Exact,
-}
 
 /// The arguments of a call, each of the type that its place says.
 pub struct Arguments {
@@ -98,12 +90,7 @@ impl Arguments {
 
     /// `verify`; NULL is the default.
     fn verify(&self) -> Result<Verify> {
-        match self.text(self.places.verify)? {
-            None | Some("exact") => Ok(Verify::Exact),
-            Some("signature") => Ok(Verify::Signature),
-            Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
-                .set_hint("It is \"exact\" or \"signature\".")),
-        }
+        self.text(self.places.verify)?.map_or(Ok(Verify::Exact), Verify::named)
     }
 
     /// How documents of that kind are signed, banded and compared: as the arguments say, where they

@@ -22,7 +22,7 @@ use crate::query::corpus::arguments::{Arguments, Places};
 use crate::query::corpus::source::{Source, is_query, raw_text};
 use crate::query::corpus::table;
 use crate::query::find::Target;
-use crate::query::options;
+use crate::query::lookup_arguments;
 use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
@@ -62,8 +62,9 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let bands = match index(call, &arguments)? {
         Some(target) => {
             let least = target.settings();
-            let threshold = options::threshold(call, PLACES.threshold, least, &target.name())?;
-            let verify = options::verify(call, PLACES.verify)?;
+            let threshold =
+                lookup_arguments::threshold(call, PLACES.threshold, least, &target.name())?;
+            let verify = lookup_arguments::verify(call, PLACES.verify)?;
             // Keys are compared as texts.
             let settings = LocalSettings::open();
             settings.write_exact_text();

@@ -11,11 +11,11 @@ use super::{ENTRY, Wanted};
 use crate::error::{Result, engine};
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::spi::Session;
-use crate::query::documents::{Documents, Stored};
 use crate::query::find::Target;
+use crate::query::lookup_arguments::Verify;
 use crate::query::near_duplicates::Asked;
 use crate::query::operand::{Measured, Operand};
-use crate::query::options::Verify;
+use crate::query::stored_documents::{Documents, Stored};
 
 /// Audits an index.
 pub fn audit(

@@ -9,18 +9,24 @@ use crate::pg::call::Call;
 pub enum Verify {
     /// By the similarity that the signatures estimate.
     Signature,
-    /// By the exact Jaccard similarity of the stored texts.
+    /// By the exact Jaccard similarity.
     Exact,
 }
 
 /// Reads the argument `verify`; `None` is what the index does best.
 pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
-    match call.text(argument)? {
-        None => Ok(None),
-        Some("signature") => Ok(Some(Verify::Signature)),
-        Some("exact") => Ok(Some(Verify::Exact)),
-        Some(other) => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
-            .set_hint("It is \"signature\" or \"exact\".")),
+    call.text(argument)?.map(Verify::named).transpose()
+}
+
+impl Verify {
+    /// The way of that name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "signature" => Ok(Self::Signature),
+            "exact" => Ok(Self::Exact),
+            other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+                .set_hint("It is \"exact\" or \"signature\".")),
+        }
     }
 }
 

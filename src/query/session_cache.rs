@@ -50,8 +50,9 @@ thread_local! {
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The index, as it is under the lock on its table that this takes.
-pub fn index(index: Oid, load: impl Fn() -> Result<Native>) -> Result<Rc<Native>> {
+/// The index of that OID, of the access method `method` of the extension in `schema`, as it is under
+/// the lock on its table that this takes.
+pub fn native(index: Oid, method: Oid, schema: Oid) -> Result<Rc<Native>> {
     loop {
         refresh();
         let kept = INDEXES.with_borrow(|indexes| indexes.get(&index).cloned());
@@ -59,7 +60,7 @@ pub fn index(index: Oid, load: impl Fn() -> Result<Native>) -> Result<Rc<Native>
             Some(found) => found,
             None => {
                 watch(index);
-                let found = Rc::new(load()?);
+                let found = Rc::new(Native::load(index, method, schema)?);
                 watch(found.index.table);
                 INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
                 found

@@ -12,9 +12,9 @@ use crate::pg::lossless;
 use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::query::find::Target;
-use crate::query::key::Key;
 use crate::query::native::Native;
-use crate::query::plans::{self, Purpose};
+use crate::query::row_key::Key;
+use crate::query::session_cache::{self, Purpose};
 use crate::side_table::SideTable;
 
 /// The documents of an index.
@@ -93,7 +93,7 @@ impl<'a> Documents<'a> {
 
     fn value_query(&self, session: &Session) -> Result<Rc<TableQuery>> {
         let place = (self.asked(), Purpose::Value, Oid::INVALID);
-        plans::query(self.table, place, || {
+        session_cache::query(self.table, place, || {
             let expressions = Expressions::new();
             TableQuery::prepare(
                 session,

@@ -3,13 +3,14 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::{Result, error, wrong_state};
 use crate::pg::call::Call;
 use crate::pg::catching::catching;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::Index;
-use crate::pg::names::type_label;
+use crate::pg::names::{regclass_literal, type_label};
 use crate::pg::spi::Parameter;
+use crate::side_table::SideTable;
 
 /// A column whose value names a row, by the unique index that sees to it.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,21 @@ impl Key {
                 && matches!(index.columns[..], [only] if only.attribute == column)
         };
         indexes.iter().filter(is_its).find_map(|index| Self::of_index(index, Nulls::Allowed))
+    }
+
+    /// The key of the documents of a side table.
+    pub fn of_side_table(side: &SideTable) -> Result<Self> {
+        Self::of_column(side.table.oid, side.key.number).ok_or_else(|| {
+            wrong_state(format!(
+                "column \"{}\" of table \"{}\" is no longer unique",
+                side.key.name, side.table.name
+            ))
+            .set_hint(format!(
+                "Give it a unique constraint again, or drop the side table with \
+                 SELECT minlsh_drop_index({});",
+                regclass_literal(side.storage)
+            ))
+        })
     }
 
     /// The key that a unique index of one column makes.
