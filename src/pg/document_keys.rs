@@ -19,11 +19,11 @@ pub struct DocumentKeys {
     memory: PgMemoryContexts,
     passing: Passing,
     order: Order,
-    texts: RefCell<Texts>,
+    texts: RefCell<KeyTexts>,
 }
 
 /// The keys as text, made when they are asked for.
-struct Texts {
+struct KeyTexts {
     /// By document number; zero for one that has not been asked for.
     datums: Vec<Datum>,
     memory: PgMemoryContexts,
@@ -39,7 +39,7 @@ impl DocumentKeys {
             memory: PgMemoryContexts::new("minlsh keys"),
             passing: Passing::of(type_oid),
             order,
-            texts: RefCell::new(Texts {
+            texts: RefCell::new(KeyTexts {
                 datums: Vec::new(),
                 memory: PgMemoryContexts::new("minlsh keys as text"),
                 output: Output::of(type_oid),
@@ -77,7 +77,7 @@ impl DocumentKeys {
     /// The key of a document as a `text` datum, kept for the next time.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let Texts { datums, memory, output } = &mut *texts;
+        let KeyTexts { datums, memory, output } = &mut *texts;
         if datums.is_empty() {
             *datums = vec![Datum::from(0); self.len()];
         }

@@ -16,7 +16,7 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::{sign, sign_text};
-use crate::side_table::storage::{Stored, row_of};
+use crate::side_table::storage::{StoredSketch, row_of};
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
@@ -53,7 +53,7 @@ pub fn fill(
 }
 
 /// What is stored of a text column's value.
-pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<Stored>> {
+pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<StoredSketch>> {
     // SAFETY: callers have found that the column is stored as text is.
     body.map_or(Ok(None), |body| unsafe { sign(options, body) })
 }

@@ -230,7 +230,9 @@ impl Audit {
     fn sign(&mut self, value: Datum) -> Result<Measured<'static>> {
         let Self { plan, sketcher, document, .. } = self;
         let Document { signature, bands, bytes } = document;
-        (signature.clear(), bands.clear(), bytes.clear());
+        signature.clear();
+        bands.clear();
+        bytes.clear();
         // SAFETY: a value of the kind that the plan was made for.
         if let Some((slots, _)) = unsafe { plan.kind.sketch(value, sketcher)? } {
             memory::extend(signature, slots).map_err(engine)?;

@@ -106,7 +106,7 @@ impl Letters {
 mod tests {
     use super::*;
     use crate::exact::ShingleSet;
-    use crate::hash::mix64;
+    use crate::hash::mix::mix64;
 
     /// Unrelated texts of letters of an alphabet, each as likely as any.
     fn text(seed: u64, alphabet: &[u8], length: u64) -> String {
