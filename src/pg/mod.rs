@@ -29,6 +29,7 @@ pub mod order;
 pub mod output;
 pub mod parameter;
 pub mod passing;
+pub mod progress;
 pub mod relation;
 pub mod restricted;
 pub mod result_rows;
