@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# make dist: build/dist/minlsh-VERSION.zip, the source as PGXN distributes it, of the last commit.
+# make dist: build/dist/minlsh-VERSION.zip, the source as PGXN distributes it, of the last commit. With --check only
+# looks whether all files that name the version name the same.
 . "$(dirname "$0")/lib.sh"
 version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
 
@@ -15,6 +16,7 @@ meta = json.load(open(sys.argv[1]))
 print("version", meta["version"])
 print("provides", meta["provides"]["minlsh"]["version"])
 END
+[ "${1:-}" != --check ] || exit 0
 git diff --quiet HEAD || say "what is not committed is not in it"
 mkdir -p build/dist
 git archive --format=zip --prefix="minlsh-$version/" --output="build/dist/minlsh-$version.zip" HEAD

@@ -5,6 +5,7 @@ for tool in fmt clippy; do
 	cargo "$tool" --version >/dev/null 2>&1 || die "cargo $tool is missing: rustup component add rustfmt clippy"
 done
 cargo fmt --all --check
+scripts/dist.sh --check
 python3 scripts/structure.py crates/sketch
 python3 scripts/links.py
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/lint \

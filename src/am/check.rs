@@ -155,12 +155,12 @@ unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result
                 }
                 // SAFETY: the caller's promise.
                 match unsafe { judge(heap, entry.tid >> 1) } {
-                    Row::Dead => Ok(()),
-                    Row::Gone => report(
+                    RowState::Dead => Ok(()),
+                    RowState::Gone => report(
                         Some(row_name(entry.tid >> 1)),
                         "an entry leads to a row that is gone",
                     ),
-                    Row::Visible => report(
+                    RowState::Visible => report(
                         Some(row_name(entry.tid >> 1)),
                         "an entry of the index is not one of the row",
                     ),
@@ -172,7 +172,7 @@ unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result
 }
 
 /// What stands where an entry leads that no visible row should have.
-enum Row {
+enum RowState {
     /// A row that is not visible: VACUUM will remove the entry.
     Dead,
     /// Nothing, or another table's business.
@@ -183,25 +183,25 @@ enum Row {
 
 /// # Safety
 /// `heap` is open.
-unsafe fn judge(heap: Relation, row: u64) -> Row {
+unsafe fn judge(heap: Relation, row: u64) -> RowState {
     let mut tid = u64_to_tid(row);
     let block = (row >> 16) as pg_sys::BlockNumber;
     // SAFETY: the caller's promise; the page is pinned and locked while its line pointers are read.
     unsafe {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
         if tid.ip_posid == 0 || block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
-            return Row::Gone;
+            return RowState::Gone;
         }
         if line_pointer_flags(heap, block, tid.ip_posid)
             .is_none_or(|flags| flags == pg_sys::LP_UNUSED)
         {
-            return Row::Gone;
+            return RowState::Gone;
         }
         let methods = &*(*heap).rd_tableam;
         let (Some(begin), Some(fetch), Some(end)) =
             (methods.index_fetch_begin, methods.index_fetch_tuple, methods.index_fetch_end)
         else {
-            return Row::Dead;
+            return RowState::Dead;
         };
         let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
         // The statement's own snapshot is older than the lock that it has waited for.
@@ -215,7 +215,7 @@ unsafe fn judge(heap: Relation, row: u64) -> Row {
         });
         pg_sys::ExecDropSingleTupleTableSlot(slot);
         pg_sys::UnregisterSnapshot(snapshot);
-        if visible { Row::Visible } else { Row::Dead }
+        if visible { RowState::Visible } else { RowState::Dead }
     }
 }
 

@@ -5,6 +5,7 @@
 //! every row.
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use sketch::Scope;
 
 use crate::am::layout::{self, Layout, SCOPE_HASH};
 use crate::document::index_options::IndexOptions;
@@ -14,9 +15,6 @@ use crate::error::{Result, out_of_memory};
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;
-/// What a NULL in a scope column hashes to.
-const NULL_SCOPE: u64 = 0x6d69_6e6c_7368_0002;
-
 /// Makes the keys of one index.
 pub struct Keys {
     index: Relation,
@@ -83,11 +81,11 @@ impl Keys {
         }
         let scope = (0..self.layout.columns())
             .filter(|&number| number != self.layout.document())
-            .fold(0, |scope, number| {
+            .fold(Scope::default(), |scope, number| {
                 // SAFETY: a value of the column's type.
-                fold(scope, column(number).map(|value| unsafe { self.hash(number, None, value) }))
+                scope.with(column(number).map(|value| unsafe { self.hash(number, None, value) }))
             });
-        self.mix(scope, &self.bands, keys)?;
+        self.buckets(scope, &self.bands, keys)?;
         if keys.is_empty() {
             keys.push(NO_BAND);
         }
@@ -105,17 +103,17 @@ impl Keys {
         scope: &[(usize, Oid, Datum)],
         keys: &mut Vec<u64>,
     ) -> Result<()> {
-        let scope = scope.iter().fold(0, |folded, &(number, type_oid, value)| {
+        let scope = scope.iter().fold(Scope::default(), |folded, &(number, type_oid, value)| {
             // SAFETY: the caller's promise.
-            fold(folded, Some(unsafe { self.hash(number, Some(type_oid), value) }))
+            folded.with(Some(unsafe { self.hash(number, Some(type_oid), value) }))
         });
-        self.mix(scope, bands, keys)
+        self.buckets(scope, bands, keys)
     }
 
-    fn mix(&self, scope: u64, bands: &[i64], keys: &mut Vec<u64>) -> Result<()> {
+    fn buckets(&self, scope: Scope, bands: &[i64], keys: &mut Vec<u64>) -> Result<()> {
         keys.clear();
         keys.try_reserve(bands.len() + 1).map_err(|_| out_of_memory())?;
-        keys.extend(bands.iter().map(|band| mix(scope ^ *band as u64) & self.layout.mask()));
+        keys.extend(bands.iter().map(|band| scope.bucket(*band) & self.layout.mask()));
         keys.sort_unstable();
         keys.dedup();
         Ok(())
@@ -148,17 +146,4 @@ impl Keys {
             hash.value() as u64
         }
     }
-}
-
-fn fold(scope: u64, hash: Option<u64>) -> u64 {
-    mix(scope.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash.unwrap_or(NULL_SCOPE))
-}
-
-/// The finaliser of MurmurHash3: each bit of the result depends on each of `hash`.
-fn mix(mut hash: u64) -> u64 {
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ hash >> 33
 }

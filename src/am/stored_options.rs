@@ -34,19 +34,12 @@ struct Built {
     bands: usize,
     rows: usize,
     slot_bits: usize,
-    scheme: String,
-    num_perm: usize,
-    seed: i64,
-    unit: String,
-    shingle_size: usize,
-    normalization: String,
-    stop_words: String,
-    bag: bool,
+    #[serde(flatten)]
+    config: Options<'static>,
 }
 
 impl Built {
     fn of(options: &IndexOptions) -> Self {
-        let config = &options.config;
         Self {
             format: FORMAT,
             algorithm: Config::VERSION,
@@ -56,35 +49,18 @@ impl Built {
             bands: options.banding.bands(),
             rows: options.banding.rows(),
             slot_bits: options.slot_bits.bits() as usize,
-            scheme: config.scheme().as_str().to_owned(),
-            num_perm: config.num_perm(),
-            seed: config.seed(),
-            unit: config.unit().as_str().to_owned(),
-            shingle_size: config.shingle_size(),
-            normalization: config.normalization().to_string(),
-            stop_words: config.stop_words().to_string(),
-            bag: config.bag(),
+            config: Options::of(&options.config),
         }
     }
 
     fn options(&self) -> std::result::Result<IndexOptions, sketch::Error> {
-        let options = Options {
-            scheme: self.scheme.as_str().into(),
-            num_perm: self.num_perm as i32,
-            unit: self.unit.as_str().into(),
-            shingle_size: self.shingle_size as i32,
-            seed: self.seed,
-            normalization: self.normalization.as_str().into(),
-            stop_words: self.stop_words.as_str().into(),
-            bag: self.bag,
-        };
-        let config = options.read()?;
+        let config = self.config.read()?;
         let same_unicode = self.unicode == UNICODE_VERSIONS || !config.depends_on_unicode();
         Ok(IndexOptions {
             banding: Banding::new(self.bands as i64, self.rows as i64)?,
             threshold: self.threshold,
             recall: self.recall,
-            slot_bits: SlotBits::new(self.slot_bits as i64, self.num_perm as i64)?,
+            slot_bits: SlotBits::new(self.slot_bits as i64, self.config.num_perm.into())?,
             current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
             config,
         })

@@ -107,7 +107,7 @@ struct Walk<'a> {
     links: Links,
 }
 
-type Level = (Vec<Page>, Vec<Downlink>);
+type LevelPages = (Vec<Page>, Vec<Downlink>);
 
 impl Walk<'_> {
     fn page(&self, block: BlockNumber) -> Option<PageCopy> {
@@ -133,7 +133,7 @@ impl Walk<'_> {
         level: u32,
         report: &mut dyn FnMut(String) -> Result<()>,
         visit: &mut dyn FnMut(Entry) -> Result<()>,
-    ) -> Result<Option<Level>> {
+    ) -> Result<Option<LevelPages>> {
         // SAFETY: `check` promises an open index.
         let blocks = unsafe {
             let fork = pg_sys::ForkNumber::MAIN_FORKNUM;

@@ -130,7 +130,7 @@ impl Written<'_> {
 
 /// The members of the object, as far as they are there.
 #[derive(Default)]
-struct Members<'a> {
+struct ObjectMembers<'a> {
     threshold: Option<f64>,
     shingle_size: Option<i32>,
     unit: Option<Cow<'a, str>>,
@@ -149,7 +149,7 @@ pub fn is_object(literal: &[u8]) -> bool {
 
 /// Reads a document.
 pub fn read(literal: &[u8]) -> Read<Written<'_>> {
-    let members = Members::read(&mut Reader::new(literal))?;
+    let members = ObjectMembers::read(&mut Reader::new(literal))?;
     let threshold = match members.threshold {
         Some(least) => threshold(least)?,
         None => return syntax("It has no \"threshold\"."),
@@ -184,7 +184,7 @@ pub fn read(literal: &[u8]) -> Read<Written<'_>> {
     Ok(Written { threshold, content })
 }
 
-impl<'a> Members<'a> {
+impl<'a> ObjectMembers<'a> {
     fn has_options(&self) -> bool {
         self.shingle_size.is_some()
             || self.unit.is_some()

@@ -100,7 +100,7 @@ fn similar(call: &Call, kept: usize, kept_type: Type, other_type: Type) -> Resul
             Other::Document(document) => document.threshold.max(threshold),
             _ => threshold,
         };
-        let similar = matches!(measure(prepared, other, Some(least))?, Measured::Similarity(_));
+        let similar = matches!(measure(prepared, other, Some(least))?, Outcome::Similarity(_));
         Ok(Some(Datum::from(similar)))
     })
 }
@@ -109,9 +109,9 @@ fn similar(call: &Call, kept: usize, kept_type: Type, other_type: Type) -> Resul
 fn jaccard(call: &Call, other_type: Type) -> Result<Option<Datum>> {
     compare(call, 1, Type::Document, other_type, |_, prepared, other| {
         match measure(prepared, other, None)? {
-            Measured::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
-            Measured::TooLow => Ok(None),
-            Measured::Incomparable => Err(incomparable(prepared)),
+            Outcome::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
+            Outcome::TooLow => Ok(None),
+            Outcome::Incomparable => Err(incomparable(prepared)),
         }
     })
 }
@@ -194,7 +194,7 @@ impl Other<'_> {
 }
 
 /// The outcome of a comparison.
-enum Measured {
+enum Outcome {
     Similarity(f64),
     /// Less than was asked for; or both are empty, and it is none.
     TooLow,
@@ -203,11 +203,11 @@ enum Measured {
 }
 
 /// The similarity, if it is at least `least`.
-fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Measured> {
+fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Outcome> {
     let similarity = match (prepared, other) {
         (Prepared::Text(config, set), Other::Text(text)) => set.with_text(config, text, least)?,
         (Prepared::Text(config, set), Other::Document(Document { content, .. })) => {
-            let Content::Text(options, text) = content else { return Ok(Measured::Incomparable) };
+            let Content::Text(options, text) = content else { return Ok(Outcome::Incomparable) };
             let other = options.config()?;
             if !same(config, &other) {
                 return Err(different_options(&Canonical::of(&other), &Canonical::of(config)));
@@ -230,16 +230,16 @@ fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result
             Prepared::Signature(slots),
             Other::Document(Document { content: Content::Signature(stored), .. }),
         ) => return Ok(share_of_equal(slots, Some(image::slots(stored)), least)),
-        _ => return Ok(Measured::Incomparable),
+        _ => return Ok(Outcome::Incomparable),
     };
-    Ok(similarity.map_or(Measured::TooLow, Measured::Similarity))
+    Ok(similarity.map_or(Outcome::TooLow, Outcome::Similarity))
 }
 
-fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Measured {
+fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Outcome {
     match b.map(|b| sketch::estimate_jaccard(a, &b)) {
-        Some(Ok(share)) if least.is_none_or(|least| share >= least) => Measured::Similarity(share),
-        Some(Ok(_)) => Measured::TooLow,
-        Some(Err(_)) | None => Measured::Incomparable,
+        Some(Ok(share)) if least.is_none_or(|least| share >= least) => Outcome::Similarity(share),
+        Some(Ok(_)) => Outcome::TooLow,
+        Some(Err(_)) | None => Outcome::Incomparable,
     }
 }
 

@@ -96,11 +96,11 @@ impl Values {
         index: &IndexOptions,
     ) -> Result<Search> {
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.asked(value, value_type, index) }?;
-        let (threshold, sketched) = match asked {
-            Asked::For { threshold, sketched } => (threshold, sketched),
-            Asked::Everything => return Ok(Search::Everything),
-            Asked::Nothing => return Ok(Search::Nothing),
+        let service = unsafe { self.service(value, value_type, index) }?;
+        let (threshold, sketched) = match service {
+            Service::For { threshold, sketched } => (threshold, sketched),
+            Service::Everything => return Ok(Search::Everything),
+            Service::Nothing => return Ok(Search::Nothing),
         };
         let mut bands = Vec::new();
         let probes = index.banding.probes(threshold, index.recall);
@@ -115,19 +115,19 @@ impl Values {
     /// As for [`Values::search`].
     pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
         // SAFETY: the caller's promise.
-        let asked = unsafe { self.asked(value, value_type, index) };
+        let service = unsafe { self.service(value, value_type, index) };
         // What cannot be read is for the search to refuse.
-        !matches!(asked, Ok(Asked::Everything))
+        !matches!(service, Ok(Service::Everything))
     }
 
     /// # Safety
     /// As for [`Values::search`].
-    unsafe fn asked<'a>(
+    unsafe fn service<'a>(
         self,
         value: Datum,
         value_type: Oid,
         index: &IndexOptions,
-    ) -> Result<Asked<'a>> {
+    ) -> Result<Service<'a>> {
         // SAFETY: the caller's promise; the value lives as long as the scan.
         unsafe {
             match self.of_value(value_type) {
@@ -136,7 +136,7 @@ impl Values {
                     let elements = array::elements(value, pg_sys::INT8OID)?.into_iter();
                     let hashes = elements.map(|hash| hash.value() as i64).collect();
                     let sketched = Sketched::Bands(hashes);
-                    Ok(Asked::For { threshold: index.threshold, sketched })
+                    Ok(Service::For { threshold: index.threshold, sketched })
                 }
                 Self::Text => self.text(value, index),
                 Self::Document => self.document(Document::read(value)?, index),
@@ -164,7 +164,7 @@ impl Values {
 
     /// # Safety
     /// `value` must be a non-null text.
-    unsafe fn text<'a>(self, value: Datum, index: &IndexOptions) -> Result<Asked<'a>> {
+    unsafe fn text<'a>(self, value: Datum, index: &IndexOptions) -> Result<Service<'a>> {
         let (threshold, served) = match self {
             // The rows are documents: their options and their thresholds, which are not less than
             // that of the index, are what counts.
@@ -174,34 +174,34 @@ impl Values {
                 let served = same(&Options::default().config()?, &index.config);
                 (threshold, served && threshold >= index.threshold)
             }
-            Self::Set | Self::Signature | Self::Bands => return Ok(Asked::Nothing),
+            Self::Set | Self::Signature | Self::Bands => return Ok(Service::Nothing),
         };
         if !served {
-            return Ok(Asked::Everything);
+            return Ok(Service::Everything);
         }
         // SAFETY: the caller's promise.
         let sketched = Sketched::Text(unsafe { lossless::read(value) }?);
-        Ok(Asked::For { threshold, sketched })
+        Ok(Service::For { threshold, sketched })
     }
 
     /// # Safety
     /// `value` must be a non-null array.
-    unsafe fn array<'a>(self, value: Datum, index: &IndexOptions) -> Result<Asked<'a>> {
+    unsafe fn array<'a>(self, value: Datum, index: &IndexOptions) -> Result<Service<'a>> {
         // SAFETY: the caller's promise; an array's elements are of an existing type.
         let element = unsafe { pg_sys::getBaseType(array::detoast(value).1) };
         let threshold = match self {
             Self::Set if settings::threshold() >= index.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
             Self::Document if element != pg_sys::INT4OID => index.threshold,
-            Self::Text | Self::Bands => return Ok(Asked::Nothing),
-            Self::Set | Self::Document | Self::Signature => return Ok(Asked::Everything),
+            Self::Text | Self::Bands => return Ok(Service::Nothing),
+            Self::Set | Self::Document | Self::Signature => return Ok(Service::Everything),
         };
         // SAFETY: the caller's promise.
         let sketched = Sketched::Hashes(unsafe { element::hashes(value, ElementHash::default()) }?);
-        Ok(Asked::For { threshold, sketched })
+        Ok(Service::For { threshold, sketched })
     }
 
-    fn document<'a>(self, document: Document<'a>, index: &IndexOptions) -> Result<Asked<'a>> {
+    fn document<'a>(self, document: Document<'a>, index: &IndexOptions) -> Result<Service<'a>> {
         let threshold = match self {
             // The greater threshold counts, and no row has a lesser one than the index.
             Self::Document => document.threshold.max(index.threshold),
@@ -210,7 +210,7 @@ impl Values {
         let sketched = match (self, document.content) {
             (Self::Text | Self::Document, Content::Text(options, text)) => {
                 if !same(&options.config()?, &index.config) {
-                    return Ok(Asked::Everything);
+                    return Ok(Service::Everything);
                 }
                 Sketched::Text(lossless::decode(text)?)
             }
@@ -220,22 +220,22 @@ impl Values {
             }
             // An integer[] is a signature beside a signature, and a set beside a set.
             (Self::Set, Content::Signature(_)) | (Self::Signature, Content::Set(_)) => {
-                return Ok(Asked::Everything);
+                return Ok(Service::Everything);
             }
-            _ => return Ok(Asked::Nothing),
+            _ => return Ok(Service::Nothing),
         };
         if threshold < index.threshold {
-            return Ok(Asked::Everything);
+            return Ok(Service::Everything);
         }
         if !sketched.has_length_of(index) {
-            return Ok(Asked::Nothing);
+            return Ok(Service::Nothing);
         }
-        Ok(Asked::For { threshold, sketched })
+        Ok(Service::For { threshold, sketched })
     }
 }
 
 /// What an index can do for a value.
-enum Asked<'a> {
+enum Service<'a> {
     /// Find what is similar to it.
     For { threshold: f64, sketched: Sketched<'a> },
     /// Nothing.

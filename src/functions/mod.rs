@@ -6,14 +6,15 @@ mod estimate;
 mod exact;
 mod lean;
 mod measures;
-mod options;
 mod profile;
+mod recent;
 mod sets;
 mod shingles;
 mod signature;
+mod sql_options;
 mod textbook;
 mod tokens;
 mod weighted;
 
-pub(crate) use options::Options;
 pub(crate) use signature::with_sketcher;
+pub(crate) use sql_options::Options;

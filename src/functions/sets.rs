@@ -8,7 +8,7 @@
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use sketch::{Config, Scheme};
+use sketch::{Config, Scheme, Sketcher, unite};
 
 use super::{measures, with_sketcher};
 use crate::error::{Result, engine, error, invalid_parameter};
@@ -78,20 +78,21 @@ impl Set {
 
     fn add(&mut self, hash: u64, aggregate: Aggregate) -> Result<()> {
         self.pending.extend(&[hash], aggregate);
-        // Enough that a sketch of the batch leaves no slot of an fss signature empty, which is
-        // what makes one cheap.
-        let batch = (8 * self.options.num_perm).clamp(1024, 8192);
+        let batch = Sketcher::batch(self.options.num_perm);
         if self.pending.as_slice().len() >= batch { self.flush(aggregate) } else { Ok(()) }
     }
 
-    /// Lowers each slot to the one of `other`, a signature of as many slots.
-    fn lower(&mut self, other: &[i32], aggregate: Aggregate) {
-        if self.signature.as_slice().is_empty() {
+    /// Adds the elements of a set by its signature; none of an empty one.
+    fn unite(
+        &mut self,
+        other: &[i32],
+        aggregate: Aggregate,
+    ) -> std::result::Result<(), sketch::Error> {
+        if self.signature.as_slice().is_empty() || other.is_empty() {
             self.signature.extend(other, aggregate);
+            return Ok(());
         }
-        for (slot, &other) in self.signature.as_mut_slice().iter_mut().zip(other) {
-            *slot = self.options.scheme.minimum(*slot, other);
-        }
+        unite(self.signature.as_mut_slice(), other, self.options.scheme)
     }
 
     fn flush(&mut self, aggregate: Aggregate) -> Result<()> {
@@ -99,8 +100,8 @@ impl Set {
             return Ok(());
         }
         with_sketcher(&self.options.config()?, |sketcher| {
-            let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint);
-            batch.map(|batch| batch.into_iter().for_each(|batch| self.lower(batch, aggregate)))
+            let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint)?;
+            self.unite(batch.unwrap_or_default(), aggregate)
         })
         .map_err(engine)?;
         self.pending.clear();
@@ -109,7 +110,7 @@ impl Set {
 
     fn merge(&mut self, other: &Self, aggregate: Aggregate) -> Result<()> {
         self.options.require_same(other.options)?;
-        self.lower(other.signature.as_slice(), aggregate);
+        self.unite(other.signature.as_slice(), aggregate).map_err(engine)?;
         other.pending.as_slice().iter().try_for_each(|&hash| self.add(hash, aggregate))
     }
 }
@@ -182,7 +183,7 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
         return Err(engine(sketch::Error::LengthMismatch { left, right }));
     }
     set.options.require_same(options)?;
-    set.lower(signature, aggregate);
+    set.unite(signature, aggregate).map_err(engine)?;
     Ok(Some(datum))
 }
 

@@ -6,6 +6,7 @@ use pgrx::pg_sys::Datum;
 use sketch::{Config, Sketcher, SlotBits, memory};
 
 use super::Options;
+use super::recent::Recent;
 use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
@@ -17,29 +18,16 @@ sql_function!(minlsh_minhash_elements, minhash_elements);
 sql_function!(minlsh_minhash_hashes, minhash_hashes);
 sql_function!(minlsh_minhash_pack, minhash_pack);
 
-/// How many configurations keep their sketcher ready in a session: a query or a trigger works
-/// with one, rarely two or three (tables with several indexes).
-const KEPT_SKETCHERS: usize = 4;
-
 thread_local! {
-    /// The most recently used last.
-    static SKETCHERS: RefCell<Vec<Sketcher>> = const { RefCell::new(Vec::new()) };
+    static SKETCHERS: RefCell<Recent<Sketcher>> = const { RefCell::new(Recent::new()) };
 }
 
 /// Runs `work` with a sketcher of that configuration, kept for the next call.
 pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
-    let kept = SKETCHERS.with_borrow_mut(|kept| {
-        kept.iter().rposition(|sketcher| sketcher.config() == config).map(|i| kept.remove(i))
-    });
-    // Taken out while it works: a cancelled call drops it, and nothing is left half-done.
+    let kept = SKETCHERS.with_borrow_mut(|kept| kept.take(|sketcher| sketcher.config() == config));
     let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(config.clone()));
     let result = work(&mut sketcher);
-    SKETCHERS.with_borrow_mut(|kept| {
-        if kept.len() == KEPT_SKETCHERS {
-            kept.remove(0);
-        }
-        kept.push(sketcher);
-    });
+    SKETCHERS.with_borrow_mut(|kept| kept.keep(sketcher));
     result
 }
 

@@ -33,7 +33,7 @@ impl Value<'_> {
 }
 
 /// The types of which there are elements, each with the domains over it.
-enum Kind {
+enum ElementType {
     Text,
     Bytes,
     Int2,
@@ -42,7 +42,7 @@ enum Kind {
     Uuid,
 }
 
-impl Kind {
+impl ElementType {
     fn of(type_oid: Oid) -> Result<Self> {
         // SAFETY: a lookup in the system caches.
         Ok(match unsafe { pg_sys::getBaseType(type_oid) } {
@@ -63,7 +63,7 @@ impl Kind {
 
 /// Refuses a type of which there are no elements.
 pub fn check(type_oid: Oid) -> Result<()> {
-    Kind::of(type_oid).map(|_| ())
+    ElementType::of(type_oid).map(|_| ())
 }
 
 /// Reads a value of a type of which there are elements, or of a domain over one.
@@ -73,13 +73,13 @@ pub fn check(type_oid: Oid) -> Result<()> {
 pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<Value<'a>> {
     // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
     unsafe {
-        Ok(match Kind::of(type_oid)? {
-            Kind::Text => Value::Text(lossless::read(datum)?),
-            Kind::Bytes => Value::Bytes(bytes::read(datum)),
-            Kind::Int2 => Value::Integer((datum.value() as i16).into()),
-            Kind::Int4 => Value::Integer((datum.value() as i32).into()),
-            Kind::Int8 => Value::Integer(datum.value() as i64),
-            Kind::Uuid => Value::Uuid(&*datum.cast_mut_ptr()),
+        Ok(match ElementType::of(type_oid)? {
+            ElementType::Text => Value::Text(lossless::read(datum)?),
+            ElementType::Bytes => Value::Bytes(bytes::read(datum)),
+            ElementType::Int2 => Value::Integer((datum.value() as i16).into()),
+            ElementType::Int4 => Value::Integer((datum.value() as i32).into()),
+            ElementType::Int8 => Value::Integer(datum.value() as i64),
+            ElementType::Uuid => Value::Uuid(&*datum.cast_mut_ptr()),
         })
     }
 }

@@ -5,10 +5,10 @@ use pgrx::pg_sys;
 /// Which rows are seen.
 pub struct Snapshot {
     raw: pg_sys::Snapshot,
-    kind: Kind,
+    ownership: Ownership,
 }
 
-enum Kind {
+enum Ownership {
     /// Somebody else's: the statement's, or a constant.
     Borrowed,
     Registered,
@@ -20,19 +20,19 @@ impl Snapshot {
     /// What the statement that called us sees.
     pub fn statement() -> Self {
         // SAFETY: a function is called under an active snapshot, which outlives the call.
-        Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, kind: Kind::Borrowed }
+        Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, ownership: Ownership::Borrowed }
     }
 
     /// All that is committed, and what this transaction has done, even just now.
     pub fn own() -> Self {
-        Self { raw: &raw mut pg_sys::SnapshotSelfData, kind: Kind::Borrowed }
+        Self { raw: &raw mut pg_sys::SnapshotSelfData, ownership: Ownership::Borrowed }
     }
 
     /// All that is committed by now, in any isolation level, and what this transaction has done.
     pub fn latest() -> Self {
         // SAFETY: registered here, given back by `Drop`.
         let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) };
-        Self { raw, kind: Kind::Registered }
+        Self { raw, ownership: Ownership::Registered }
     }
 
     /// As [`Snapshot::own`], but a lookup waits for those who are writing the rows it finds.
@@ -42,7 +42,7 @@ impl Snapshot {
             ..Default::default()
         };
         let data = Box::new(std::cell::UnsafeCell::new(data));
-        Self { raw: data.get(), kind: Kind::Dirty(data) }
+        Self { raw: data.get(), ownership: Ownership::Dirty(data) }
     }
 
     /// As PostgreSQL takes it; valid as long as `self`.
@@ -52,7 +52,7 @@ impl Snapshot {
 
     /// Waits for the transaction that is writing the row just found, if one is.
     pub fn waited(&self) -> bool {
-        let Kind::Dirty(data) = &self.kind else { return false };
+        let Ownership::Dirty(data) = &self.ownership else { return false };
         // SAFETY: our own snapshot; the scan that fills it in is not at work now.
         let (inserter, deleter) = unsafe { ((*data.get()).xmin, (*data.get()).xmax) };
         let writer = if inserter.into_inner() == 0 { deleter } else { inserter };
@@ -71,7 +71,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        if matches!(self.kind, Kind::Registered) && !std::thread::panicking() {
+        if matches!(self.ownership, Ownership::Registered) && !std::thread::panicking() {
             // SAFETY: registered by `latest`, given back once.
             unsafe { pg_sys::UnregisterSnapshot(self.raw) };
         }

@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// A plan that ends with the session, or with its owner.
-    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<Plan> {
+    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
         let command = command(sql.as_ref());
         let mut list = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
@@ -52,11 +52,12 @@ impl Session {
             pg_sys::SPI_prepare(command.as_ptr(), list.len() as i32, list.as_mut_ptr())
         });
         // SAFETY: set by the call before.
-        Plan::new(pointer, types.to_vec()).ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
+        PreparedPlan::new(pointer, types.to_vec())
+            .ok_or_else(|| failed(unsafe { pg_sys::SPI_result }))
     }
 
     /// Runs a plan.
-    pub fn execute(&self, plan: &Plan, values: &[Parameter]) -> Result<Rows<'_>> {
+    pub fn execute(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Rows<'_>> {
         self.start(plan, values, std::ptr::null_mut())
     }
 
@@ -64,7 +65,7 @@ impl Session {
     /// and spill to disk beyond work_mem.
     pub fn execute_into(
         &self,
-        plan: &Plan,
+        plan: &PreparedPlan,
         values: &[Parameter],
         result: &ResultRows,
     ) -> Result<()> {
@@ -73,7 +74,7 @@ impl Session {
 
     fn start(
         &self,
-        plan: &Plan,
+        plan: &PreparedPlan,
         values: &[Parameter],
         dest: *mut pg_sys::DestReceiver,
     ) -> Result<Rows<'_>> {
@@ -91,7 +92,7 @@ impl Session {
     }
 
     /// Opens a cursor over a kept plan, for results too large to hold.
-    pub fn cursor(&self, plan: &Plan, values: &[Parameter]) -> Result<Cursor<'_>> {
+    pub fn cursor(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Cursor<'_>> {
         let parameters = plan.parameters(values)?;
         // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
         // outlives a CLOSE ALL in a function that the query calls.
@@ -173,13 +174,13 @@ impl Drop for Cursor<'_> {
 
 /// A plan. PostgreSQL replans it when an object it uses changes, but from the text, with the names
 /// of old: whoever keeps one drops it when a name may have changed.
-pub struct Plan {
+pub struct PreparedPlan {
     pointer: pg_sys::SPIPlanPtr,
     types: Vec<Oid>,
     kept: bool,
 }
 
-impl Plan {
+impl PreparedPlan {
     /// A plan of the open session, with the types of its parameters; `None` if it failed.
     pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
         (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
@@ -207,7 +208,7 @@ impl Plan {
     }
 }
 
-impl Drop for Plan {
+impl Drop for PreparedPlan {
     fn drop(&mut self) {
         if self.kept && !std::thread::panicking() {
             // SAFETY: a kept plan, freed once.

@@ -13,7 +13,7 @@ use crate::pg::expression::{Expression, Expressions};
 use crate::pg::list;
 use crate::pg::names::relation_name;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{self, Cursor, Parameter, Plan, Rows, Session};
+use crate::pg::spi::{self, Cursor, Parameter, PreparedPlan, Rows, Session};
 use crate::pg::sql::Sql;
 
 /// What is to be selected.
@@ -46,7 +46,7 @@ pub enum Direction {
 
 /// A query, planned for many executions, which run as the caller.
 pub struct TableQuery {
-    plan: Plan,
+    plan: PreparedPlan,
     table: Option<Oid>,
     /// The types of the columns of the result.
     types: Vec<Oid>,
@@ -78,7 +78,7 @@ impl TableQuery {
         let plan = crate::pg::memory::unmoved(|| unsafe {
             pg_sys::SPI_prepare_extended(command.as_ptr(), &options)
         });
-        let plan = Plan::new(plan, query.parameters.clone())
+        let plan = PreparedPlan::new(plan, query.parameters.clone())
             // SAFETY: set by the call before.
             .ok_or_else(|| spi::failed(unsafe { pg_sys::SPI_result }))?;
         let types = query.columns.iter().map(|column| column.type_oid()).collect();

@@ -15,7 +15,7 @@ use crate::query::operand::Operand;
 use crate::query::row_key;
 use crate::query::side::Side;
 use crate::query::stored_documents::Documents;
-use crate::side_table::Stored;
+use crate::side_table::StoredSketch;
 
 sql_function!(minlsh_explain, explain);
 
@@ -132,7 +132,7 @@ impl Pair {
 
 /// What the index has of a document, `None` if it has no shingles: a side table's row, or what an
 /// index made its entries of.
-fn has(target: &Target, key: Datum, operand: &Operand) -> Result<Option<Stored>> {
+fn has(target: &Target, key: Datum, operand: &Operand) -> Result<Option<StoredSketch>> {
     match target {
         Target::Native(native) => operand.signed(&native.settings),
         Target::Side(side) => {

@@ -14,7 +14,7 @@ use crate::functions::with_sketcher;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::output::Output;
 use crate::pg::{array, element, lossless};
-use crate::side_table::Stored;
+use crate::side_table::StoredSketch;
 use crate::side_table::sign;
 
 /// A document, as old as the row that it was read from.
@@ -142,7 +142,7 @@ impl<'a> Operand<'a> {
     }
 
     /// Its signature and bands, `None` if it has no shingles.
-    pub fn signed(&self, options: &IndexOptions) -> Result<Option<Stored>> {
+    pub fn signed(&self, options: &IndexOptions) -> Result<Option<StoredSketch>> {
         match &self.content {
             Kind::Text(text) => sign::sign_text(options, text),
             Kind::Signature(slots) if slots.is_empty() => Ok(None),

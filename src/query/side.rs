@@ -21,7 +21,7 @@ use crate::query::lookup_arguments::Verify;
 use crate::query::row_key::{self, Key};
 use crate::query::stored_documents::Documents;
 use crate::side_table::sign::{self, sign_text};
-use crate::side_table::{SideTable, Stored};
+use crate::side_table::{SideTable, StoredSketch};
 
 /// A side table that the caller may read.
 pub struct Side<'a> {
@@ -80,13 +80,13 @@ impl<'a> Side<'a> {
         };
         let Some(stored) = self.side.get(key)? else { return Ok(None) };
         let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
-        let Stored { signature, bands } = stored;
+        let StoredSketch { signature, bands } = stored;
         Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
     }
 
     /// What would be stored of a text; `None` if it has no shingles.
     pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some(Stored { signature, bands }) = sign_text(&self.side.options, text)? else {
+        let Some(StoredSketch { signature, bands }) = sign_text(&self.side.options, text)? else {
             return Ok(None);
         };
         Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
@@ -94,7 +94,7 @@ impl<'a> Side<'a> {
 
     /// What would be stored of a document of which the signature is known.
     pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let Stored { signature, bands } = sign::of_signature(&self.side.options, signature)?;
+        let StoredSketch { signature, bands } = sign::of_signature(&self.side.options, signature)?;
         Ok(Probe { key: None, signature, bands, shingles: None })
     }
 

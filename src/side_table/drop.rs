@@ -9,7 +9,7 @@ use crate::pg::names::{regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::side_table::arguments::{check_owner, no_such_relation};
-use crate::side_table::find::{self, Found};
+use crate::side_table::find::{self, FoundSideTable};
 use crate::side_table::{owner, watch};
 
 sql_function!(minlsh_drop_index, drop_index);
@@ -35,7 +35,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
 
 /// The side table that is named: by itself, by the index over its bands, or by its table if that
 /// has one only. It may be unsound.
-pub fn the_only(name: Oid) -> Result<Found> {
+pub fn the_only(name: Oid) -> Result<FoundSideTable> {
     let mut found = find::all(name, Lock::Read);
     match found.len() {
         1 => Ok(found.remove(0)),

@@ -9,13 +9,14 @@ use crate::pg::bulk::Bulk;
 use crate::pg::memory::Memory;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
+use crate::pg::progress::Build;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::{sign, sign_text};
-use crate::side_table::storage::{Stored, row_of};
+use crate::side_table::storage::{StoredSketch, row_of};
 
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
@@ -29,7 +30,9 @@ pub fn fill(
     let mut memory = Memory::child(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
+    let (_shown, mut tuples) = Build::of(documents.oid);
     each_document(documents, columns, &snapshot, &mut |key, body| {
+        tuples.count();
         memory.run_and_reset(|| {
             // SAFETY: callers have found that the column is stored as text is.
             let Some(text) = body.map(|body| unsafe { text::read(body) }).transpose()? else {
@@ -50,7 +53,7 @@ pub fn fill(
 }
 
 /// What is stored of a text column's value.
-pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<Stored>> {
+pub fn signed(options: &IndexOptions, body: Option<Datum>) -> Result<Option<StoredSketch>> {
     // SAFETY: callers have found that the column is stored as text is.
     body.map_or(Ok(None), |body| unsafe { sign(options, body) })
 }

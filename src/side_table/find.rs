@@ -11,7 +11,7 @@ use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
 
 /// A side table that may be unsound.
-pub struct Found {
+pub struct FoundSideTable {
     /// The table of the documents.
     pub documents: Oid,
     pub watch: Watch,
@@ -41,7 +41,7 @@ impl SideTable {
 }
 
 /// The side tables of a table, or the one that `relation` is, sound or not.
-pub fn all(relation: Oid, lock: Lock) -> Vec<Found> {
+pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
     let Some(opened) = Open::relation(relation, lock) else { return Vec::new() };
     let storage = match opened.class().relkind as u8 {
         b'i' => {
@@ -50,7 +50,7 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<Found> {
             unsafe { pg_sys::IndexGetRelation(relation, true) }
         }
         _ => {
-            let found: Vec<Found> =
+            let found: Vec<FoundSideTable> =
                 watch::watches(&opened).into_iter().map(|watch| describe(&opened, watch)).collect();
             if !found.is_empty() {
                 return found;
@@ -67,8 +67,8 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<Found> {
     }
 }
 
-fn describe(documents: &Open, watch: Watch) -> Found {
-    Found { documents: documents.oid(), side: side_table(documents, &watch), watch }
+fn describe(documents: &Open, watch: Watch) -> FoundSideTable {
+    FoundSideTable { documents: documents.oid(), side: side_table(documents, &watch), watch }
 }
 
 fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {

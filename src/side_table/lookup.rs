@@ -13,7 +13,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::side_table::storage::{Storage, Stored, stored};
+use crate::side_table::storage::{Storage, StoredSketch, stored};
 
 /// A side table that was opened under lock and found to be sound.
 #[derive(Clone, Debug)]
@@ -37,11 +37,11 @@ pub type Visit<'a> = dyn FnMut(Datum, &[i32], &[i64]) -> Result<()> + 'a;
 
 impl SideTable {
     /// What is stored of the document with that key (of the key's base type).
-    pub fn get(&self, key: Datum) -> Result<Option<Stored>> {
+    pub fn get(&self, key: Datum) -> Result<Option<StoredSketch>> {
         let storage = self.open()?;
         let mut found = None;
         storage.of_document(key, &Snapshot::statement(), |row| {
-            found = stored(row)?.map(|(_, signature, bands)| Stored {
+            found = stored(row)?.map(|(_, signature, bands)| StoredSketch {
                 signature: signature.to_vec(),
                 bands: bands.to_vec(),
             });

@@ -21,4 +21,4 @@ mod sync;
 mod watch;
 
 pub use lookup::SideTable;
-pub use storage::Stored;
+pub use storage::StoredSketch;

@@ -7,19 +7,19 @@ use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::pg::interrupts::checkpoint;
 use crate::pg::text;
-use crate::side_table::storage::Stored;
+use crate::side_table::storage::StoredSketch;
 
 /// What is stored of a text; `None` if it has no shingle.
 ///
 /// # Safety
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
-pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<Stored>> {
+pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredSketch>> {
     // SAFETY: the caller's promise.
     sign_text(options, unsafe { text::read(body)? })
 }
 
 /// What is stored of a text that was read as UTF-8; `None` if it has no shingle.
-pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<Stored>> {
+pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
         let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
         signature.map(|signature| of_signature(options, signature)).transpose()
@@ -27,9 +27,9 @@ pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<Stored>> {
 }
 
 /// What is stored of a document of which the signature is known.
-pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<Stored> {
+pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch> {
     let (mut signature, mut bands) = (Vec::new(), Vec::new());
     options.banding.hashes(full, &mut bands).map_err(engine)?;
     options.slot_bits.pack(full, &mut signature).map_err(engine)?;
-    Ok(Stored { signature, bands })
+    Ok(StoredSketch { signature, bands })
 }

@@ -111,7 +111,7 @@ fn is_over_bands(index: &OpenIndex) -> bool {
 
 /// What a side table has of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredSketch {
     /// The signature, packed as the option slot_bits says.
     pub signature: Vec<i32>,
     /// The band hashes.
@@ -119,7 +119,7 @@ pub struct Stored {
 }
 
 /// A row as it is stored, in the current memory context.
-pub fn row_of(key: Datum, signed: &Stored) -> [Datum; 3] {
+pub fn row_of(key: Datum, signed: &StoredSketch) -> [Datum; 3] {
     [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)]
 }
 

@@ -22,7 +22,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::trigger::{Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
-use crate::side_table::storage::{DOC_ID, Storage, Stored, row_of, stored};
+use crate::side_table::storage::{DOC_ID, Storage, StoredSketch, row_of, stored};
 use crate::side_table::watch::{self, Watch};
 
 sql_function!(minlsh_sync, sync);
@@ -155,7 +155,7 @@ fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<(
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
     storage.check_current()?;
     link_once(&documents, &watch);
-    let writer = Writer { documents: &documents, storage, key, body };
+    let writer = SketchWriter { documents: &documents, storage, key, body };
     if let (Some(old), false) = (old_key, same_key) {
         writer.forget(old)?;
     }
@@ -243,7 +243,7 @@ fn link(documents: &Open, watch: &Watch) {
 }
 
 /// Writes rows of a side table.
-struct Writer<'a> {
+struct SketchWriter<'a> {
     /// The table, or the partition, that was written.
     documents: &'a Open,
     storage: Storage,
@@ -251,7 +251,7 @@ struct Writer<'a> {
     body: Column,
 }
 
-impl Writer<'_> {
+impl SketchWriter<'_> {
     /// Makes the row of a document what the document says.
     fn refresh(&self, document: &Row) -> Result<()> {
         let Some(key) = document.value(self.key.number) else {
@@ -291,7 +291,7 @@ impl Writer<'_> {
     }
 
     /// Stores `signed` for `key`, or nothing. The key's unique index lets nobody else do so now.
-    fn put(&self, key: Datum, signed: Option<Stored>) -> Result<()> {
+    fn put(&self, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
         let Storage { table, indexes, .. } = &self.storage;
         let mut done = false;
         self.storage.of_document(key, &Snapshot::dirty(), |row| {
@@ -319,7 +319,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn is_same(&self, row: &Row, key: Datum, signed: &Stored) -> bool {
+    fn is_same(&self, row: &Row, key: Datum, signed: &StoredSketch) -> bool {
         // SAFETY: the side table was found to have keys of this type.
         let same = |stored| unsafe { self.key.passing.same(stored, key) };
         let same_key = row.value(DOC_ID).is_some_and(same);

@@ -39,6 +39,9 @@ TAKES = {
     "dbt": "WITHOUT_DBT",
 }
 
+# How many seconds a block may take: dbt's are slow where other tests run beside them.
+PATIENCE = 600
+
 FILE = re.compile(r"(?:#|//|--|\{#)\s+(\S+\.\w+)(?:\s+#\})?")
 
 
@@ -68,9 +71,11 @@ def recipes(markdown):
 
 def run(command, directory, database):
     environment = os.environ | {"PGDATABASE": database}
-    return subprocess.run(
-        command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
-    )
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": PATIENCE}
+    try:
+        return subprocess.run(command, cwd=directory, env=environment, **options)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{command[0]} took more than {PATIENCE} seconds") from None
 
 
 def follow(blocks, directory, database, accepted):
@@ -149,6 +154,8 @@ def main(page, home, *wanted):
         except Failure as failure:
             print(f"{heading}: FAILED: {page} {failure}", flush=True)
             failed += 1
+            if template is None:
+                break
     if accepted:
         rewrite(Path(page), accepted)
     print(f"clients: {passed} passed, {failed} failed, {skipped} skipped")

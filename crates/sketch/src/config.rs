@@ -66,7 +66,7 @@ impl Config {
         config.with_rules()
     }
 
-    /// The same with texts normalised first.
+    /// This configuration, with texts normalised before they are cut.
     ///
     /// # Errors
     /// [`Error::AnchorsDropped`] if the normalisation drops the stop words that
@@ -78,7 +78,7 @@ impl Config {
         Self { normalization, ..self }.with_rules()
     }
 
-    /// The same with other stop words than the English ones: those that
+    /// This configuration, with other stop words than the English ones: those that
     /// anchored shingles start with, and that the step `stop_words` of the
     /// normalisation drops.
     ///
@@ -88,7 +88,7 @@ impl Config {
         Self { stop_words, ..self }.with_rules()
     }
 
-    /// The same with texts as bags, in which a repeat counts, or as sets.
+    /// This configuration, with texts as bags, in which a repeat counts, or as sets.
     /// Similarities of bags are weighted: the sum of the lesser numbers of
     /// occurrences over the sum of the greater.
     #[must_use]
@@ -107,8 +107,8 @@ impl Config {
         self.scheme
     }
 
-    /// The same configuration with another scheme. For 64-bit hashes of
-    /// shingles only: the seed is not looked at.
+    /// This configuration, with another scheme, for 64-bit hashes of shingles
+    /// only: whether the scheme has such a seed is not looked at.
     #[must_use]
     pub fn with_scheme(&self, scheme: Scheme) -> Self {
         Self { scheme, ..self.clone() }

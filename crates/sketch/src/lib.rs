@@ -68,9 +68,9 @@ pub use shingle::{
     VisitShingle, for_each_shingle, normalize_text, saturated, shingle_hashes, tokens,
 };
 pub use signature::{
-    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, Sketcher, SlotBits, TextProfile,
-    WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
-    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union,
+    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, Scope, Sketcher, SlotBits,
+    TextProfile, WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
+    signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union, unite,
 };
 #[doc(hidden)]
 pub use simd::Level;

@@ -88,7 +88,7 @@ pub fn resize<T: Clone>(vec: &mut Vec<T>, count: usize, value: T) -> Result<(), 
     Ok(())
 }
 
-/// The same values once more.
+/// A vector of its own with these values.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -98,7 +98,7 @@ pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// The same text once more.
+/// A string of its own with this text.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

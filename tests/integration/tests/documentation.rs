@@ -31,6 +31,11 @@ fn the_recipes_print_what_they_say() {
 }
 
 #[test]
+fn the_page_on_scaling_prints_what_it_says() {
+    check("docs/scaling.md");
+}
+
+#[test]
 fn the_definition_of_signatures_prints_what_it_says() {
     check("docs/signatures.md");
 }

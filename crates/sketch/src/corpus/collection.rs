@@ -36,7 +36,7 @@ pub trait Hashes {
 
 /// The documents of a collection, and how two of them are compared.
 pub trait Corpus: Hashes {
-    /// The hashes of a document's bands, [`Self::probes`] of them.
+    /// The hashes of a document's bands, [`Hashes::probes`] of them.
     ///
     /// # Errors
     /// What the storage says.

@@ -15,7 +15,7 @@
 //! nothing in common. Where many documents share a bucket without being similar, a document is
 //! compared in vain with no more than a limited number of them; what that leaves out is counted.
 //!
-//! What a cluster is worth shows in its [`weakest_link`], its [`least_similar`] pair and its
+//! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
 //! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
@@ -33,7 +33,7 @@ mod left_out;
 mod pairs;
 mod weakest_link;
 
-pub use crate::exact::{ExactGroup, FewSets};
+pub use crate::exact::{ExactGroup, FewSets, Outlines};
 pub use bridges::{Bridge, Links};
 pub use collection::{Corpus, Hashes};
 pub use components::Components;

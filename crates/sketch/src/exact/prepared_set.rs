@@ -105,8 +105,8 @@ impl PreparedSet {
         Ok(count.jaccard(self.len, threshold))
     }
 
-    /// The same of a set that is given by the hashes of its elements, in any order and with any
-    /// repeats.
+    /// The exact Jaccard similarity with a set that is given by the hashes of its elements, in any
+    /// order and with any repeats, if it is at least `threshold`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -38,7 +38,7 @@ impl ShingleSet {
         Self(hashes)
     }
 
-    /// The same set once more.
+    /// A set of its own with these shingles.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

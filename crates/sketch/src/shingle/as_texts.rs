@@ -40,7 +40,7 @@ pub fn for_each_shingle(
 /// What is called for each shingle.
 pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
 
-/// The same of a text that has been normalised.
+/// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].
 pub(crate) fn for_each_window(
     config: &Config,
     text: &str,

@@ -14,7 +14,7 @@ use crate::simd::Level;
 /// window of words `1..=w`: `H = XXH3(w1)`, then `H = H * G + XXH3(wi)` modulo
 /// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
 /// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as
-/// [`for_each_shingle`] gives it with their
+/// [`for_each_shingle`](crate::for_each_shingle) gives it with their
 /// [`ElementHash`](crate::ElementHash). `checkpoint` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///

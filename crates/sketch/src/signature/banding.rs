@@ -103,7 +103,7 @@ impl Banding {
         if needed < self.bands as f64 { (needed as usize).max(1) } else { self.bands }
     }
 
-    /// The same rows, with no more bands than [`Banding::probes`] asks for at
+    /// Bands of as many rows, with no more bands than [`Banding::probes`] asks for at
     /// that threshold: what an index stores that is never asked for less. Its
     /// answers are those of all bands, since no query looks up the others.
     #[must_use]

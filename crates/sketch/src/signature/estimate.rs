@@ -69,8 +69,21 @@ pub fn signature_hash(signature: &[i32]) -> u64 {
 /// # Errors
 /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
 pub fn union(a: &[i32], b: &[i32], scheme: Scheme) -> Result<Vec<i32>, Error> {
-    check_lengths(a, b)?;
-    Ok(a.iter().zip(b).map(|(&x, &y)| scheme.minimum(x, y)).collect())
+    let mut united = a.to_vec();
+    unite(&mut united, b, scheme)?;
+    Ok(united)
+}
+
+/// Makes a signature that of its set's [`union()`] with the set of `other`, where it is.
+///
+/// # Errors
+/// [`Error::LengthMismatch`]; [`Error::EmptySignature`]; `signature` is then as it was.
+pub fn unite(signature: &mut [i32], other: &[i32], scheme: Scheme) -> Result<(), Error> {
+    check_lengths(signature, other)?;
+    for (slot, &other) in signature.iter_mut().zip(other) {
+        *slot = scheme.minimum(*slot, other);
+    }
+    Ok(())
 }
 
 pub(crate) fn check_lengths(a: &[i32], b: &[i32]) -> Result<(), Error> {

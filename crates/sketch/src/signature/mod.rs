@@ -8,6 +8,7 @@ mod estimate;
 mod fss;
 mod lean_minhash;
 mod permutations;
+mod scope;
 mod seeded_hashes;
 mod sketcher;
 mod slot_bits;
@@ -17,8 +18,9 @@ mod weighted;
 
 pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};
-pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union};
+pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union, unite};
 pub use lean_minhash::{Lean, LeanByteOrder, from_lean, to_lean};
+pub use scope::Scope;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
 pub use text_profile::{TextProfile, text_profile, text_profile_signature};

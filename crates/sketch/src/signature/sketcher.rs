@@ -90,6 +90,14 @@ impl Sketcher {
         self.sketch_source(Source::Text(&text), checkpoint)
     }
 
+    /// How many hashes are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
+    /// piece and signatures of the pieces are united: enough that each fills all slots in the
+    /// first round or two, which is what makes one cheap.
+    #[must_use]
+    pub fn batch(num_perm: usize) -> usize {
+        (8 * num_perm).clamp(1024, 8192)
+    }
+
     /// The signature of a set of elements given by their hashes, in any order
     /// and with any repeats; `None` if there are none. `checkpoint` as in
     /// [`Sketcher::sketch`].

@@ -56,7 +56,7 @@ impl TextProfile {
 /// `checkpoint` is called at least every 64 KiB of text.
 ///
 /// # Errors
-/// As [`text_profile`].
+/// [`Error::MinTokenLen`]; [`Error::QuantRate`]; [`Error::OutOfMemory`].
 pub fn text_profile_signature(
     text: &str,
     min_token_len: i64,

@@ -19,7 +19,7 @@ use crate::text::stop_words::StopWords;
 /// | `digits` | each decimal digit (Nd) of any script becomes `0` |
 /// | `whitespace` | runs of white space (White_Space) become one space, none at the ends |
 /// | `split_whitespace` | words are what stands between white space, instead of what Annex 29 says |
-/// | `min_length=N` | tokens of fewer than `N` characters dropped, `N` in `1..=`[`MAX_MIN_LENGTH`] |
+/// | `min_length=N` | tokens of fewer than `N` characters dropped, `N` in `1..=`[`MAX_MIN_LENGTH`](crate::MAX_MIN_LENGTH) |
 /// | `stop_words` | tokens on the list of the configuration dropped; `stop_words=a+the` names a list of its own |
 ///
 /// | preset | steps |

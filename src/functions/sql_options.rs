@@ -3,23 +3,22 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
+use serde::{Deserialize, Serialize};
 use sketch::{Config, Normalization, Scheme, StopWords};
 
+use super::recent::Recent;
 use crate::error::engine;
 use crate::pg::call::Call;
 
-/// How many configurations a session keeps: reading one costs more than signing a short text.
-const KEPT: usize = 4;
-
-/// Options as text, from which a configuration is read.
-#[derive(Clone, Debug, PartialEq)]
+/// Options as text, from which a configuration is read. Indexes store them in this order.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Options<'a> {
     pub scheme: Cow<'a, str>,
     pub num_perm: i32,
-    pub unit: Cow<'a, str>,
-    pub shingle_size: i32,
     /// 0: that of the scheme by itself.
     pub seed: i64,
+    pub unit: Cow<'a, str>,
+    pub shingle_size: i32,
     /// A preset, steps, or `auto`: the preset `plain`.
     pub normalization: Cow<'a, str>,
     /// `english`, or words with white space between them.
@@ -28,8 +27,8 @@ pub(crate) struct Options<'a> {
 }
 
 thread_local! {
-    /// The most recently read last.
-    static READ: RefCell<Vec<(Options<'static>, Config)>> = const { RefCell::new(Vec::new()) };
+    /// Reading a configuration costs more than signing a short text.
+    static READ: RefCell<Recent<(Options<'static>, Config)>> = const { RefCell::new(Recent::new()) };
 }
 
 impl<'a> Options<'a> {
@@ -76,19 +75,12 @@ impl<'a> Options<'a> {
 
     /// The configuration, kept for the next call.
     pub fn config(&self) -> crate::error::Result<Config> {
-        let kept = READ.with_borrow(|read| {
-            read.iter().rfind(|(options, _)| options == self).map(|(_, config)| config.clone())
-        });
-        if let Some(config) = kept {
-            return Ok(config);
-        }
-        let config = self.read().map_err(engine)?;
-        READ.with_borrow_mut(|read| {
-            if read.len() == KEPT {
-                read.remove(0);
-            }
-            read.push((self.owned(), config.clone()));
-        });
+        let read = match READ.with_borrow_mut(|kept| kept.take(|(options, _)| options == self)) {
+            Some(read) => read,
+            None => (self.owned(), self.read().map_err(engine)?),
+        };
+        let config = read.1.clone();
+        READ.with_borrow_mut(|kept| kept.keep(read));
         Ok(config)
     }
 
