@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from report import chart, duration, megabytes, page, table, times
+from report import chart, digits, duration, megabytes, page, table, times
 from sections.pairs import PEERS
 
 TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
@@ -100,6 +100,10 @@ def index_table(figures: dict) -> str:
         value = inserts[name] - inserts[floor]
         cells.append(f"{duration(value)}, {times(value / own)}")
     body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
+    if reload := figures.get("reload"):
+        body.append(["empty the table and COPY all rows", f"{reload['rows']:,}", duration(reload["there"]), "", ""])
+        afterwards = f"{duration(reload['dropped'])}, 1/{digits(reload['there'] / reload['dropped'])}"
+        body.append(["the same, the index dropped before and made after", f"{reload['rows']:,}", afterwards, "", ""])
     return table(["", "documents", *ways.values()], body)
 
 

@@ -7,7 +7,8 @@ exec bench/server.sh psql -X -q -v ON_ERROR_STOP=1 -v documents="${1:-100000}" -
 \pset format unaligned
 \pset tuples_only on
 CREATE EXTENSION minlsh;
-CREATE TABLE source AS SELECT i AS id, (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 31) AS j) AS body
+CREATE TABLE source AS
+SELECT i AS id, (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 31) AS j) AS body
 FROM generate_series(1, :documents) AS i;
 CREATE TABLE docs (id bigint PRIMARY KEY, body text);
 CREATE INDEX docs_near ON docs USING minlsh (body);

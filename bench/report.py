@@ -53,7 +53,7 @@ def times(value) -> str:
 
 
 @contextmanager
-def chart(file: Path, title: str, x: str, y: str, size=(7.2, 4.2), **axes):
+def chart(file: Path, title: str, x: str, y: str, size=(8.4, 4.2), **axes):
     """A chart to draw into, saved at the end. `axes` go to matplotlib's Axes.set()."""
     figure, ax = plt.subplots(figsize=size, layout="constrained")
     ax.set(title=title, xlabel=x, ylabel=y)
@@ -61,7 +61,7 @@ def chart(file: Path, title: str, x: str, y: str, size=(7.2, 4.2), **axes):
     yield ax
     ax.set(**axes)
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, metadata={"Date": None})
     plt.close(figure)

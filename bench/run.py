@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks: writes docs/benchmarks.md, its plots and the raw figures in bench/results.json.
+"""The benchmarks: writes docs/benchmarks.md, its plots, the table in README.md and the raw figures in
+bench/results.json.
 
     bench/run.sh                          # all of it; `make bench` is the same
     bench/run.sh pairs index              # two sections; the others stay as they were measured
@@ -21,6 +22,7 @@ from pathlib import Path
 import corpus
 import harness
 import page
+import readme
 
 SECTIONS = ("pairs", "index", "files", "memory", "engine", "recall")
 RESULTS = Path(__file__).resolve().parent / "results.json"
@@ -80,6 +82,8 @@ def main() -> None:
             # After each section: what was measured is not lost.
             file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     page.write(results, docs)
+    if not options.output:
+        readme.write(results, harness.ROOT / "README.md")
     print(f"# written: {docs / 'benchmarks.md'} and its plots", file=sys.stderr)
     faults = page.faults(results)
     if faults:

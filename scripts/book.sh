@@ -16,7 +16,7 @@ for page in README CONTRIBUTING CHANGELOG bench/README; do
 	sed -E 's#\]\((\.\./)?docs/#](\1#g' "$page.md" >"$source/$page.md"
 done
 cp LICENSE "$source"
-sed -i -E 's#\]\(\.\./README\.md#](README.md#g' "$source"/*.md
+sed -i -E 's#\]\(\.\./((bench/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
 scripts/links.py "$source"
 mdbook build
 echo "build/book/html/index.html"

@@ -71,7 +71,8 @@ CREATE TABLE bands AS
 SELECT scheme, bands, rows, recall, queries,
 	(SELECT sum(lsh_probability(exact, bands, rows)) FROM truth) / queries AS predicted_candidates,
 	copies / queries AS candidates, counted.strangers / queries AS strangers, below / queries AS below,
-	reduced.strangers / queries AS strangers_of_slots, found / queries AS found, false_positives / queries AS false_positives,
+	reduced.strangers / queries AS strangers_of_slots, found / queries AS found,
+	false_positives / queries AS false_positives,
 	("true" - hits) / queries AS false_negatives, "true" / queries AS "true"
 FROM choices JOIN (
 		SELECT scheme, bands, rows, count(*) FILTER (WHERE NOT stranger) AS copies,

@@ -19,8 +19,8 @@ CREATE FUNCTION chance(a bigint, b bigint, salt bigint) RETURNS double precision
 
 CREATE TABLE words AS
 WITH common AS (
-	SELECT string_to_array('the of and to in is you that it he was for on are as with his they at be this have from or one '
-		'had by but not what all were we when your can said there use an each which she do how their if will up other '
+	SELECT string_to_array('the of and to in is you that it he was for on are as with his they at be this have from or '
+		'one had by but not what all were we when your can said there use an each which she do how their if will up other '
 		'about out many then them these so some her would make like him into time has look two more write go see number '
 		'no way could people my than first water been call who its now find long down day did get come made may part '
 		'over new sound take only little work know place year live me back give most very after thing our just name',

@@ -202,7 +202,7 @@ def estimates(file: Path) -> None:
         "FROM generate_series(0, 1, 0.01::numeric) AS s ORDER BY s"
     )
     with chart(file, "Estimate against exact similarity, 200 slots", "exact Jaccard similarity", "estimate",
-               size=(7.2, 5.6), xlim=(0, 1), ylim=(0, 1)) as ax:  # fmt: skip
+               size=(8.4, 5.6), xlim=(0, 1), ylim=(0, 1)) as ax:  # fmt: skip
         ax.fill_between(*floats(errors, "s", "low", "high"), alpha=0.2, label="± 2 sqrt(J (1 - J) / 200)")
         for scheme, marker in (("permutations", "o"), ("fss", "x")):
             ax.plot(*floats(spread, "exact", scheme), marker, markersize=3, label=scheme)

@@ -111,6 +111,26 @@ def inserts(options, now: Server, before: Server, trigrams: Way) -> dict:
     return figures
 
 
+def reloaded(options, server: Server, texts, count: int) -> dict:
+    """A table emptied and filled again, with its index there, and with the index made afterwards."""
+    index = Index(server)
+
+    def load(dropped: bool) -> float:
+        server.run("CHECKPOINT")
+        start = server.processor()
+        if dropped:
+            server.run(index.DROP.format(table="docs"))
+        server.run("TRUNCATE docs")
+        server.copy("docs", texts)
+        if dropped:
+            index.create("docs")
+        return server.processor() - start
+
+    figures = alternate(options, {"there": lambda: load(False), "dropped": lambda: load(True)})
+    figures["rows"] = count
+    return figures
+
+
 def measured(options, count: int, ways: dict) -> dict:
     figures = alternate(options, {f"{name}: create": way.recreate for name, way in ways.items()})
     for name, way in ways.items():
@@ -148,6 +168,8 @@ def measure(options) -> dict:
             if count <= options.trigrams_up_to:
                 ways["pg_trgm"] = Trigrams(now)
             found["sizes"][str(count)] = measured(options, count, ways)
+            if count <= options.peers_up_to:
+                found["reload"] = reloaded(options, now, texts, count)
         note("inserts")
         found["inserts"] = inserts(options, now, before, Trigrams(now))
     return found

@@ -19,14 +19,8 @@ use crate::document::to_bands::Values;
 use crate::error::{Result, raise};
 use crate::pg::guc::maintenance_work_mem;
 use crate::pg::names::relation_name;
+use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::{element, ffi, list};
-
-/// Phases of a build, as `pg_stat_progress_create_index` shows them.
-const PHASES: [&std::ffi::CStr; 4] =
-    [c"initializing", c"scanning table", c"sorting entries", c"writing pages"];
-const SCANNING: i64 = 2;
-const SORTING: i64 = 3;
-const WRITING: i64 = 4;
 
 /// `ambuild`
 #[pg_guard]
@@ -69,8 +63,7 @@ pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
 /// `ambuildphasename`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
-    let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
-    phase.map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
+    progress::phase_name(phase).map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 
 /// # Safety
@@ -89,8 +82,12 @@ unsafe fn build(
             check_elements(heap, info, keys.layout().document())?;
         }
         keys.look_at_texts();
-        report_phase(SCANNING);
-        let mut take = |entry| sorter.push(entry);
+        progress::enter(Phase::Scanning);
+        let mut found = 0;
+        let mut take = |entry| {
+            found += 1;
+            sorter.push(entry)
+        };
         let rows = table_scan::each_entry(heap, index, info, true, &mut keys, &options, &mut take);
         if let Some(saturated) = keys.saturated() {
             saturated.warn(&options.config, &relation_name((*index).rd_id));
@@ -98,13 +95,14 @@ unsafe fn build(
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
         let mut tree = TreeWriter::new(index, keys.layout(), reloptions::fillfactor(index));
-        report_phase(SORTING);
-        let mut writing = false;
+        progress::enter(Phase::Sorting);
+        let mut written = None;
         sorter.finish(|entry| {
-            if !writing {
-                report_phase(WRITING);
-                writing = true;
-            }
+            let tuples = written.get_or_insert_with(|| {
+                progress::enter(Phase::Writing);
+                Tuples::of(found)
+            });
+            tuples.count();
             tree.push(entry)
         })?;
         let entries = tree.finish()?;
@@ -144,13 +142,6 @@ unsafe fn check_elements(
             "Index an array of text, varchar, bytea, uuid or integers: a column of type text[] has the others cast.",
         )
     })
-}
-
-fn report_phase(phase: i64) {
-    // SAFETY: sets a counter of this backend's progress report.
-    unsafe {
-        pg_sys::pgstat_progress_update_param(pg_sys::PROGRESS_CREATEIDX_SUBPHASE as i32, phase);
-    }
 }
 
 /// `RelationNeedsWAL`

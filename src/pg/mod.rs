@@ -1,4 +1,8 @@
 //! Islands of `unsafe`: what minlsh needs of PostgreSQL's C interface, behind safe faces.
+//!
+//! What is handed a datum cannot check what it is, and so is unsafe, but for what belongs to a call: the types
+//! of its arguments and of its result are those of `sql/minlsh.sql`. The rest of the source goes through here
+//! for relations, rows, queries, memory, names and encodings.
 
 pub mod aggregate;
 pub mod array;
@@ -25,6 +29,7 @@ pub mod order;
 pub mod output;
 pub mod parameter;
 pub mod passing;
+pub mod progress;
 pub mod relation;
 pub mod restricted;
 pub mod result_rows;

@@ -9,6 +9,7 @@ use crate::pg::bulk::Bulk;
 use crate::pg::memory::Memory;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
+use crate::pg::progress::Build;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -29,7 +30,9 @@ pub fn fill(
     let mut memory = Memory::child(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
+    let (_shown, mut tuples) = Build::of(documents.oid);
     each_document(documents, columns, &snapshot, &mut |key, body| {
+        tuples.count();
         memory.run_and_reset(|| {
             // SAFETY: callers have found that the column is stored as text is.
             let Some(text) = body.map(|body| unsafe { text::read(body) }).transpose()? else {

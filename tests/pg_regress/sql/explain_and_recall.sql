@@ -46,7 +46,8 @@ CREATE INDEX by_signature ON notes USING minlsh (signature minlsh_signature_ops)
 CREATE INDEX by_tags ON notes USING minlsh (tags) WITH (threshold = 0.5);
 CREATE INDEX by_document ON notes USING minlsh (document) WITH (threshold = 0.5);
 \x
-SELECT jaccard, estimate, shared, some_shared, cardinality(bands) AS fired, round(probability::numeric, 3) AS probability
+SELECT jaccard, estimate, shared, some_shared, cardinality(bands) AS fired,
+	round(probability::numeric, 3) AS probability
 FROM minlsh_explain('by_signature', 1, 2);
 SELECT jaccard, shingles_a, shared, some_shared, some_only_a, some_only_b, cardinality(bands) > 0 AS found
 FROM minlsh_explain('by_tags', 1, 2);
@@ -55,7 +56,8 @@ FROM minlsh_explain('by_document', 1, 2);
 SELECT jaccard, estimate, shared, some_only_b FROM minlsh_explain('by_tags', 5, 1);
 \x
 SELECT i, sampled, documents, pairs, pairs_found, copies, copies_found
-FROM unnest('{by_signature,by_tags,by_document}'::text[]) AS i, LATERAL (SELECT * FROM minlsh_recall(i, 0.5) LIMIT 1) AS r;
+FROM unnest('{by_signature,by_tags,by_document}'::text[]) AS i,
+	LATERAL (SELECT * FROM minlsh_recall(i, 0.5) LIMIT 1) AS r;
 -- A document may ask for more than its index does: pairs below that are none.
 UPDATE notes SET document = minlsh_document(tags, 0.9);
 SELECT pairs, copies, copies_found FROM minlsh_recall('by_document', 0.5) LIMIT 1;
