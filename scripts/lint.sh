@@ -6,7 +6,7 @@ for tool in fmt clippy; do
 done
 cargo fmt --all --check
 scripts/dist.sh --check
-python3 scripts/structure.py crates/sketch
+python3 scripts/structure.py
 python3 scripts/links.py
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/lint \
 	cargo clippy --locked --workspace --all-targets --no-default-features --features "pg$(pg_major)" -- -D warnings

@@ -22,6 +22,7 @@ vendor = root / "vendor"
 TARGETS = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
 NOTICE = re.compile(r"^\W*(copyright\s+(?:\(c\)|©|\d{4}).*)$", re.IGNORECASE | re.MULTILINE)
 PLACEHOLDER = re.compile(r"\[yyyy\]|\{yyyy\}|<year>", re.IGNORECASE)
+BINARIES = {".a", ".dll", ".exe", ".lib"}
 # Licences whose text every Debian system has, so that a package must not repeat it.
 COMMON = {"Apache-2.0": "Apache-2.0"}
 
@@ -52,6 +53,16 @@ def leave_manifest(crate: Path) -> None:
     library.touch()
     checksums = crate / ".cargo-checksum.json"
     checksums.write_text(json.dumps({**json.loads(checksums.read_text()), "files": {}}))
+
+
+def leave_sources(crate: Path) -> None:
+    """Removes libraries and programs for other systems: nobody can tell what is in them."""
+    checksums = crate / ".cargo-checksum.json"
+    content = json.loads(checksums.read_text())
+    for name in [name for name in content["files"] if Path(name).suffix in BINARIES]:
+        (crate / name).unlink()
+        del content["files"][name]
+    checksums.write_text(json.dumps(content))
 
 
 def notices(crate: Path) -> set[str]:
@@ -103,6 +114,7 @@ wanted = built_from()
 kept = []
 for crate in sorted(vendor.iterdir()):
     if crate.name in wanted:
+        leave_sources(crate)
         kept.append(crate)
     else:
         leave_manifest(crate)

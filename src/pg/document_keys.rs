@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
@@ -22,13 +22,24 @@ pub struct DocumentKeys {
     texts: RefCell<KeyTexts>,
 }
 
-/// The keys as text, made when they are asked for.
+/// Keys as text, made when they are asked for. Those asked for of late are kept: documents that
+/// belong together come together.
 struct KeyTexts {
-    /// By document number; zero for one that has not been asked for.
-    datums: Vec<Datum>,
+    /// A document and its key, at the place that the number of the document leads to.
+    kept: Vec<Option<(u32, Datum)>>,
+    /// KeyTexts whose places others have taken, the last few: a caller may still hold them.
+    retired: [Option<Datum>; ROW],
+    /// Where the next of these goes.
+    next: usize,
     memory: PgMemoryContexts,
     output: Output,
 }
+
+/// How many keys are kept as text.
+const KEPT: usize = 1 << 12;
+
+/// A key stays valid while so many others are asked for: more than a row of a result has.
+const ROW: usize = 8;
 
 impl DocumentKeys {
     /// No keys yet, of that type and collation.
@@ -40,7 +51,9 @@ impl DocumentKeys {
             passing: Passing::of(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
-                datums: Vec::new(),
+                kept: vec![None; KEPT],
+                retired: [None; ROW],
+                next: 0,
                 memory: PgMemoryContexts::new("minlsh keys as text"),
                 output: Output::of(type_oid),
             }),
@@ -74,20 +87,33 @@ impl DocumentKeys {
         unsafe { self.order.compare(self.datum(a), self.datum(b)) }
     }
 
-    /// The key of a document as a `text` datum, kept for the next time.
+    /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();
-        let KeyTexts { datums, memory, output } = &mut *texts;
-        if datums.is_empty() {
-            *datums = vec![Datum::from(0); self.len()];
+        let KeyTexts { kept, retired, next, memory, output } = &mut *texts;
+        let place = &mut kept[document as usize % KEPT];
+        match *place {
+            Some((kept, text)) if kept == document => text,
+            before => {
+                let key = self.datum(document);
+                let mut gone = None;
+                if let Some((_, text)) = before {
+                    gone = retired[*next].replace(text);
+                    *next = (*next + 1) % ROW;
+                }
+                // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
+                let text = unsafe {
+                    memory.switch_to(|_| {
+                        if let Some(text) = gone {
+                            pg_sys::pfree(text.cast_mut_ptr());
+                        }
+                        output.text(key)
+                    })
+                };
+                *place = Some((document, text));
+                text
+            }
         }
-        let place = &mut datums[document as usize];
-        if place.value() == 0 {
-            let key = self.datum(document);
-            // SAFETY: a key of that type; the text lives as long as the keys.
-            *place = unsafe { memory.switch_to(|_| output.text(key)) };
-        }
-        *place
     }
 
     /// All documents in the order of their keys.

@@ -63,12 +63,12 @@ impl ResultRows {
     }
 
     /// Adds a row: one value for each column, `None` for NULL.
-    pub fn push(&self, row: &[Option<Datum>]) {
+    pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
         // SAFETY: the descriptor of the call's result.
         let columns = unsafe { (*self.descriptor).natts } as usize;
-        assert_eq!(row.len(), columns, "a row has the columns of the SQL declaration");
-        let mut values: Vec<Datum> = row.iter().map(|v| v.unwrap_or(Datum::from(0))).collect();
-        let mut nulls: Vec<bool> = row.iter().map(Option::is_none).collect();
+        assert_eq!(COLUMNS, columns, "a row has the columns of the SQL declaration");
+        let mut values = row.map(|value| value.unwrap_or(Datum::from(0)));
+        let mut nulls = row.map(|value| value.is_none());
         // SAFETY: the arrays have one entry for each column; the store copies the values.
         unsafe {
             pg_sys::tuplestore_putvalues(

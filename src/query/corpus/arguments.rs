@@ -1,5 +1,6 @@
 //! The arguments that all whole-corpus functions share.
 
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -9,6 +10,7 @@ use sketch::{Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD};
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter};
 use crate::functions::Options;
+use crate::pg::bytes;
 use crate::pg::call::Call;
 use crate::pg::text;
 use crate::query::corpus::kind::Kind;
@@ -95,7 +97,7 @@ impl Arguments {
 
     /// How documents of that kind are signed, banded and compared: as the arguments say, where they
     /// are NULL as the index does, and without one as by default.
-    pub fn plan(&self, kind: Kind, index: Option<&Rc<IndexOptions>>) -> Result<Plan> {
+    pub fn criteria(&self, kind: Kind, index: Option<&Rc<IndexOptions>>) -> Result<Criteria> {
         let threshold = self.threshold(index.map_or(DEFAULT_THRESHOLD, |index| index.threshold))?;
         let recall = self.float8(self.places.options + 8);
         let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
@@ -105,7 +107,7 @@ impl Arguments {
             .trimmed(threshold, recall);
         // A signature alone has no set to be compared by.
         let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
-        Ok(Plan { kind, verify, threshold, recall, config, banding })
+        Ok(Criteria { kind, verify, threshold, recall, config, banding })
     }
 
     fn threshold(&self, default: f64) -> Result<f64> {
@@ -160,7 +162,7 @@ pub fn no_threshold(threshold: f64) -> ErrorReport {
 
 /// How documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct Criteria {
     /// What a document is.
     pub kind: Kind,
     /// How candidates are told from near-duplicates.
@@ -173,4 +175,15 @@ pub struct Plan {
     pub config: Config,
     /// The bands by which documents meet.
     pub banding: Banding,
+}
+
+/// A text in the database's encoding.
+pub fn raw_text(datum: Datum) -> CString {
+    // SAFETY: an argument of type text.
+    CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
+}
+
+/// Bytes of the database's encoding as a message shows them.
+pub fn label(name: &CStr) -> String {
+    name.to_string_lossy().into_owned()
 }

@@ -12,11 +12,10 @@ use sketch::{Sketcher, memory};
 use crate::error::{Result, engine};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::memory::Memory;
-use crate::pg::temp_file::TempFile;
-use crate::query::corpus::arguments::{Plan, Verify};
+use crate::query::corpus::arguments::{Criteria, Verify};
+use crate::query::corpus::batch::Batch;
 use crate::query::corpus::documents::Documents;
 use crate::query::corpus::group::{Group, Measure};
-use crate::query::corpus::scopes::Scope;
 use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
 /// So many distinct documents, or bytes of them, are worth the time of looking for what they share.
@@ -39,41 +38,11 @@ pub trait Rows {
 
 /// The batches of a job.
 pub struct Batches {
-    plan: Plan,
+    criteria: Criteria,
     batches: Vec<Batch>,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
     memory: usize,
 }
-
-/// Documents of some groups.
-pub struct Batch {
-    /// The names of its documents, in order.
-    pub names: Vec<u32>,
-    /// The scope of each, if there are any.
-    pub scopes: Vec<Scope>,
-    /// Which group each belongs to.
-    roots: Vec<u32>,
-    /// The hashes of each, once the batch is loaded.
-    pub hashes: Vec<u64>,
-    /// Hashes of a document.
-    pub width: usize,
-    /// What is compared of each, one after the other.
-    bytes: Vec<u8>,
-    ends: Vec<u64>,
-    file: Option<Files>,
-}
-
-/// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
-struct Files {
-    /// Of each document its name, its group and the number of its bytes.
-    places: TempFile,
-    count: usize,
-    hashes: TempFile,
-    bytes: TempFile,
-}
-
-/// What [`Files::places`] has of a document.
-const PLACE: usize = 3;
 
 impl Batches {
     /// Finds the groups, and brings the documents of each together. Where there are two sources,
@@ -82,7 +51,7 @@ impl Batches {
         mut documents: Documents,
         rows: &mut dyn Rows,
         second: u32,
-        plan: Plan,
+        criteria: Criteria,
         memory: usize,
     ) -> Result<Self> {
         documents.columns.finish()?;
@@ -92,12 +61,13 @@ impl Batches {
         let count =
             batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
         let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
-        let roots = (0..documents.len()).map(|document| components.find(document));
-        let roots = memory::collect(roots).map_err(engine)?;
         // What the batches were chosen by is not needed any more.
-        drop(components);
+        let all = 0..documents.len();
         documents.sizes = Vec::new();
-        let mut job = Self { plan, batches, memory };
+        let roots = memory::collect(all.map(|document| components.find(document)));
+        let roots = roots.map_err(engine)?;
+        drop(components);
+        let mut job = Self { criteria, batches, memory };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -111,7 +81,7 @@ impl Batches {
     ) -> Result<()> {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
-        let mut sketcher = Sketcher::new(self.plan.config.clone());
+        let mut sketcher = Sketcher::new(self.criteria.config.clone());
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
         let context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
@@ -134,8 +104,8 @@ impl Batches {
     fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
-            let kind = self.plan.kind;
-            if self.plan.verify == Verify::Exact {
+            let kind = self.criteria.kind;
+            if self.criteria.verify == Verify::Exact {
                 return kind.append(value, out);
             }
             if let Some((signature, _)) = kind.sketch(value, sketcher)? {
@@ -168,7 +138,7 @@ impl Batches {
 impl Batches {
     /// Calls `visit` with the group of the documents at `places`.
     fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
-        let Plan { kind, verify, threshold, ref config, .. } = self.plan;
+        let Criteria { kind, verify, threshold, ref config, .. } = self.criteria;
         let mut visit =
             |batch, measure| visit(&mut Group::new(batch, places, measure, threshold, self.memory));
         if verify == Verify::Signature {
@@ -181,7 +151,7 @@ impl Batches {
             return visit(batch, Measure::Few(&distinct, &sets));
         }
         let Some(sets) = distinct.sets(batch, kind, config, self.memory)? else {
-            let cache = Cache::new(kind, config.clone(), self.memory);
+            let cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
             return visit(batch, Measure::OneByOne(cache));
         };
         let numbered = ExactGroup::new(&sets, self.memory, &mut checkpoint).map_err(engine)?;
@@ -192,6 +162,9 @@ impl Batches {
 /// The group of a document that shares no bucket.
 const ALONE: u32 = u32::MAX;
 
+/// Bytes in which the sizes of groups are counted.
+const UNIT: usize = 64;
+
 /// The batch of each group, at the place of its least document.
 fn assign(
     documents: &Documents,
@@ -200,19 +173,26 @@ fn assign(
     memory: usize,
 ) -> Result<Vec<u32>> {
     let count = documents.len() as usize;
-    let mut sizes: Vec<u64> = memory::filled(0, count).map_err(engine)?;
+    // What a group takes, and at last its batch: both are four bytes a document.
+    let mut sizes: Vec<u32> = memory::filled(0, count).map_err(engine)?;
     // How many documents a group has: none, one, more; and for two sources, of each.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
+    // Its name, scope, group and end.
+    let place = 3 * size_of::<u32>() + size_of::<u64>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
-        sizes[root] += u64::from(*size) + hashes as u64;
+        let units = (*size as usize + hashes + place).div_ceil(UNIT) as u32;
+        sizes[root] = sizes[root].saturating_add(units);
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
-    let mut batch_of = memory::filled(ALONE, count).map_err(engine)?;
+    // Vectors that grow have room left.
+    let limit = memory - memory / 8;
     let (mut batch, mut taken) = (0, 0);
-    for (root, members) in members.iter().enumerate() {
+    let mut batch_of = sizes;
+    for (place, members) in batch_of.iter_mut().zip(&members) {
+        let size = std::mem::replace(place, ALONE) as usize * UNIT;
         let worth = match (second, members) {
             (u32::MAX, [all, _]) => *all > 1,
             (_, [left, right]) => *left > 0 && *right > 0,
@@ -220,111 +200,11 @@ fn assign(
         if !worth {
             continue;
         }
-        if taken > 0 && taken + sizes[root] > memory as u64 {
+        if taken > 0 && taken + size > limit {
             (batch, taken) = (batch + 1, 0);
         }
-        taken += sizes[root];
-        batch_of[root] = batch;
+        taken += size;
+        *place = batch;
     }
     Ok(batch_of)
-}
-
-impl Batch {
-    fn new(width: usize, in_file: bool) -> Self {
-        Self {
-            names: Vec::new(),
-            scopes: Vec::new(),
-            roots: Vec::new(),
-            hashes: Vec::new(),
-            width,
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            file: in_file.then(|| Files {
-                places: TempFile::create(),
-                count: 0,
-                hashes: TempFile::create(),
-                bytes: TempFile::create(),
-            }),
-        }
-    }
-
-    fn push(
-        &mut self,
-        name: u32,
-        root: u32,
-        scope: Option<Scope>,
-        hashes: &[u64],
-        bytes: &[u8],
-    ) -> Result<()> {
-        if let Some(scope) = scope {
-            memory::push(&mut self.scopes, scope).map_err(engine)?;
-        }
-        match &mut self.file {
-            Some(files) => {
-                // A value has less than 1 GB.
-                files.places.append(&[name, root, bytes.len() as u32]);
-                files.count += 1;
-                files.hashes.append(hashes);
-                files.bytes.append(bytes);
-                Ok(())
-            }
-            None => {
-                self.place(name, root, bytes.len())?;
-                memory::extend(&mut self.hashes, hashes).map_err(engine)?;
-                memory::extend(&mut self.bytes, bytes).map_err(engine)
-            }
-        }
-    }
-
-    /// Notes a document, whose bytes come behind those of the one before.
-    fn place(&mut self, name: u32, root: u32, size: usize) -> Result<()> {
-        memory::push(&mut self.names, name).map_err(engine)?;
-        memory::push(&mut self.roots, root).map_err(engine)?;
-        let before = self.ends.last().copied().unwrap_or(0);
-        memory::push(&mut self.ends, before + size as u64).map_err(engine)
-    }
-
-    /// Reads what lies in files, as far as `memory` bytes hold it.
-    fn load(&mut self, memory: usize) -> Result<()> {
-        let Some(mut files) = self.file.take() else { return Ok(()) };
-        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
-        files.places.read(0, &mut places)?;
-        for place in places.chunks_exact(PLACE) {
-            self.place(place[0], place[1], place[2] as usize)?;
-        }
-        self.hashes = memory::filled(0, files.count * self.width).map_err(engine)?;
-        files.hashes.read(0, &mut self.hashes)?;
-        if files.bytes.len() <= memory as u64 {
-            self.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
-            files.bytes.read(0, &mut self.bytes)?;
-        } else {
-            self.file = Some(files);
-        }
-        Ok(())
-    }
-
-    /// How many bytes of a document are compared.
-    pub fn size(&self, place: u32) -> usize {
-        let place = place as usize;
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        (self.ends[place] - start) as usize
-    }
-
-    /// Calls `look` with what is compared of a document.
-    pub fn with_bytes<T>(
-        &mut self,
-        place: u32,
-        look: impl FnOnce(&[u8]) -> Result<T>,
-    ) -> Result<T> {
-        let size = self.size(place);
-        let start = self.ends[place as usize] - size as u64;
-        match &mut self.file {
-            None => look(&self.bytes[start as usize..][..size]),
-            Some(files) => {
-                let mut bytes = memory::filled(0, size).map_err(engine)?;
-                files.bytes.read(start, &mut bytes)?;
-                look(&bytes)
-            }
-        }
-    }
 }

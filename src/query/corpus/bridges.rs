@@ -64,9 +64,9 @@ fn write(group: &mut Group, members: &Members, result: &ResultRows) -> Result<Le
         let [size_a, size_b] = bridge.sizes.map(|size| Datum::from(size as i64));
         let (a, b, size_a, size_b) =
             if least(a, b) == a { (a, b, size_a, size_b) } else { (b, a, size_b, size_a) };
-        let keys = [cluster, a, b].map(|name| Some(members.key(name)));
-        let rest = [float8_datum(bridge.link.similarity), size_a, size_b].map(Some);
-        result.push(&[keys, rest].concat());
+        let [cluster, a, b] = [cluster, a, b].map(|name| members.key(name));
+        let similarity = float8_datum(bridge.link.similarity);
+        result.push(&[cluster, a, b, similarity, size_a, size_b].map(Some));
     }
     Ok(left_out)
 }

@@ -23,7 +23,7 @@ use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Parameter;
 use crate::pg::sql::Sql;
-use crate::query::corpus::arguments::Plan;
+use crate::query::corpus::arguments::Criteria;
 use crate::query::corpus::kind::Kind;
 
 /// Rows that are fetched at a time.
@@ -67,27 +67,27 @@ impl Buckets {
         is_plain.then(|| Self { index, table, values, settings: settings.clone(), from })
     }
 
-    /// Whether rows that `plan` brings together share a bucket here.
-    pub fn serves(&self, plan: &Plan) -> bool {
+    /// Whether rows that `criteria` brings together share a bucket here.
+    pub fn serves(&self, criteria: &Criteria) -> bool {
         let settings = &self.settings;
         let same_kind = matches!(
-            (plan.kind, self.values),
+            (criteria.kind, self.values),
             (Kind::Text, Values::Text) | (Kind::Signature, Values::Signature)
         );
         same_kind
             && settings.current
-            && settings.config == plan.config
-            && settings.threshold <= plan.threshold
-            && settings.recall >= plan.recall
+            && settings.config == criteria.config
+            && settings.threshold <= criteria.threshold
+            && settings.recall >= criteria.recall
             && !is_serializable()
             && is_usable(self.index)
     }
 
-    /// `plan` with the first bands of the index, as many as its threshold needs: documents that share
+    /// `criteria` with the first bands of the index, as many as its threshold needs: documents that share
     /// one of them share a bucket here.
-    pub fn fit(&self, plan: Plan) -> Plan {
-        let banding = self.settings.banding.trimmed(plan.threshold, plan.recall);
-        Plan { banding, ..plan }
+    pub fn fit(&self, criteria: Criteria) -> Criteria {
+        let banding = self.settings.banding.trimmed(criteria.threshold, criteria.recall);
+        Criteria { banding, ..criteria }
     }
 
     /// Calls `visit` with [`PARAMETERS`], for the rows that share a bucket and that the statement

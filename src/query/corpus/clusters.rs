@@ -28,25 +28,29 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let session = Session::open();
     let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
     let ranks = Ranks::of(&members.sorted())?;
-    for cluster in &collect(batches, linkage, &ranks)? {
-        write(cluster, &members, &result);
-    }
+    each(batches, linkage, &ranks, &mut |cluster| write(cluster, &members, &result))?;
     Ok(None)
 }
 
-/// The clusters of all groups, in order.
-pub fn collect(mut batches: Batches, linkage: Linkage, ranks: &Ranks) -> Result<Vec<Cluster>> {
-    let mut clusters = Vec::new();
+/// Calls `visit` with the clusters of all groups, those of a group in order.
+pub fn each(
+    mut batches: Batches,
+    linkage: Linkage,
+    ranks: &Ranks,
+    visit: &mut dyn FnMut(&Cluster),
+) -> Result<()> {
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {
+        let mut clusters = Vec::new();
         left_out += linkage(group, ranks, &mut |cluster| {
             memory::push(&mut clusters, cluster).map_err(engine)
         })?;
+        ranks.sort(&mut clusters);
+        clusters.iter().for_each(&mut *visit);
         Ok(())
     })?;
     report(left_out);
-    ranks.sort(&mut clusters);
-    Ok(clusters)
+    Ok(())
 }
 
 /// How clusters are made: the argument behind `verify`.

@@ -9,7 +9,7 @@ use crate::pg::memory::Memory;
 use crate::pg::row::Row;
 use crate::pg::select::Select;
 use crate::pg::tuple_store::TupleStore;
-use crate::query::corpus::arguments::Plan;
+use crate::query::corpus::arguments::Criteria;
 use crate::query::corpus::buckets::Buckets;
 use crate::query::corpus::columns::Columns;
 use crate::query::corpus::kind::Kind;
@@ -47,15 +47,15 @@ pub struct Reading<'a> {
 
 impl Documents {
     /// None yet; `memory` bytes for their hashes, and as many for sorting them.
-    pub fn new(plan: &Plan, known: Scopes, memory: usize) -> Result<Self> {
+    pub fn new(criteria: &Criteria, known: Scopes, memory: usize) -> Result<Self> {
         Ok(Self {
-            columns: Columns::new(plan.banding.bands() + 1, memory, memory)?,
+            columns: Columns::new(criteria.banding.bands() + 1, memory, memory)?,
             sizes: Vec::new(),
             scopes: Vec::new(),
             known,
-            kind: plan.kind,
-            sketcher: Sketcher::new(plan.config.clone()),
-            banding: plan.banding,
+            kind: criteria.kind,
+            sketcher: Sketcher::new(criteria.config.clone()),
+            banding: criteria.banding,
             bands: Vec::new(),
             context: Memory::child(c"minlsh document"),
         })
@@ -69,7 +69,7 @@ impl Documents {
     /// Takes in a document and says whether it is one: without shingles it is none.
     ///
     /// # Safety
-    /// `document` and `scope` are values of the plan's kind, and of the type of the scopes.
+    /// `document` and `scope` are values of the criteria's kind, and of the type of the scopes.
     pub unsafe fn push(
         &mut self,
         document: pg_sys::Datum,

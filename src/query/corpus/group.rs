@@ -7,7 +7,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::interrupts::checkpoint;
-use crate::query::corpus::batches::Batch;
+use crate::query::corpus::batch::Batch;
 use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
 /// Documents of one group, numbered from 0 in their order.
@@ -81,8 +81,8 @@ impl<'a> Group<'a> {
                 Ok(sets.similarity(a, b, threshold))
             }
             Measure::OneByOne(cache) => {
-                let (a, b) = (self.places[a as usize], self.places[b as usize]);
-                cache.at_least(self.batch, a, b, threshold)
+                let place = |document: u32| (document, self.places[document as usize]);
+                cache.at_least(self.batch, place(a), place(b), threshold)
             }
         }
     }

@@ -12,10 +12,16 @@
 //! 4. A [`group`] has the texts, or signatures, of its documents at hand: it is the engine's
 //!    corpus. Pairs are verified there, clusters made, and given out.
 //!
+//! What reads one kind of thing belongs into a file of its name, and files know only those above
+//! them: arguments and kinds of documents; tables, indexes and sources; documents, their columns,
+//! scopes and keys; [`batch`], [`sets`], [`group`], [`batches`]; [`work`], which does a job up to
+//! its groups; and a file for each SQL function.
+//!
 //! So files are read and written from one end to the other, and memory beyond
 //! maintenance_work_mem is a few bytes for each document.
 
 pub mod arguments;
+mod batch;
 mod batches;
 mod between;
 mod bridges;

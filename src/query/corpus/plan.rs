@@ -9,10 +9,10 @@ use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::checkpoint;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::query::corpus::arguments::raw_text;
 use crate::query::corpus::arguments::{Arguments, Places};
-use crate::query::corpus::clusters::collect;
+use crate::query::corpus::clusters::each;
 use crate::query::corpus::grouping::{Ranks, leader_clusters};
-use crate::query::corpus::source::raw_text;
 use crate::query::corpus::work::Work;
 
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
@@ -36,13 +36,13 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let session = Session::open();
     let Work { members, batches } = Work::of_one(&session, &arguments, keep.as_deref())?;
     let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&members.sorted())? };
-    for cluster in &collect(batches, leader_clusters, &ranks)? {
+    each(batches, leader_clusters, &ranks, &mut |cluster| {
         for &(document, similarity) in &cluster.members {
             checkpoint();
-            let row = [members.key(document), members.key(cluster.representative)];
-            result.push(&[Some(row[0]), Some(row[1]), Some(float8_datum(similarity))]);
+            let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
+            result.push(&[removed, kept, float8_datum(similarity)].map(Some));
         }
-    }
+    })?;
     Ok(None)
 }
 

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use sketch::corpus::FewSets;
+use sketch::corpus::{FewSets, Outlines};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
 use crate::pg::interrupts::checkpoint;
-use crate::query::corpus::batches::Batch;
+use crate::query::corpus::batch::Batch;
 use crate::query::corpus::kind::Kind;
 
 /// The signatures of a group.
@@ -126,46 +126,68 @@ fn same(batch: &mut Batch, places: &[u32]) -> Result<Vec<u32>> {
     Ok(same)
 }
 
-/// Sets made as they are needed, as many as memory holds.
+/// Sets made as they are needed, as many as memory holds, and outlines of all that were.
 pub struct Cache {
     kind: Kind,
     config: Config,
-    sets: HashMap<u32, Rc<ShingleSet>>,
-    bytes: usize,
+    outlines: Outlines,
+    /// Those that were used of late, and those that were used before.
+    young: Sets,
+    old: Sets,
+    /// Bytes that each of the two may have.
     limit: usize,
 }
 
+/// Sets by document.
+#[derive(Default)]
+struct Sets {
+    sets: HashMap<u32, Rc<ShingleSet>>,
+    bytes: usize,
+}
+
 impl Cache {
-    /// An empty cache of `limit` bytes.
-    pub fn new(kind: Kind, config: Config, limit: usize) -> Self {
-        Self { kind, config, sets: HashMap::new(), bytes: 0, limit }
+    /// An empty cache for so many documents, of `memory` bytes.
+    pub fn new(kind: Kind, config: Config, documents: usize, memory: usize) -> Result<Self> {
+        let outlines = Outlines::new(documents, memory / 2).map_err(engine)?;
+        let (young, old) = (Sets::default(), Sets::default());
+        Ok(Self { kind, config, outlines, young, old, limit: memory / 4 })
     }
 
-    /// The similarity of the documents at two places of a batch, if it is at least `threshold`.
+    /// The similarity of two documents at their places of a batch, if it is at least `threshold`.
     pub fn at_least(
         &mut self,
         batch: &mut Batch,
-        a: u32,
-        b: u32,
+        (a, place_a): (u32, u32),
+        (b, place_b): (u32, u32),
         threshold: f64,
     ) -> Result<Option<f64>> {
-        let (a, b) = (self.set(batch, a)?, self.set(batch, b)?);
+        for (document, place) in [(a, place_a), (b, place_b)] {
+            if !self.outlines.has(document as usize) {
+                let set = self.set(batch, document, place)?;
+                self.outlines.draw(document as usize, &set);
+            }
+        }
+        if !self.outlines.may_reach(a as usize, b as usize, threshold) {
+            return Ok(None);
+        }
+        let (a, b) = (self.set(batch, a, place_a)?, self.set(batch, b, place_b)?);
         Ok(a.jaccard_at_least(&b, threshold))
     }
 
-    fn set(&mut self, batch: &mut Batch, place: u32) -> Result<Rc<ShingleSet>> {
-        if let Some(set) = self.sets.get(&place) {
+    fn set(&mut self, batch: &mut Batch, document: u32, place: u32) -> Result<Rc<ShingleSet>> {
+        if let Some(set) = self.young.sets.get(&document) {
             return Ok(set.clone());
         }
-        let set = batch.with_bytes(place, |bytes| self.kind.set(&self.config, bytes))?;
+        let set = match self.old.sets.remove(&document) {
+            Some(set) => set,
+            None => Rc::new(batch.with_bytes(place, |bytes| self.kind.set(&self.config, bytes))?),
+        };
         let size = set.len() * size_of::<u64>();
-        if self.bytes + size > self.limit {
-            self.sets.clear();
-            self.bytes = 0;
+        if self.young.bytes + size > self.limit {
+            self.old = std::mem::take(&mut self.young);
         }
-        self.bytes += size;
-        let set = Rc::new(set);
-        memory::insert_at(&mut self.sets, place, set.clone()).map_err(engine)?;
+        self.young.bytes += size;
+        memory::insert_at(&mut self.young.sets, document, set.clone()).map_err(engine)?;
         Ok(set)
     }
 }

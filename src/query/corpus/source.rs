@@ -4,17 +4,16 @@ use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter};
-use crate::pg::bytes;
 use crate::pg::catching::Complaint;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
-use crate::query::corpus::arguments::{Arguments, Plan};
+use crate::query::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::query::corpus::buckets::{Buckets, PARAMETERS};
 use crate::query::corpus::indexed::Body;
 use crate::query::corpus::kind::Kind;
@@ -168,11 +167,11 @@ impl Source {
         }
     }
 
-    /// The index whose buckets say which rows have to be read for `plan`; none if all have to: where
+    /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
     /// they come in an order of their own, or the keys of all must be looked at.
-    pub fn buckets_for(&self, plan: &Plan, keep: Option<&CStr>) -> Option<&Buckets> {
+    pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
         let is_possible = self.key_is_unique && keep.is_none();
-        self.buckets.as_ref().filter(|buckets| is_possible && buckets.serves(plan))
+        self.buckets.as_ref().filter(|buckets| is_possible && buckets.serves(criteria))
     }
 
     /// Names that a query has given twice become those of their places.
@@ -351,15 +350,4 @@ fn comment_length(text: &[u8]) -> usize {
         }
     }
     at
-}
-
-/// A text in the database's encoding.
-pub fn raw_text(datum: Datum) -> CString {
-    // SAFETY: an argument of type text.
-    CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
-}
-
-/// Bytes of the database's encoding as a message shows them.
-pub fn label(name: &CStr) -> String {
-    name.to_string_lossy().into_owned()
 }

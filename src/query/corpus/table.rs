@@ -12,9 +12,9 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::select::SelectColumn;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::sql::Sql;
+use crate::query::corpus::arguments::{label, raw_text};
 use crate::query::corpus::indexed::{Body, Indexed};
 use crate::query::corpus::kind::Kind;
-use crate::query::corpus::source::{label, raw_text};
 
 /// What a name has led to.
 pub struct Found {

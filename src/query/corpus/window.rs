@@ -56,12 +56,12 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let kind = Kind::of(call.argument_type(0)).unwrap_or(Kind::Text);
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
-    let plan = Arguments::new(values, PLACES).plan(kind, None)?;
+    let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
     let share = work_mem() as usize * 1024 / SHARES;
-    let mut documents = Documents::new(&plan, Scopes::new(None)?, share)?;
+    let mut documents = Documents::new(&criteria, Scopes::new(None)?, share)?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
-    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, plan, share)?;
+    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, share)?;
     let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {

@@ -12,7 +12,7 @@ use crate::pg::guc::maintenance_work_mem;
 use crate::pg::names::type_label;
 use crate::pg::spi::Session;
 use crate::pg::tuple_store::TupleStore;
-use crate::query::corpus::arguments::{Arguments, Plan};
+use crate::query::corpus::arguments::{Arguments, Criteria};
 use crate::query::corpus::batches::{Batches, Rows};
 use crate::query::corpus::buckets::Buckets;
 use crate::query::corpus::documents::{Documents, Reading};
@@ -47,11 +47,11 @@ impl Work {
     /// Reads one source, in the order of `keep` if that is given.
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
         let source = Source::read(session, arguments, 0, "source")?;
-        let plan = arguments.plan(source.kind()?, source.settings.as_ref())?;
-        let buckets = source.buckets_for(&plan, keep);
-        let plan = buckets.map_or(plan.clone(), |buckets| buckets.fit(plan));
+        let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
+        let buckets = source.buckets_for(&criteria, keep);
+        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
         let order = Order { keep, buckets };
-        Self::start(session, std::slice::from_ref(&source), plan, arguments.key_type, order)
+        Self::start(session, std::slice::from_ref(&source), criteria, arguments.key_type, order)
     }
 
     /// Reads two sources, to be compared with each other.
@@ -63,29 +63,29 @@ impl Work {
             return Err(invalid_parameter(format!("a gives {kind}, b gives {other}"))
                 .set_hint("Only documents of one kind can be compared."));
         }
-        let plan = arguments.plan(kind, a.settings.as_ref())?;
+        let criteria = arguments.criteria(kind, a.settings.as_ref())?;
         let index = b
             .settings
             .as_ref()
-            .map_or(Ok(plan.clone()), |settings| arguments.plan(kind, Some(settings)))?;
-        if index.config != plan.config {
-            return Err(not_comparable(&plan, &index));
+            .map_or(Ok(criteria.clone()), |settings| arguments.criteria(kind, Some(settings)))?;
+        if index.config != criteria.config {
+            return Err(not_comparable(&criteria, &index));
         }
         // Without a threshold asked for, that of the index that finds less.
-        let plan = if index.threshold > plan.threshold { index } else { plan };
-        Self::start(session, &[a, b], plan, arguments.key_type, Order::default())
+        let criteria = if index.threshold > criteria.threshold { index } else { criteria };
+        Self::start(session, &[a, b], criteria, arguments.key_type, Order::default())
     }
 
     fn start(
         session: &Session,
         sources: &[Source],
-        plan: Plan,
+        criteria: Criteria,
         key_type: Oid,
         order: Order,
     ) -> Result<Self> {
         let share = maintenance_work_mem() as usize * 1024 / SHARES;
         let scopes = Scopes::new(common_scope(sources)?)?;
-        let mut documents = Documents::new(&plan, scopes, share)?;
+        let mut documents = Documents::new(&criteria, scopes, share)?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();
         let mut second = u32::MAX;
@@ -106,12 +106,12 @@ impl Work {
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
-        let batches = Batches::gather(documents, &mut rows, second, plan, share)?;
+        let batches = Batches::gather(documents, &mut rows, second, criteria, share)?;
         Ok(Self { members: rows.members, batches })
     }
 }
 
-fn not_comparable(a: &Plan, b: &Plan) -> ErrorReport {
+fn not_comparable(a: &Criteria, b: &Criteria) -> ErrorReport {
     invalid_parameter("the indexes of a and b have different options and cannot be compared")
         .set_detail(format!("That of a has {}; that of b has {}.", a.config, b.config))
         .set_hint("Say the options: the texts are then read and signed anew.")

@@ -18,8 +18,9 @@ use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::query::corpus::arguments::raw_text;
 use crate::query::corpus::arguments::{Arguments, Places};
-use crate::query::corpus::source::{Source, is_query, raw_text};
+use crate::query::corpus::source::{Source, is_query};
 use crate::query::corpus::table;
 use crate::query::find::Target;
 use crate::query::lookup_arguments;
@@ -75,8 +76,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             settings.write_exact_text();
             let session = Session::open();
             let source = Source::read(&session, &arguments, SOURCE, "source")?;
-            let plan = arguments.plan(source.kind()?, source.settings.as_ref())?;
-            of_job::audit(&session, &source, plan, wanted)?
+            let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
+            of_job::audit(&session, &source, criteria, wanted)?
         }
     };
     write(&bands, &result);
@@ -104,21 +105,25 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
 fn write(bands: &Bands, result: &ResultRows) {
     let count = |count: u64| Some(Datum::from(count as i64));
     for shares in bands.shares() {
-        let mut row = vec![
+        let [recall, recall_low, recall_high] = shares.recall.map(|share| share.map(float8_datum));
+        let [precision, precision_low, precision_high] =
+            shares.precision.map(|share| share.map(float8_datum));
+        result.push(&[
             Some(float8_datum(shares.from)),
             Some(float8_datum(shares.to)),
             count(bands.sampled()),
             count(bands.population),
             count(shares.pairs),
             count(shares.pairs_found),
-        ];
-        row.extend(shares.recall.map(|share| share.map(float8_datum)));
-        row.push(count(shares.returned));
-        row.extend(shares.precision.map(|share| share.map(float8_datum)));
-        row.extend([
-            shares.copies.map(|n| Datum::from(n as i64)),
-            shares.copies_found.map(|n| Datum::from(n as i64)),
+            recall,
+            recall_low,
+            recall_high,
+            count(shares.returned),
+            precision,
+            precision_low,
+            precision_high,
+            shares.copies.and_then(count),
+            shares.copies_found.and_then(count),
         ]);
-        result.push(&row);
     }
 }

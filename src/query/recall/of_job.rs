@@ -20,22 +20,27 @@ use crate::pg::output::Output;
 use crate::pg::select::Select;
 use crate::pg::spi::Session;
 use crate::pg::text;
-use crate::query::corpus::arguments::{Plan, Verify};
+use crate::query::corpus::arguments::{Criteria, Verify};
 use crate::query::corpus::kind::Kind;
 use crate::query::corpus::scopes::{Scope, Scopes};
 use crate::query::corpus::source::Source;
 use crate::query::operand::Measured;
 
 /// Audits what a job over `source` would find.
-pub fn audit(session: &Session, source: &Source, plan: Plan, wanted: Wanted) -> Result<Bands> {
+pub fn audit(
+    session: &Session,
+    source: &Source,
+    criteria: Criteria,
+    wanted: Wanted,
+) -> Result<Bands> {
     let (key_type, _) = source.key_column(pg_sys::TEXTOID);
     let rows = Rows { select: source.select(session, key_type, None, None)?, key_type };
     let scope = source.scope().map(|column| (column.type_oid, column.collation));
     let mut audit = Audit {
         scopes: Scopes::new(scope)?,
-        sketcher: Sketcher::new(plan.config.clone()),
-        bands: Bands::above(plan.threshold),
-        plan,
+        sketcher: Sketcher::new(criteria.config.clone()),
+        bands: Bands::above(criteria.threshold),
+        criteria,
         part: Part::default(),
         document: Document::default(),
     };
@@ -134,7 +139,7 @@ struct Part {
 }
 
 struct Audit {
-    plan: Plan,
+    criteria: Criteria,
     scopes: Scopes,
     sketcher: Sketcher,
     bands: Bands,
@@ -217,7 +222,7 @@ impl Audit {
     /// band; none if it takes them for no near-duplicates. `exact` is what is true, if that reaches
     /// the threshold.
     fn given(&self, member: &Member, exact: Option<f64>) -> Option<f64> {
-        match self.plan.verify {
+        match self.criteria.verify {
             Verify::Exact => exact,
             Verify::Signature => {
                 let estimate = estimate_jaccard(&member.signature, &self.document.signature);
@@ -228,22 +233,22 @@ impl Audit {
 
     /// Makes a value the document at hand, and says what it is compared by.
     fn sign(&mut self, value: Datum) -> Result<Measured<'static>> {
-        let Self { plan, sketcher, document, .. } = self;
+        let Self { criteria, sketcher, document, .. } = self;
         let Document { signature, bands, bytes } = document;
         signature.clear();
         bands.clear();
         bytes.clear();
-        // SAFETY: a value of the kind that the plan was made for.
-        if let Some((slots, _)) = unsafe { plan.kind.sketch(value, sketcher)? } {
+        // SAFETY: a value of the kind that the criteria were made for.
+        if let Some((slots, _)) = unsafe { criteria.kind.sketch(value, sketcher)? } {
             memory::extend(signature, slots).map_err(engine)?;
-            plan.banding.hashes(slots, bands).map_err(engine)?;
+            criteria.banding.hashes(slots, bands).map_err(engine)?;
         }
-        if plan.kind == Kind::Signature {
+        if criteria.kind == Kind::Signature {
             return Ok(Measured::Signature(memory::copied(signature).map_err(engine)?.into()));
         }
         // SAFETY: as above.
-        unsafe { plan.kind.append(value, bytes)? };
-        let set: ShingleSet = plan.kind.set(&plan.config, bytes)?;
+        unsafe { criteria.kind.append(value, bytes)? };
+        let set: ShingleSet = criteria.kind.set(&criteria.config, bytes)?;
         Ok(Measured::Set(set))
     }
 }

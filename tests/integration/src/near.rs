@@ -82,3 +82,12 @@ pub fn pairs(client: &mut Client) -> Vec<String> {
     client.batch_execute("RESET ALL").expect("settings");
     found
 }
+
+/// The rows of two queries are the same.
+pub fn assert_same(client: &mut Client, a: &str, b: &str) {
+    let difference = format!(
+        "SELECT count(*) FROM (({a} EXCEPT ALL {b}) UNION ALL ({b} EXCEPT ALL {a})) AS difference"
+    );
+    assert_eq!(texts(client, &difference), ["0"], "{a}\n{b}");
+    assert_ne!(texts(client, &format!("SELECT count(*) FROM ({a}) AS a")), ["0"], "{a}");
+}

@@ -27,6 +27,18 @@ fn a_standby_answers_read_only() {
     replica.batch_execute("SET enable_seqscan = off").expect("a setting");
     assert_eq!(texts(&mut replica, ask), ["1", "2", "3"]);
     assert_consistent(&mut replica, "docs");
+    // A whole-corpus job reads only, wherever it spills to.
+    replica.batch_execute("SET maintenance_work_mem = '1MB'").expect("a setting");
+    for job in [
+        "pairs('docs', 1)",
+        "pairs('SELECT id, body FROM docs', 1)",
+        "clusters('docs')",
+        "plan('docs')",
+    ] {
+        let job = format!("SELECT count(*) FROM near_duplicate_{job}");
+        let expected = if job.contains("plan") { "2" } else { "3" };
+        assert_eq!(texts(&mut replica, &job), [expected], "{job}");
+    }
     // What happens on the primary arrives.
     client
         .batch_execute(&format!(

@@ -12,17 +12,50 @@ const BITS: usize = u64::BITS as usize;
 /// The sets of a few documents, as bit sets of all shingles that any of them has.
 pub struct FewSets {
     /// Words of a document.
+    stride: usize,
+    /// Those that any document has bits in: the first ones.
     words: usize,
     bits: Vec<u64>,
     /// How many shingles each has.
     counts: Vec<u32>,
 }
 
-/// A place in the table of hashes: a hash and its number from 1, or nothing.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    hash: u64,
-    number: u32,
+/// Numbers for hashes, from 0, in the order in which they first come.
+struct Numbers {
+    /// At a place found by the hash, its number plus one; or 0. So small that it stays in the
+    /// first-level cache.
+    table: Vec<u32>,
+    shift: u32,
+    /// By number.
+    hashes: Vec<u64>,
+}
+
+impl Numbers {
+    fn new(most: usize) -> Result<Self, Error> {
+        let size = (2 * most).next_power_of_two().max(2);
+        Ok(Self {
+            table: memory::filled(0, size)?,
+            shift: u64::BITS - size.trailing_zeros(),
+            hashes: memory::with_capacity(most)?,
+        })
+    }
+
+    #[inline(always)]
+    fn of(&mut self, hash: u64) -> usize {
+        // Hashes are uniform in their top bits, and the table is at most half full.
+        let mut at = (hash >> self.shift) as usize;
+        loop {
+            match self.table[at] {
+                0 => {
+                    self.hashes.push(hash);
+                    self.table[at] = self.hashes.len() as u32;
+                    return self.hashes.len() - 1;
+                }
+                number if self.hashes[number as usize - 1] == hash => return number as usize - 1,
+                _ => at = (at + 1) & (self.table.len() - 1),
+            }
+        }
+    }
 }
 
 impl FewSets {
@@ -32,44 +65,45 @@ impl FewSets {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(hashes: &[u64], ends: &[usize]) -> Result<Self, Error> {
-        let size = (2 * hashes.len()).next_power_of_two().max(2);
-        let shift = u64::BITS - size.trailing_zeros();
-        let mut table = memory::filled(Place::default(), size)?;
-        let mut numbers = memory::with_capacity(hashes.len())?;
-        let mut distinct = 0;
-        for &hash in hashes {
-            // Hashes are uniform in their top bits, and the table is at most half full.
-            let mut at = (hash >> shift) as usize;
-            while table[at].number != 0 && table[at].hash != hash {
-                at = (at + 1) & (size - 1);
-            }
-            if table[at].number == 0 {
-                distinct += 1;
-                table[at] = Place { hash, number: distinct };
-            }
-            numbers.push(table[at].number - 1);
-        }
-        let words = (distinct as usize).div_ceil(BITS);
-        let mut bits = memory::filled(0_u64, words * ends.len())?;
-        let mut counts = memory::with_capacity(ends.len())?;
+        let mut numbers = Numbers::new(hashes.len())?;
+        let stride = hashes.len().div_ceil(BITS);
+        let mut bits = memory::filled(0_u64, stride * ends.len())?;
         let mut start = 0;
         for (document, &end) in ends.iter().enumerate() {
-            let own = &mut bits[document * words..][..words];
-            for &number in &numbers[start..end] {
-                own[number as usize / BITS] |= 1 << (number as usize % BITS);
+            let own = &mut bits[document * stride..][..stride];
+            // Documents that are alike have their shingles in the same order: most bits are of the
+            // same word as the one before.
+            let (mut place, mut word) = (0, 0);
+            for &hash in &hashes[start..end] {
+                let number = numbers.of(hash);
+                if number / BITS != place {
+                    own[place] |= std::mem::take(&mut word);
+                    place = number / BITS;
+                }
+                word |= 1 << (number % BITS);
             }
-            counts.push(own.iter().map(|word| word.count_ones()).sum());
+            if start < end {
+                own[place] |= word;
+            }
             start = end;
         }
-        Ok(Self { words, bits, counts })
+        let words = numbers.hashes.len().div_ceil(BITS);
+        let mut few = Self { stride, words, bits, counts: Vec::new() };
+        let count = |document| few.of(document).iter().map(|word| word.count_ones()).sum();
+        few.counts = memory::collect((0..ends.len()).map(count))?;
+        Ok(few)
+    }
+
+    fn of(&self, document: usize) -> &[u64] {
+        &self.bits[document * self.stride..][..self.words]
     }
 
     /// The Jaccard similarity of two documents, if it is at least `threshold`: bit for bit that of
     /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard).
     #[must_use]
     pub fn similarity(&self, a: usize, b: usize, threshold: f64) -> Option<f64> {
-        let of = |document: usize| &self.bits[document * self.words..][..self.words];
-        let common: u32 = of(a).iter().zip(of(b)).map(|(a, b)| (a & b).count_ones()).sum();
+        let words = self.of(a).iter().zip(self.of(b));
+        let common: u32 = words.map(|(a, b)| (a & b).count_ones()).sum();
         let united = self.counts[a] + self.counts[b] - common;
         let jaccard = f64::from(common) / f64::from(united);
         (united > 0 && jaccard >= threshold).then_some(jaccard)

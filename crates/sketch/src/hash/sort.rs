@@ -2,19 +2,22 @@
 
 /// Sorts where the hashes are, with a call of `checkpoint` for every run of work that is short.
 ///
-/// Hashes are uniform in their top bits: one pass brings each into a bucket, and leaves little
-/// sorting there (American flag sort; McIlroy, Bostic, McIlroy 1993).
+/// Hashes are uniform in their top bits: one pass brings each into a bucket of about eight, and
+/// leaves little sorting there (American flag sort; McIlroy, Bostic, McIlroy 1993). Those that are
+/// not uniform are sorted all the same, by comparing them.
 pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
-    const SMALL: usize = 1 << 16;
+    const FEW: usize = 64;
+    const IN_A_BUCKET: usize = 8;
     const MAX_BITS: u32 = 10;
-    if hashes.len() <= SMALL {
+    const RUN: usize = 1 << 16;
+    if hashes.len() <= FEW {
         hashes.sort_unstable();
         return;
     }
-    let bits = ((hashes.len() / SMALL).ilog2() + 1).min(MAX_BITS);
+    let bits = ((hashes.len() / IN_A_BUCKET).ilog2() + 1).min(MAX_BITS);
     let bucket = |hash: u64| (hash >> (64 - bits)) as usize;
     let mut ends = [0_usize; 1 << MAX_BITS];
-    for part in hashes.chunks(SMALL) {
+    for part in hashes.chunks(RUN) {
         checkpoint();
         part.iter().for_each(|&hash| ends[bucket(hash)] += 1);
     }
@@ -52,7 +55,7 @@ mod tests {
 
     #[test]
     fn few_and_many_hashes_are_sorted() {
-        for count in [0, 1, 1000, 65_537, 300_000] {
+        for count in [0, 1, 64, 65, 1000, 65_537, 300_000] {
             let mut hashes: Vec<u64> = (0..count).map(|i| mix64(i % 200_000)).collect();
             let mut expected = hashes.clone();
             expected.sort_unstable();

@@ -5,6 +5,7 @@ mod indexed;
 
 use std::time::{Duration, Instant};
 
+use minlsh_integration::near::assert_same;
 use minlsh_integration::{Client, Database, NoTls, backend, database, texts, wait_until};
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
@@ -25,15 +26,6 @@ fn docs(database: &Database, table: &str, groups: u32, num_perm: u32) -> Client 
         ))
         .expect("an index");
     client
-}
-
-/// The rows of two queries are the same.
-fn assert_same(client: &mut Client, a: &str, b: &str) {
-    let difference = format!(
-        "SELECT count(*) FROM (({a} EXCEPT ALL {b}) UNION ALL ({b} EXCEPT ALL {a})) AS difference"
-    );
-    assert_eq!(texts(client, &difference), ["0"], "{a}\n{b}");
-    assert_ne!(texts(client, &format!("SELECT count(*) FROM ({a}) AS a")), ["0"], "{a}");
 }
 
 #[test]
