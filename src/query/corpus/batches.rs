@@ -187,8 +187,8 @@ fn assign(
         let members = &mut members[root][usize::from(document >= second)];
         *members = members.saturating_add(1);
     }
-    // Vectors that grow have room left.
-    let limit = memory - memory / 8;
+    // Vectors that grow have room left; and the first batch is filled beside the groups and batches of all documents.
+    let limit = (memory - memory / 8).saturating_sub(2 * size_of::<u32>() * count).max(memory / 4);
     let (mut batch, mut taken) = (0, 0);
     let mut batch_of = sizes;
     for (place, members) in batch_of.iter_mut().zip(&members) {

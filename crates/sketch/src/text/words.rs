@@ -1,8 +1,8 @@
 //! Words, as Unicode Standard Annex 29 cuts them: "can't" and "3.14" are one
 //! word each, punctuation and white space are none.
 //!
-//! The rules look at neighbours only, and nothing joins across a space or a
-//! line feed. So a text can be cut there into pieces without changing a word.
+//! The rules look at neighbours only, and nothing joins what is before a run of
+//! spaces or behind a line feed. So a text can be cut there without changing a word.
 //! Pieces let a caller cancel the work on a long text, and let
 //! unicode-segmentation take its quick path for ASCII on every piece that is
 //! ASCII instead of on no text that has one dash or accent.
@@ -119,17 +119,19 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     pieces_of(text, PIECE)
 }
 
-/// Cuts before a space or after a line feed, at the first of them that comes
+/// Cuts before a run of spaces or after a line feed, at the first of them that comes
 /// at least `size` bytes, one or more, after the last cut.
 fn pieces_of(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let bytes = rest.as_bytes();
-        let cut = bytes
-            .iter()
-            .skip(size)
-            .position(|byte| matches!(byte, b' ' | b'\n'))
-            .map_or(bytes.len(), |found| size + found);
+        let cut = (size..bytes.len()).find(|at| match bytes[*at] {
+            b'\n' => true,
+            // Spaces hold together (rule WB3d), and a mark behind them makes a word of them all.
+            b' ' => !rest[..*at].ends_with(char::is_whitespace),
+            _ => false,
+        });
+        let cut = cut.unwrap_or(bytes.len());
         // The line feed belongs to the piece that it ends.
         let cut = cut + usize::from(bytes.get(cut) == Some(&b'\n'));
         let (piece, after) = rest.split_at_checked(cut)?;
@@ -179,7 +181,7 @@ mod tests {
         fn cutting_a_text_into_pieces_changes_no_word(
             text in prop_oneof![
                 "[ -~\n\r\t]{0,80}",
-                "([a-z0-9'._:,;\"\u{300}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
+                "([a-z0-9'._:,;\"\u{300}\u{64d}\u{3000}\u{200d}😀🇦🇧漢かア\u{5d0}\r]{0,3}[ \n]{0,2}){0,20}",
                 "\\PC{0,40}",
             ],
             size in 1_usize..12,
