@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from report import chart, digits, duration, megabytes, page, table, times
+from sections.files import THRESHOLDS
 from sections.pairs import PEERS
 
 TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
@@ -109,7 +110,7 @@ def index_table(figures: dict) -> str:
 
 def files_table(figures: dict) -> str:
     body = []
-    for threshold in (0.8, 0.9):
+    for threshold in THRESHOLDS:
         seconds = [figures[f"{way}, {threshold}"] for way in ("minlsh, signature", "minlsh, exact", "0.1, exact")]
         signature, exact, before = seconds
         row = [str(threshold), f"{figures[f'found, {threshold}']:,}", *map(duration, seconds)]

@@ -151,8 +151,8 @@ impl Batches {
             return visit(batch, Measure::Few(&distinct, &sets));
         }
         let Some(sets) = distinct.sets(batch, kind, config, self.memory)? else {
-            let cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
-            return visit(batch, Measure::OneByOne(cache));
+            let mut cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
+            return visit(batch, Measure::OneByOne(&mut cache));
         };
         let numbered = ExactGroup::new(&sets, self.memory, &mut checkpoint).map_err(engine)?;
         visit(batch, Measure::Many(&distinct, &numbered))

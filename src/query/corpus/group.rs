@@ -29,7 +29,7 @@ pub enum Measure<'a> {
     /// By the shingles that some of many documents share.
     Many(&'a Distinct, &'a ExactGroup<'a>),
     /// By shingles, as many sets at a time as memory holds.
-    OneByOne(Cache),
+    OneByOne(&'a mut Cache),
 }
 
 impl<'a> Group<'a> {
