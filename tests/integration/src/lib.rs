@@ -12,12 +12,14 @@
 
 pub mod manual;
 pub mod near;
+mod random;
 mod server;
 
 use std::time::{Duration, Instant};
 
 pub use postgres::error::SqlState;
 pub use postgres::{Client, NoTls};
+pub use random::Random;
 pub use server::{Database, Server, database, superuser};
 
 /// How long a test waits for something that must happen, before it fails.

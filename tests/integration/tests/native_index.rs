@@ -4,33 +4,8 @@ use std::time::Duration;
 
 use minlsh_integration::near::{PLANS, assert_sound, by_each_plan, docs, each, only, pairs};
 use minlsh_integration::{
-    Client, SqlState, backend, database, sqlstate, texts, wait_until_blocked,
+    Client, Random, SqlState, backend, database, sqlstate, texts, wait_until_blocked,
 };
-
-/// Numbers that look random, from a seed (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    /// One that differs from run to run; the seed is printed when the test fails.
-    fn new() -> Self {
-        let now =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
-        let seed = now.as_nanos() as u64 | 1;
-        println!("seed {seed}");
-        Self(seed)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % bound
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// A number by which tests are made longer: `MINLSH_TEST_WRITES=100000`.
 fn writes() -> u64 {
@@ -39,20 +14,20 @@ fn writes() -> u64 {
 
 #[test]
 fn all_plans_agree_up_to_the_recall() {
-    let mut random = Random::new();
+    let mut random = Random::by_the_clock();
     let database = database();
     let mut client = database.connect();
     docs(&mut client, 400);
     for _ in 0..4 {
-        let unit = random.one(&["char", "word", "anchored"]);
+        let unit = random.pick(&["char", "word", "anchored"]);
         let size = 2 + random.below(4);
-        let recall = random.one(&["0.9", "0.99", "0.999"]);
-        let threshold = random.one(&["0.6", "0.7", "0.8"]);
-        let scope = random.one(&["", "tenant, "]);
+        let recall = random.pick(&["0.9", "0.99", "0.999"]);
+        let threshold = random.pick(&["0.6", "0.7", "0.8"]);
+        let scope = random.pick(&["", "tenant, "]);
         let options = format!(
             "threshold = {threshold}, recall = {recall}, unit = '{unit}', shingle_size = {size}, num_perm = {}, \
              seed = '{}', fillfactor = {}",
-            random.one(&["96", "128", "256"]),
+            random.pick(&["96", "128", "256"]),
             random.below(1 << 31),
             10 + random.below(90),
         );
@@ -132,12 +107,12 @@ fn the_entries_of_the_rows_are_there_and_no_others() {
              CREATE INDEX partial ON docs USING minlsh (body) WHERE extra > 50; CREATE SEQUENCE ids START 10000",
         )
         .expect("indexes");
-    let mut random = Random::new();
+    let mut random = Random::by_the_clock();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            let seed = random.below(u64::MAX) << 32 | random.below(u64::MAX) | 1;
+            let seed = random.seed();
             let mut session = database.connect();
-            scope.spawn(move || churn(&mut session, Random(seed), writes() / 8));
+            scope.spawn(move || churn(&mut session, Random::new(seed), writes() / 8));
         }
     });
     for index in ["near", "per_tenant", "partial"] {
@@ -157,9 +132,9 @@ fn churn(session: &mut Client, mut random: Random, writes: u64) {
         let sql = match random.below(100) {
             0..40 => format!(
                 "INSERT INTO docs (id, tenant, extra, body) VALUES (nextval('ids'), {}, {}, {})",
-                random.one(&["1", "2", "NULL"]),
+                random.pick(&["1", "2", "NULL"]),
                 random.below(100),
-                random.one(&["near(7, 0)", "near(8, 1)", "NULL", "''", "md5(random()::text)"]),
+                random.pick(&["near(7, 0)", "near(8, 1)", "NULL", "''", "md5(random()::text)"]),
             ),
             40..50 => format!("UPDATE docs SET body = near({template}, 2) WHERE id = {id}"),
             50..55 => {
@@ -242,14 +217,14 @@ fn concurrent_builds_miss_no_row() {
     client.batch_execute("CREATE SEQUENCE ids START 10000").expect("a sequence");
     let end = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let mut random = Random::new();
+        let mut random = Random::by_the_clock();
         for _ in 0..4 {
             let mut session = database.connect();
-            let mut seed = Random(random.below(u64::MAX) | 1);
+            let mut seeds = Random::new(random.seed());
             let end = &end;
             scope.spawn(move || {
                 while !end.load(std::sync::atomic::Ordering::Relaxed) {
-                    churn(&mut session, Random(seed.below(u64::MAX) | 1), 20);
+                    churn(&mut session, Random::new(seeds.seed()), 20);
                     std::thread::sleep(Duration::from_millis(1));
                 }
             });

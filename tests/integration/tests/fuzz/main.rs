@@ -10,34 +10,13 @@ mod scene;
 
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Server, texts};
+use minlsh_integration::{Client, Random, Server, texts};
 
 use scene::{NATIVE, SCENE, values};
 
 const SESSIONS: u64 = 2;
 /// A call that goes on so long after its timeout hangs.
 const GRACE: Duration = Duration::from_secs(20);
-
-/// A small generator (splitmix64), so that a seed alone repeats a run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).expect("less than a usize")
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
 
 /// A function or operator, with the types of its arguments.
 #[derive(Clone, Debug)]
@@ -114,7 +93,7 @@ fn session(
     seed: u64,
     until: Instant,
 ) -> Result<(u64, u64), String> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut client = server.connect(database);
     let all = callees(&mut client);
     assert!(all.len() > 30, "only {} functions", all.len());

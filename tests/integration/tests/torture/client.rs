@@ -2,47 +2,30 @@
 
 use std::io::Write;
 
-use minlsh_integration::Client;
+use minlsh_integration::{Client, Random};
 
 use crate::journal::{Change, Journal};
 
 /// How many there are.
 pub const CLIENTS: i64 = 8;
 
-/// A small generator (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).expect("less than a usize")
-    }
-
-    /// A text of which there are copies and near-duplicates; now and then none, or a long one.
-    pub fn body(&mut self) -> String {
-        let length = match self.below(60) {
-            0 => return String::new(),
-            1 => 3000,
-            _ => 60,
-        };
-        let theme = self.below(30) as u64;
-        let mut words = Random(theme);
-        let text: Vec<_> = (0..length).map(|_| format!("w{}", words.below(5000))).collect();
-        format!("{} {}", text.join(" "), self.below(4))
-    }
+/// A text of which there are copies and near-duplicates; now and then none, or a long one.
+pub fn random_body(random: &mut Random) -> String {
+    let length = match random.below(60) {
+        0 => return String::new(),
+        1 => 3000,
+        _ => 60,
+    };
+    let theme = random.below(30) as u64;
+    let mut words = Random::new(theme);
+    let text: Vec<_> = (0..length).map(|_| format!("w{}", words.below(5000))).collect();
+    format!("{} {}", text.join(" "), random.below(4))
 }
 
 /// Works until the connection is lost; returns how many transactions were acknowledged.
 pub fn work(mut session: Client, journal: &mut Journal, seed: u64) -> u64 {
-    let mut random = Random(seed.wrapping_add(u64::try_from(journal.number).unwrap_or_default()));
+    let mut random =
+        Random::new(seed.wrapping_add(u64::try_from(journal.number).unwrap_or_default()));
     let mut acknowledged = 0;
     loop {
         if maintain(&mut session, journal.number, &mut random).is_err() && session.is_closed() {
@@ -91,7 +74,7 @@ fn write(
             (vec![(table.into(), key, None)], session.batch_execute(&sql))
         }
         (3, Some(key)) => {
-            let (body, new) = (random.body(), journal.fresh_key());
+            let (body, new) = (random_body(random), journal.fresh_key());
             let sql = format!(
                 "INSERT INTO {table} VALUES ({key}, {tenant}, '{body}'), ({new}, {tenant}, '{body}') \
                  ON CONFLICT (id) DO UPDATE SET body = excluded.body"
@@ -101,7 +84,7 @@ fn write(
         }
         (4, Some(key)) => {
             // What is rolled back changes nothing.
-            let body = random.body();
+            let body = random_body(random);
             let sql = format!(
                 "BEGIN; INSERT INTO {table} VALUES ({}, {tenant}, '{body}'); SAVEPOINT s; \
                  DELETE FROM {table} WHERE id = {key}; ROLLBACK TO s; \
@@ -111,7 +94,7 @@ fn write(
             (Vec::new(), session.batch_execute(&sql))
         }
         (5 | 6, Some(key)) => {
-            let (body, new) = (random.body(), journal.fresh_key());
+            let (body, new) = (random_body(random), journal.fresh_key());
             let sql = format!(
                 "UPDATE {table} SET body = '{body}' WHERE id = {key}; UPDATE {table} SET id = {new} WHERE id = {key}"
             );
@@ -123,7 +106,7 @@ fn write(
             (changes, session.batch_execute(&format!("TRUNCATE {table}")))
         }
         _ => {
-            let (key, body) = (journal.fresh_key(), random.body());
+            let (key, body) = (journal.fresh_key(), random_body(random));
             let sql = format!("INSERT INTO {table} VALUES ({key}, {tenant}, '{body}')");
             (vec![(table.into(), key, Some(body))], session.batch_execute(&sql))
         }
@@ -137,7 +120,7 @@ fn copy(
     random: &mut Random,
 ) -> (Vec<Change>, Result<(), postgres::Error>) {
     let rows: Vec<_> =
-        (0..random.below(40)).map(|_| (journal.fresh_key(), random.body())).collect();
+        (0..random.below(40)).map(|_| (journal.fresh_key(), random_body(random))).collect();
     let lines: String =
         rows.iter().map(|(key, body)| format!("{key}\t{}\t{body}\n", journal.number)).collect();
     // In a transaction, since a COPY alone is said to be complete before it is committed (extended protocol).
@@ -165,7 +148,7 @@ fn maintain(session: &mut Client, number: i64, random: &mut Random) -> Result<()
         2 => session.batch_execute("VACUUM parts"),
         3 => session.batch_execute("REINDEX INDEX CONCURRENTLY docs_scope"),
         _ => {
-            let body = random.body();
+            let body = random_body(random);
             session.batch_execute(&format!(
                 "SELECT id FROM docs WHERE body ~= minlsh_document('{body}', 0.9); \
                  SELECT near_duplicates_of('{body}', 0.9, 'docs_body'); \

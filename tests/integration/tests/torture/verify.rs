@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minlsh_integration::{Client, Server, texts};
+use minlsh_integration::{Client, Random, Server, texts};
 
-use crate::client::{CLIENTS, Random};
+use crate::client::{CLIENTS, random_body};
 use crate::journal::Journal;
 
 /// Panics with `context` if anything is not as it must be.
@@ -60,10 +60,10 @@ fn acknowledged(client: &mut Client, journals: &mut [Journal], context: &str) {
 
 /// Index scan, bitmap scan and sequential scan find the same, but for the stated recall; exact copies always.
 fn plans(client: &mut Client, table: &str, context: &str) {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let (mut by_index, mut by_reading) = (0, 0);
     for _ in 0..6 {
-        let body = random.body();
+        let body = random_body(&mut random);
         let ask = format!("SELECT id FROM {table} WHERE body ~= minlsh_document('{body}', 0.9)");
         let mut answer = |settings: &str, sql: &str| -> BTreeSet<String> {
             client.batch_execute(settings).expect("settings");
