@@ -113,7 +113,7 @@ def files_table(figures: dict) -> str:
     for threshold in THRESHOLDS:
         seconds = [figures[f"{way}, {threshold}"] for way in ("minlsh, signature", "minlsh, exact", "0.1, exact")]
         signature, exact, before = seconds
-        row = [str(threshold), f"{figures[f'found, {threshold}']:,}", *map(duration, seconds)]
+        row = [str(threshold), f"{figures[f'found, {threshold}']:,.0f}", *map(duration, seconds)]
         body.append([*row, times(exact / signature), times(before / exact)])
     header = ["threshold", "pairs", "by signature", "exact", "version 0.1, exact", "exact of signature", "0.1 of exact"]
     return table(header, body)
