@@ -52,7 +52,8 @@ demo:
 # Measures minlsh beside datasketch, rensa, pg_trgm and version 0.1, on private servers and on one core, and writes
 # docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
-	BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" scripts/with-postgres.sh '$(PG)' bench/run.sh $(ARGUMENTS)
+	BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
+		scripts/with-postgres.sh '$(PG)' bench/run.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
