@@ -18,6 +18,7 @@ export PG_CONFIG
 else
 PG_CONFIG = $(shell scripts/pg-config.sh)
 endif
+# PROFILE=quick builds less optimised, and again within seconds.
 PROFILE ?= release
 
 version := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)

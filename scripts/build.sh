@@ -14,7 +14,5 @@ fi
 command -v cargo >/dev/null || die "no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)"
 [ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
-flags=()
-[ "$profile" != release ] || flags+=(--release)
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$target \
-	cargo build --locked "${flags[@]}" --no-default-features --features "pg$(pg_major)"
+	cargo build --locked --profile "$profile" --no-default-features --features "pg$(pg_major)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails on what makes a house hard to live in: imports that run in a circle, between the files of a Rust crate or
-between its folders; files over 400 lines, unless their first lines say "400 lines" and why; lines over 120
+between its folders; files over 700 lines, unless their first lines say "700 lines" and why; lines over 120
 characters, but for tables and the output in Markdown. Arguments are the folders to look at; all unless given."""
 
 import re
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LINES = 400
+LINES = 700
 CHARACTERS = 120
 CODE = (".rs", ".sql", ".sh", ".py")
 # Blocks of Markdown that somebody wrote, other than output.

@@ -1,6 +1,6 @@
 -- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, bands,
 -- documents, access method, side tables, queries, whole corpus. The source of truth: C functions are
--- declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 400 lines: CREATE EXTENSION
+-- declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines: CREATE EXTENSION
 -- runs one script.
 
 -- texts and shingles

@@ -4,10 +4,10 @@
 //! side table → candidates → verification → rows. The engine ([`sketch`]) does the arithmetic, and knows
 //! nothing of PostgreSQL. Its SQL interface is `sql/minlsh.sql`.
 
-mod am;
 mod document;
 mod error;
 mod functions;
+mod index;
 mod pg;
 mod query;
 mod settings;
@@ -26,7 +26,7 @@ pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
 extern "C-unwind" fn _PG_init() {
     without_backtraces();
     settings::define();
-    am::reloptions::define();
+    index::reloptions::define();
 }
 
 /// pgrx adds a backtrace to the DETAIL of an error if the server's environment asks Rust for some:

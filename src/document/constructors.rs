@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::functions::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::element;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 
 sql_function!(minlsh_document_of_text, of_text);
 sql_function!(minlsh_document_of_set, of_set);
@@ -36,7 +36,7 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
     let threshold = threshold(least)?;
     // SAFETY: declared anyarray.
     let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
-    let set = ShingleSet::from_hashes(hashes, &mut checkpoint);
+    let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
     let content = Content::Set(&stored_set(&set)?);
     Ok(Some(Document { threshold, content }.write()))
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Result, out_of_memory};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{lossless, text};
 
 /// Why a text is no document.
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             if numbers.len().is_multiple_of(4096) {
-                checkpoint();
+                check_interrupts();
             }
             numbers.try_reserve(1).map_err(|_| out_of_memory())?;
             numbers.push(self.number()?);

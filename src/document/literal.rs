@@ -24,7 +24,7 @@ use super::json::{Read, Reader, append, syntax};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
 use crate::functions::Options;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 
 /// Writes a document.
@@ -71,7 +71,7 @@ fn write_string(out: &mut Vec<u8>, string: &[u8]) -> Result<()> {
     append(out, b"\"")?;
     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     for part in string.split_inclusive(special) {
-        checkpoint();
+        check_interrupts();
         match part.split_last() {
             Some((last, plain)) if special(last) => {
                 append(out, plain)?;
@@ -93,7 +93,7 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
     append(out, b"[")?;
     for (i, number) in numbers.enumerate() {
         if i.is_multiple_of(4096) {
-            checkpoint();
+            check_interrupts();
         }
         // A separator, 19 digits and a sign.
         out.try_reserve(22).map_err(|_| out_of_memory())?;
@@ -168,9 +168,9 @@ pub fn read(literal: &[u8]) -> Read<Written<'_>> {
             };
             WrittenContent::Text(Canonical::of(&options.config()?), text)
         }
-        (None, Some(hashes), None) if !has_options => {
-            WrittenContent::Set(stored_set(&ShingleSet::from_hashes(hashes, &mut checkpoint))?)
-        }
+        (None, Some(hashes), None) if !has_options => WrittenContent::Set(stored_set(
+            &ShingleSet::from_hashes(hashes, &mut check_interrupts),
+        )?),
         (None, None, Some(slots)) if !has_options => {
             WrittenContent::Signature(stored_signature(&slots)?)
         }

@@ -4,7 +4,7 @@ use sketch::{Config, PreparedSet, ShingleSet};
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 
 /// Something to compare with.
@@ -24,7 +24,7 @@ impl Prepared {
 
     /// A set given by the hashes of its elements.
     pub fn set(hashes: Vec<u64>) -> Result<Self> {
-        Elements::of(ShingleSet::from_hashes(hashes, &mut checkpoint)).map(Self::Set)
+        Elements::of(ShingleSet::from_hashes(hashes, &mut check_interrupts)).map(Self::Set)
     }
 
     /// What a document is compared by.
@@ -40,7 +40,7 @@ impl Prepared {
 /// The shingles of a text in the database's encoding.
 fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;
-    ShingleSet::from_text(config, &text, &mut checkpoint).map_err(engine)
+    ShingleSet::from_text(config, &text, &mut check_interrupts).map_err(engine)
 }
 
 /// A set to which others are compared.
@@ -74,7 +74,7 @@ impl Elements {
             Self::Sorted(set) => return Ok(sorted(set, &shingles(config, text)?, least)),
             Self::Table(set) => {
                 let text = lossless::decode(text)?;
-                set.similarity(config, &text, least.unwrap_or(0.0), &mut checkpoint)
+                set.similarity(config, &text, least.unwrap_or(0.0), &mut check_interrupts)
             }
         };
         self.or_nothing_shared(found.map_err(engine)?, least, || {
@@ -87,10 +87,12 @@ impl Elements {
     pub fn with_hashes(&mut self, hashes: Vec<u64>, least: Option<f64>) -> Result<Option<f64>> {
         let found = match self {
             Self::Sorted(set) => {
-                let other = ShingleSet::from_hashes(hashes, &mut checkpoint);
+                let other = ShingleSet::from_hashes(hashes, &mut check_interrupts);
                 return Ok(sorted(set, &other, least));
             }
-            Self::Table(set) => set.similarity_of(&hashes, least.unwrap_or(0.0), &mut checkpoint),
+            Self::Table(set) => {
+                set.similarity_of(&hashes, least.unwrap_or(0.0), &mut check_interrupts)
+            }
         };
         self.or_nothing_shared(found.map_err(engine)?, least, || Ok(hashes.is_empty()))
     }

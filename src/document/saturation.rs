@@ -4,7 +4,7 @@ use pgrx::PgLogLevel;
 use sketch::Config;
 
 use crate::error::{Result, engine, warning};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 
 /// The texts of a build of which unrelated ones would be taken for similar.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct Saturated {
 impl Saturated {
     /// Looks at a text of the build.
     pub fn look(&mut self, config: &Config, text: &str) -> Result<()> {
-        let better = sketch::saturated(config, text, &mut checkpoint).map_err(engine)?;
+        let better = sketch::saturated(config, text, &mut check_interrupts).map_err(engine)?;
         if let Some(shingle_size) = better {
             self.texts += 1;
             self.shingle_size = self.shingle_size.max(shingle_size);

@@ -13,7 +13,7 @@ use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::{Options, with_sketcher};
 use crate::pg::element;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, lossless};
 use crate::settings;
 
@@ -317,8 +317,8 @@ impl<'a> Sketched<'a> {
         let mut sketch = |text: Option<&str>, elements: &[u64]| {
             with_sketcher(&index.config, |sketcher| {
                 let signature = match text {
-                    Some(text) => sketcher.sketch(text, &mut checkpoint),
-                    None => sketcher.sketch_hashes(elements, &mut checkpoint),
+                    Some(text) => sketcher.sketch(text, &mut check_interrupts),
+                    None => sketcher.sketch_hashes(elements, &mut check_interrupts),
                 };
                 signature?.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
             })

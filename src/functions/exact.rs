@@ -8,7 +8,7 @@ use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::bytes;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
 
 sql_function!(minlsh_jaccard_text, jaccard_text);
@@ -35,7 +35,8 @@ fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
         return Ok(None);
     };
     let config = options.config()?;
-    let set = |text: &str| ShingleSet::from_text(&config, text, &mut checkpoint).map_err(engine);
+    let set =
+        |text: &str| ShingleSet::from_text(&config, text, &mut check_interrupts).map_err(engine);
     Ok(Some((set(a)?, set(b)?)))
 }
 
@@ -63,18 +64,19 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
     // their bytes are, need not be compared by a call each.
     let overlap = match element {
         pg_sys::INT4OID | pg_sys::INT8OID => {
-            Overlap::count(a, b, |a, b| a.value().cmp(&b.value()), &mut checkpoint)
+            Overlap::count(a, b, |a, b| a.value().cmp(&b.value()), &mut check_interrupts)
         }
         pg_sys::TEXTOID if is_deterministic(call.collation()) => {
             // SAFETY: the elements are texts, which live as long as the call.
             let bytes = |datum| unsafe { bytes::read(datum) };
             let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
-            all(a).and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut checkpoint))
+            all(a)
+                .and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut check_interrupts))
         }
         _ => {
             // SAFETY: elements of the type of which this is the order.
             let compare = |a: &Datum, b: &Datum| unsafe { order.compare(*a, *b) };
-            Overlap::count(a, b, compare, &mut checkpoint)
+            Overlap::count(a, b, compare, &mut check_interrupts)
         }
     };
     overlap.map(Some).map_err(engine)

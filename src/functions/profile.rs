@@ -4,7 +4,7 @@ use pgrx::pg_sys::Datum;
 
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
 
@@ -17,11 +17,11 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
     let Some((body, min_token_len, quant_rate)) = arguments(call)? else {
         return Ok(None);
     };
-    let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut checkpoint);
+    let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
     let profile = profile.map_err(engine)?;
     for (i, (token, count)) in profile.iter().enumerate() {
         if i % 4096 == 0 {
-            checkpoint();
+            check_interrupts();
         }
         let token = text::write(token);
         // No text of 1 GB has a token 2^31 times.
@@ -38,7 +38,7 @@ fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let signature =
-        sketch::text_profile_signature(body, min_token_len, quant_rate, &mut checkpoint);
+        sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
     let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
     Ok(signature.map_err(engine)?.map(|digest| text::write(&hexadecimal(digest))))
 }

@@ -14,7 +14,7 @@ use super::{measures, with_sketcher};
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, bytes, element};
 
 sql_function!(minlsh_set_add, add);
@@ -100,7 +100,7 @@ impl Set {
             return Ok(());
         }
         with_sketcher(&self.options.config()?, |sketcher| {
-            let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut checkpoint)?;
+            let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut check_interrupts)?;
             self.unite(batch.unwrap_or_default(), aggregate)
         })
         .map_err(engine)?;

@@ -8,7 +8,7 @@ use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 
 sql_function!(minlsh_shingles, shingles);
 sql_function!(minlsh_shingle_hashes, shingle_hashes);
@@ -21,7 +21,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
     };
     let mut seen = AHashSet::new();
     let mut found = array::Texts::default();
-    sketch::for_each_shingle(&config, text, &mut checkpoint, &mut |shingle| {
+    sketch::for_each_shingle(&config, text, &mut check_interrupts, &mut |shingle| {
         // As everywhere, equal hashes are equal shingles.
         let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
@@ -37,10 +37,10 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut hashes = Vec::new();
-    sketch::shingle_hashes(&config, text, &mut hashes, &mut checkpoint).map_err(engine)?;
+    sketch::shingle_hashes(&config, text, &mut hashes, &mut check_interrupts).map_err(engine)?;
     let (mut seen, mut distinct) = (AHashSet::new(), Vec::new());
     for part in hashes.chunks(1 << 16) {
-        checkpoint();
+        check_interrupts();
         for &hash in part {
             if memory::insert(&mut seen, hash).map_err(engine)? {
                 memory::push(&mut distinct, hash as i64).map_err(engine)?;

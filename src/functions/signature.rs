@@ -11,7 +11,7 @@ use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::element;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
@@ -45,7 +45,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     };
     let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
     with_sketcher(&config, |sketcher| {
-        let signature = sketcher.sketch(body, &mut checkpoint).map_err(engine)?;
+        let signature = sketcher.sketch(body, &mut check_interrupts).map_err(engine)?;
         Ok(signature.map(array::write_int4))
     })
 }
@@ -80,7 +80,7 @@ fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
 
 fn signature_of(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
     with_sketcher(config, |sketcher| {
-        let signature = sketcher.sketch_hashes(hashes, &mut checkpoint).map_err(engine)?;
+        let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts).map_err(engine)?;
         Ok(signature.map(array::write_int4))
     })
 }

@@ -6,7 +6,7 @@ use sketch::LinearFunctions;
 use crate::error::{Result, engine};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 
 sql_function!(minlsh_minhash_with, minhash_with);
 
@@ -18,6 +18,6 @@ fn minhash_with(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let functions = LinearFunctions::new(a, b, p).map_err(engine)?;
-    let signature = functions.minhash(&elements, &mut checkpoint).map_err(engine)?;
+    let signature = functions.minhash(&elements, &mut check_interrupts).map_err(engine)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }

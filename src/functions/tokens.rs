@@ -5,7 +5,7 @@ use pgrx::pg_sys::Datum;
 use super::Options;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, text};
 
 sql_function!(minlsh_normalize_text, normalize_text);
@@ -24,7 +24,8 @@ fn normalize_text(call: &Call) -> Result<Option<Datum>> {
         ..Options::default()
     }
     .config()?;
-    let normalized = sketch::normalize_text(&config, body, &mut checkpoint).map_err(engine)?;
+    let normalized =
+        sketch::normalize_text(&config, body, &mut check_interrupts).map_err(engine)?;
     Ok(Some(text::write(&normalized)))
 }
 
@@ -43,7 +44,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     }
     .config()?;
     let mut found = array::Texts::default();
-    sketch::tokens(&config, body, &mut checkpoint, &mut |token| found.push(token))
+    sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))
         .map_err(engine)?;
     Ok(Some(found.write()?))
 }

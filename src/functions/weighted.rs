@@ -5,7 +5,7 @@ use sketch::{Element, ElementHash, WeightedSet, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, text};
 
 sql_function!(minlsh_minhash_weighted, minhash_weighted);
@@ -18,7 +18,7 @@ fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let signature = set.signature(num_perm.into(), seed, &mut checkpoint).map_err(engine)?;
+    let signature = set.signature(num_perm.into(), seed, &mut check_interrupts).map_err(engine)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }
 
@@ -48,7 +48,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
     let mut weighted = memory::with_capacity(elements.len()).map_err(engine)?;
     for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
         if i % 4096 == 0 {
-            checkpoint();
+            check_interrupts();
         }
         // As in minhash(text[]): nulls do not count.
         let Some(element) = element else { continue };

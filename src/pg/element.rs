@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use sketch::{Element, ElementHash, memory};
 
 use crate::error::{Result, engine, error};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
 
@@ -96,7 +96,7 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
     for (i, element) in elements.enumerate() {
         if i.is_multiple_of(4096) {
-            checkpoint();
+            check_interrupts();
         }
         if let Some(element) = element {
             // SAFETY: an element of that type.

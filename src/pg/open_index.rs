@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -137,7 +137,7 @@ impl OpenIndex {
             let mut result = Ok(());
             pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
             while pg_sys::index_getnext_slot(scan, forward, row.raw()) {
-                checkpoint();
+                check_interrupts();
                 if snapshot.waited() {
                     pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
                     continue;

@@ -14,7 +14,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
@@ -149,7 +149,7 @@ impl Cursor<'_> {
             unmoved(|| unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, batch) });
             let rows = self.session.rows(0)?;
             for row in 0..rows.len() {
-                checkpoint();
+                check_interrupts();
                 scratch.run_and_reset(|| visit(&rows, row))?;
             }
             if rows.is_empty() {

@@ -8,7 +8,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::list;
 use crate::pg::open::Open;
 use crate::pg::open_index::{Entries, OpenIndex};
@@ -54,7 +54,7 @@ impl Open {
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let mut result = Ok(());
             while pg_guard_ffi_boundary(|| next(scan, forward, row.raw())) {
-                checkpoint();
+                check_interrupts();
                 match visit(&row) {
                     Ok(Continue::Yes) => {}
                     Ok(Continue::No) => break,
@@ -83,7 +83,7 @@ impl Open {
             let (Some(begin), Some(fetch), Some(end)) = (begin, fetch, end) else { return };
             let state = pg_guard_ffi_boundary(|| begin(self.raw()));
             for at in 0..places.len() {
-                checkpoint();
+                check_interrupts();
                 let place = &raw mut places[at];
                 let (mut again, mut all_dead) = (false, false);
                 if pg_guard_ffi_boundary(|| {

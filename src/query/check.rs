@@ -3,8 +3,8 @@
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am;
 use crate::error::{Result, error};
+use crate::index;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
@@ -72,14 +72,14 @@ fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
 fn native_indexes(name: Oid) -> Vec<Oid> {
     let Some(relation) = Relation::open(name, Lock::Read) else { return Vec::new() };
     match relation.kind {
-        b'i' => am::check::table_of(name).map(|_| name).into_iter().collect(),
+        b'i' => index::check::table_of(name).map(|_| name).into_iter().collect(),
         b'I' => leaves_of_index(name),
         b'r' | b'p' | b'm' => leaves(&relation, Lock::Read)
             .iter()
             .filter_map(|table| Open::relation(table.oid, Lock::Held))
             .flat_map(|table| table.indexes(Lock::Read))
             .map(|index| index.oid())
-            .filter(|index| am::check::table_of(*index).is_some())
+            .filter(|index| index::check::table_of(*index).is_some())
             .collect(),
         _ => Vec::new(),
     }
@@ -89,19 +89,19 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
 fn leaves_of_index(index: Oid) -> Vec<Oid> {
     // SAFETY: catalog lookups within a transaction.
     let all = unsafe { crate::pg::ffi::inheritors(index, Lock::Read.mode()) };
-    all.into_iter().filter(|index| am::check::table_of(*index).is_some()).collect()
+    all.into_iter().filter(|index| index::check::table_of(*index).is_some()).collect()
 }
 
 /// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
 fn check_native(index: Oid, several: bool, result: &ResultRows) -> Result<()> {
-    let Some(table) = am::check::table_of(index) else { return Ok(()) };
+    let Some(table) = index::check::table_of(index) else { return Ok(()) };
     check_owner(table)?;
     // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
     // has taken the index along, which is opened next.
-    unsafe { pg_sys::LockRelationOid(table, am::check::lock()) };
+    unsafe { pg_sys::LockRelationOid(table, index::check::lock()) };
     let name = relation_name(index);
     let _owner = restricted_to(owner_of(table));
-    am::check::check(index, &mut |row, problem| {
+    index::check::check(index, &mut |row, problem| {
         let row = row.map(|row| text::write(&row));
         let problem = if several {
             text::write(&format!("index \"{name}\": {problem}"))

@@ -5,7 +5,7 @@ use sketch::{Comparison, Config, ShingleSet};
 
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::{array, text};
@@ -110,7 +110,7 @@ struct Pair {
 impl Pair {
     fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
         if let (Some(a), Some(b)) = (a.text(), b.text()) {
-            let compared = Comparison::new(config, a, b, EXAMPLES, &mut checkpoint);
+            let compared = Comparison::new(config, a, b, EXAMPLES, &mut check_interrupts);
             let Comparison { a, b, shared, only_a, only_b } = compared.map_err(engine)?;
             return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
         }

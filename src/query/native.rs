@@ -5,11 +5,11 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::layout::SCOPE_HASH;
-use crate::am::stored_options;
 use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::error::{Result, error, not_supported, wrong_state};
+use crate::index::layout::SCOPE_HASH;
+use crate::index::stored_options;
 use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, relation_name, visible_name};

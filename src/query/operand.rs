@@ -11,7 +11,7 @@ use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::output::Output;
 use crate::pg::{array, element, lossless};
 use crate::side_table::StoredSketch;
@@ -105,10 +105,10 @@ impl<'a> Operand<'a> {
     /// The set of its shingles or elements; none of a signature.
     pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
         let set = match &self.content {
-            Kind::Text(text) => ShingleSet::from_text(config, text, &mut checkpoint),
+            Kind::Text(text) => ShingleSet::from_text(config, text, &mut check_interrupts),
             Kind::Signature(_) => return Ok(None),
             Kind::Elements(..) | Kind::Hashes(_) => {
-                self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut checkpoint))
+                self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut check_interrupts))
             }
         };
         set.map(Some).map_err(engine)
@@ -150,7 +150,7 @@ impl<'a> Operand<'a> {
             Kind::Elements(..) | Kind::Hashes(_) => {
                 let hashes = self.hashes().map_err(engine)?;
                 with_sketcher(&options.config, |sketcher| {
-                    let signature = sketcher.sketch_hashes(&hashes, &mut checkpoint);
+                    let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
                     let signature = signature.map_err(engine)?;
                     signature.map(|signature| sign::of_signature(options, signature)).transpose()
                 })

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::am::stored_options;
 use crate::document::to_bands::Values;
 use crate::error::{Result, wrong_state};
+use crate::index::stored_options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::index::Index;
 use crate::pg::names::cstring;

@@ -10,7 +10,7 @@ use sketch::{ShingleSet, memory};
 
 use crate::error::{Result, engine, wrong_state};
 use crate::pg::call::float8_datum;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
@@ -156,7 +156,7 @@ impl<'a> Side<'a> {
         let passing = self.side.key.passing;
         let mut found = Vec::new();
         self.side.candidates(bands, &mut |key, signature, _| {
-            checkpoint();
+            check_interrupts();
             let estimate = settings.slot_bits.estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
@@ -186,7 +186,7 @@ impl<'a> Side<'a> {
         let mut scratch = Memory::scratch(c"minlsh candidate");
         let mut verified = Vec::new();
         for (key, estimate) in found {
-            checkpoint();
+            check_interrupts();
             let similarity = scratch.run_and_reset(|| {
                 let Some(text) = self.text(session, key)? else { return Ok(None) };
                 let Some(shingles) = &probe.shingles else { return Ok(Some(estimate)) };
@@ -211,7 +211,7 @@ impl<'a> Side<'a> {
             return Ok(None);
         }
         let config = &self.side.options.config;
-        ShingleSet::from_text(config, text, &mut checkpoint).map(Some).map_err(engine)
+        ShingleSet::from_text(config, text, &mut check_interrupts).map(Some).map_err(engine)
     }
 
     /// The error of a side table that has what it never writes.

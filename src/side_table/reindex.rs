@@ -3,8 +3,8 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 
-use crate::am::reloptions;
 use crate::error::Result;
+use crate::index::reloptions;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency;

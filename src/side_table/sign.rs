@@ -5,7 +5,7 @@ use pgrx::pg_sys::Datum;
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 use crate::side_table::storage::StoredSketch;
 
@@ -21,7 +21,7 @@ pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredS
 /// What is stored of a text that was read as UTF-8; `None` if it has no shingle.
 pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
-        let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
+        let signature = sketcher.sketch(text, &mut check_interrupts).map_err(engine)?;
         signature.map(|signature| of_signature(options, signature)).transpose()
     })
 }

@@ -10,7 +10,7 @@ use sketch::corpus::{Components, ExactGroup, Hashes, groups};
 use sketch::{Sketcher, memory};
 
 use crate::error::{Result, engine};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::query::corpus::arguments::{Criteria, Verify};
 use crate::query::corpus::batch::Batch;
@@ -89,7 +89,7 @@ impl Batches {
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
         let context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
-            checkpoint();
+            check_interrupts();
             let Some(document) = all.next() else { return Ok(()) };
             hashes.clear();
             bytes.clear();
@@ -129,7 +129,7 @@ impl Batches {
                     .map_err(engine)?;
             order.sort_unstable();
             for places in order.chunk_by(|a: &(u32, u32), b| a.0 == b.0) {
-                checkpoint();
+                check_interrupts();
                 let places = places.iter().map(|(_, place)| *place);
                 let places = memory::collect(places).map_err(engine)?;
                 self.group(&mut batch, &places, visit)?;
@@ -158,7 +158,8 @@ impl Batches {
             let mut cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
             return visit(batch, Measure::OneByOne(&mut cache));
         };
-        let numbered = ExactGroup::new(&sets, self.memory, &mut checkpoint).map_err(engine)?;
+        let numbered =
+            ExactGroup::new(&sets, self.memory, &mut check_interrupts).map_err(engine)?;
         visit(batch, Measure::Many(&distinct, &numbered))
     }
 }

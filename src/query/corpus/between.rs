@@ -6,7 +6,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
@@ -77,7 +77,7 @@ impl Writer<'_> {
     /// in the second.
     fn cross(&self, group: &Group, identical: &Identical, a: u32, b: u32, similarity: f64) {
         for a in identical.members(a).map(|a| group.name(a)).filter(|a| *a < self.second) {
-            checkpoint();
+            check_interrupts();
             for b in identical.members(b).map(|b| group.name(b)).filter(|b| *b >= self.second) {
                 let row = [self.members.key(a), self.members.key(b), float8_datum(similarity)];
                 self.result.push(&row.map(Some));

@@ -6,7 +6,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
@@ -52,12 +52,12 @@ fn write(group: &mut Group, members: &Members, result: &ResultRows) -> Result<Le
     let all = (0..identical.documents()).map(|document| group.name(document));
     let mut names = memory::collect(all).map_err(engine)?;
     for document in 0..identical.documents() {
-        checkpoint();
+        check_interrupts();
         let root = clusters.find(identical.leader(document)) as usize;
         names[root] = least(names[root], group.name(document));
     }
     for bridge in bridges {
-        checkpoint();
+        check_interrupts();
         let cluster = names[clusters.find(bridge.link.a) as usize];
         let name = |leader| first_copy(leader).unwrap_or(cluster);
         let (a, b) = (name(bridge.link.a), name(bridge.link.b));

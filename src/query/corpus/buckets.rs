@@ -10,12 +10,12 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::am::keys::NO_BAND;
-use crate::am::layout::{tid_to_u64, u64_to_tid};
-use crate::am::leaves;
 use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::error::{Result, engine, error};
+use crate::index::keys::NO_BAND;
+use crate::index::layout::{tid_to_u64, u64_to_tid};
+use crate::index::leaves;
 use crate::pg::array;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;

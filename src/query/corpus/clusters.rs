@@ -6,7 +6,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
@@ -70,7 +70,7 @@ fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
     let representative = cluster.representative;
     let size = cluster.members.len() as i64 + 1;
     for &(document, similarity) in [(representative, 1.0)].iter().chain(&cluster.members) {
-        checkpoint();
+        check_interrupts();
         result.push(&[
             Some(members.key(document)),
             Some(members.key(representative)),

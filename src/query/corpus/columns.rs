@@ -5,7 +5,7 @@ use sketch::corpus::Hashes;
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 
@@ -139,8 +139,8 @@ impl Hashes for Columns {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
-        checkpoint();
+    fn check_interrupts(&mut self) -> Result<()> {
+        check_interrupts();
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use pgrx::prelude::*;
 use sketch::{Banding, Sketcher, memory, signature_hash};
 
 use crate::error::{Result, engine, error};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::row::Row;
 use crate::pg::select::Select;
@@ -102,7 +102,7 @@ impl Documents {
     pub fn read(&mut self, reading: &mut Reading, rows: &mut TupleStore) -> Result<()> {
         let Reading { select, buckets, unique, argument } = reading;
         let mut take = |row: &Row| {
-            checkpoint();
+            check_interrupts();
             let Some(document) = row.value(2) else { return Ok(()) };
             // SAFETY: the columns that the kind and the scopes were found for.
             if !unsafe { self.push(document, row.value(3))? } {

@@ -6,7 +6,7 @@ use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::query::corpus::batch::Batch;
 use crate::query::corpus::sets::{Cache, Distinct, Signatures};
 
@@ -114,8 +114,8 @@ impl Hashes for Group<'_> {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
-        checkpoint();
+    fn check_interrupts(&mut self) -> Result<()> {
+        check_interrupts();
         Ok(())
     }
 }

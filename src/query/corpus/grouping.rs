@@ -6,7 +6,7 @@ use sketch::corpus::{
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::query::corpus::group::Group;
 use crate::settings::bucket_limit;
 
@@ -42,7 +42,7 @@ pub struct Least {
 /// The least similar pair of distinct documents, which may be one: then all are copies.
 fn least(group: &mut Group, distinct: &[u32]) -> Result<Least> {
     let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
-        checkpoint();
+        check_interrupts();
         group.measure(a, b)
     })?;
     Ok(found.map_or(Least { similarity: 1.0, is_exact: true }, |least| Least {
@@ -108,7 +108,7 @@ pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -
         let first = documents[0];
         let mut members = memory::with_capacity(documents.len() - 1).map_err(engine)?;
         for &document in &documents[1..] {
-            checkpoint();
+            check_interrupts();
             members.push((group.name(document), group.measure(first, document)?));
         }
         let least_similar = least(group, &distinct)?;
@@ -143,7 +143,7 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) 
     }
     belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
     for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
-        checkpoint();
+        check_interrupts();
         let documents = cluster.iter().flat_map(|&(_, member, similarity)| {
             identical.members(member).map(move |document| (document, similarity))
         });

@@ -6,10 +6,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::am::stored_options;
 use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::error::{Result, error, not_supported};
+use crate::index::stored_options;
 use crate::pg::bytes;
 use crate::pg::index::Index;
 use crate::pg::relation::Relation;

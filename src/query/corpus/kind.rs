@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::error::{Result, engine, invalid_parameter};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, element, text};
 
 /// What a document is.
@@ -64,7 +64,7 @@ impl Kind {
             Self::Text => {
                 // SAFETY: the caller promises a text.
                 let text = unsafe { text::read(document)? };
-                let signature = sketcher.sketch(text, &mut checkpoint).map_err(engine)?;
+                let signature = sketcher.sketch(text, &mut check_interrupts).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, text.len())))
             }
             Self::Set(element) => {
@@ -72,7 +72,8 @@ impl Kind {
                 let hashes = unsafe {
                     elements(document, element, sketcher.config().scheme().element_hash())?
                 };
-                let signature = sketcher.sketch_hashes(&hashes, &mut checkpoint).map_err(engine)?;
+                let signature =
+                    sketcher.sketch_hashes(&hashes, &mut check_interrupts).map_err(engine)?;
                 Ok(signature.map(|signature| (signature, size_of_val(&*hashes))))
             }
             Self::Signature => {
@@ -97,7 +98,7 @@ impl Kind {
     pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
         let mut hashes = Vec::new();
         self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes)?;
-        Ok(ShingleSet::from_hashes(hashes, &mut checkpoint))
+        Ok(ShingleSet::from_hashes(hashes, &mut check_interrupts))
     }
 
     /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
@@ -106,7 +107,7 @@ impl Kind {
         if self == Self::Text {
             // SAFETY: `append` has put the UTF-8 of a text there.
             let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-            return shingle_hashes(config, text, out, &mut checkpoint).map_err(engine);
+            return shingle_hashes(config, text, out, &mut check_interrupts).map_err(engine);
         }
         let hashes = bytes.as_chunks().0;
         memory::reserve(out, hashes.len()).map_err(engine)?;

@@ -5,7 +5,7 @@ use sketch::corpus::{Identical, LeftOut, Side, pairs};
 
 use crate::error::Result;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::{Arguments, Places};
@@ -45,7 +45,7 @@ impl Writer<'_> {
         self.copies(group, &identical);
         pairs(group, &identical, &|_| Side::Both, bucket_limit(), &mut |group, pair| {
             for a in identical.members(pair.a) {
-                checkpoint();
+                check_interrupts();
                 for b in identical.members(pair.b) {
                     self.pair(group.name(a), group.name(b), pair.similarity);
                 }
@@ -59,7 +59,7 @@ impl Writer<'_> {
         for (leader, copies) in identical.groups() {
             let mut rest = std::iter::once(leader).chain(copies);
             while let Some(a) = rest.next() {
-                checkpoint();
+                check_interrupts();
                 for b in rest.clone() {
                     self.pair(group.name(a), group.name(b), 1.0);
                 }

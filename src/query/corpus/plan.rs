@@ -6,7 +6,7 @@ use pgrx::pg_sys::Datum;
 
 use crate::error::{Result, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::query::corpus::arguments::raw_text;
@@ -38,7 +38,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&members.sorted())? };
     each(batches, leader_clusters, &ranks, &mut |cluster| {
         for &(document, similarity) in &cluster.members {
-            checkpoint();
+            check_interrupts();
             let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));
             result.push(&[removed, kept, float8_datum(similarity)].map(Some));
         }

@@ -7,7 +7,7 @@ use sketch::corpus::{FewSets, Outlines};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::query::corpus::batch::Batch;
 use crate::query::corpus::kind::Kind;
 
@@ -79,7 +79,7 @@ impl Distinct {
         let (mut hashes, mut ends) = (Vec::new(), Vec::new());
         let config = config.with_scheme(Scheme::Fss);
         for &place in &self.places {
-            checkpoint();
+            check_interrupts();
             batch.with_bytes(place, |bytes| kind.hashes(&config, bytes, &mut hashes))?;
             memory::push(&mut ends, hashes.len()).map_err(engine)?;
         }
@@ -97,7 +97,7 @@ impl Distinct {
         let mut sets = memory::with_capacity(self.places.len()).map_err(engine)?;
         let mut shingles = 0;
         for &place in &self.places {
-            checkpoint();
+            check_interrupts();
             let set = batch.with_bytes(place, |bytes| kind.set(config, bytes))?;
             shingles += set.len();
             if shingles * size_of::<u64>() > memory {

@@ -10,7 +10,7 @@ use sketch::memory;
 use crate::error::{Result, engine, not_supported};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::guc::work_mem;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::window::Window;
 use crate::query::corpus::arguments::{Arguments, Places};
@@ -98,7 +98,7 @@ impl Partition<'_> {
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
         let context = Memory::child(c"minlsh row");
         for place in 0..rows {
-            checkpoint();
+            check_interrupts();
             let is_document = context.run(|| match self.window.argument_at(0, place) {
                 // SAFETY: a value of the argument's type, by which the kind was found.
                 Some(value) => unsafe { documents.push(value, None) },

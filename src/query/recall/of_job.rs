@@ -14,7 +14,7 @@ use super::truth::Truth;
 use super::{ENTRY, Wanted};
 use crate::error::{Result, engine, out_of_memory};
 use crate::pg::guc::maintenance_work_mem;
-use crate::pg::interrupts::checkpoint;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
 use crate::pg::select::Select;
@@ -70,7 +70,7 @@ impl Rows<'_> {
     fn each(&self, visit: &mut Visit) -> Result<()> {
         let (context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
-            checkpoint();
+            check_interrupts();
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
                 // SAFETY: a key of that type.
                 let key = || unsafe { output.shown(key) };

@@ -43,7 +43,7 @@ impl Buckets {
         let room = (corpus.sort_memory() / (2 * size_of::<Entry>())).max(1);
         let parts = (corpus.documents() as usize).div_ceil(room) as u64;
         for part in 0..parts {
-            corpus.checkpoint()?;
+            corpus.check_interrupts()?;
             let entries = &mut self.entries;
             entries.clear();
             let mut outcome = Ok(());

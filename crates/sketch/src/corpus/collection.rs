@@ -31,7 +31,7 @@ pub trait Hashes {
     ///
     /// # Errors
     /// The wish to stop.
-    fn checkpoint(&mut self) -> Result<(), Self::Error>;
+    fn check_interrupts(&mut self) -> Result<(), Self::Error>;
 }
 
 /// The documents of a collection, and how two of them are compared.

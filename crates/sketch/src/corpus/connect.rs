@@ -119,7 +119,7 @@ impl<C: Corpus> Bucket<'_, C> {
         others: &[u32],
     ) -> Result<Option<Pair>, C::Error> {
         for (&document, in_vain) in part.iter().zip(in_vain) {
-            self.corpus.checkpoint()?;
+            self.corpus.check_interrupts()?;
             for (position, &other) in others.iter().enumerate() {
                 if *in_vain == self.limit {
                     self.connected.left_out.add(others.len() - position);

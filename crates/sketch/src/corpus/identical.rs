@@ -24,7 +24,7 @@ impl Identical {
         Buckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
             let leader = bucket[0];
             for &document in &bucket[1..] {
-                corpus.checkpoint()?;
+                corpus.check_interrupts()?;
                 if corpus.similarity(leader, document)? == Some(1.0) {
                     leaders[document as usize] = leader;
                     memory::push(&mut copies, (leader, document)).map_err(C::refused)?;

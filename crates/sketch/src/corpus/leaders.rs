@@ -29,7 +29,7 @@ pub fn leaders<C: Corpus>(
     let mut left_out = LeftOut::default();
     let mut known = Leaders::default();
     for &document in documents {
-        corpus.checkpoint()?;
+        corpus.check_interrupts()?;
         let bands = corpus.bands(document)?;
         let candidates = known.sharing(&bands).map_err(C::refused)?;
         let within = &candidates[..candidates.len().min(limit)];

@@ -19,7 +19,7 @@ pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64,
         memory::collect(rest.iter().map(|&document| (document, 0.0))).map_err(C::refused)?;
     let mut newest = first;
     while !outside.is_empty() {
-        corpus.checkpoint()?;
+        corpus.check_interrupts()?;
         for (document, strongest) in &mut outside {
             // Nothing is gained beyond what a document already has.
             if *strongest < 1.0 && corpus.share_band(corpus.probes(), newest, *document)? {

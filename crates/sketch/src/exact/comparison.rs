@@ -40,26 +40,28 @@ impl Comparison {
         a: &str,
         b: &str,
         examples: usize,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let config = &config.with_scheme(Scheme::Fss);
-        let (text_a, text_b) =
-            (normalize_text(config, a, checkpoint)?, normalize_text(config, b, checkpoint)?);
+        let (text_a, text_b) = (
+            normalize_text(config, a, check_interrupts)?,
+            normalize_text(config, b, check_interrupts)?,
+        );
         let append = if config.bag() { append_elements } else { append_hashes };
         let mut set_of = |text: &str| {
             let mut hashes = Vec::new();
-            append(config, Level::best(), text, &mut hashes, checkpoint)?;
-            Ok(ShingleSet::from_hashes(hashes, checkpoint))
+            append(config, Level::best(), text, &mut hashes, check_interrupts)?;
+            Ok(ShingleSet::from_hashes(hashes, check_interrupts))
         };
         let (a, b) = (set_of(&text_a)?, set_of(&text_b)?);
-        let kinds = Kinds::of(&a, &b, checkpoint)?;
+        let kinds = Kinds::of(&a, &b, check_interrupts)?;
         // The elements of a bag have no order in the text; its shingles do.
         let config = &config.clone().with_bag(false);
         let shared = |hash| kinds.shared.may_have(hash) && b.contains(hash) && a.contains(hash);
         let in_a = |hash| kinds.only_a.may_have(hash) && !b.contains(hash);
         let in_b = |hash| kinds.only_b.may_have(hash) && !a.contains(hash);
-        let [shared, only_a] = some(config, &text_a, [&shared, &in_a], examples, checkpoint)?;
-        let [only_b] = some(config, &text_b, [&in_b], examples, checkpoint)?;
+        let [shared, only_a] = some(config, &text_a, [&shared, &in_a], examples, check_interrupts)?;
+        let [only_b] = some(config, &text_b, [&in_b], examples, check_interrupts)?;
         Ok(Self { a, b, shared, only_a, only_b })
     }
 }
@@ -73,7 +75,11 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(a: &ShingleSet, b: &ShingleSet, checkpoint: &mut dyn FnMut()) -> Result<Self, Error> {
+    fn of(
+        a: &ShingleSet,
+        b: &ShingleSet,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
         let shared = a.intersection_len(b);
         let mut kinds = Self {
             shared: Marks::new(shared)?,
@@ -84,7 +90,7 @@ impl Kinds {
         let (mut i, mut j) = (0, 0);
         while i < a.len() || j < b.len() {
             if (i + j) % (1 << 16) == 0 {
-                checkpoint();
+                check_interrupts();
             }
             let (in_a, in_b) = (a.get(i), b.get(j));
             match (in_a, in_b) {
@@ -142,7 +148,7 @@ fn some<const KINDS: usize>(
     text: &str,
     kinds: [&dyn Fn(u64) -> bool; KINDS],
     count: usize,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<[Vec<String>; KINDS], Error> {
     // Which shingles they are, by their number in the text.
     let mut places: [Vec<usize>; KINDS] = [const { Vec::new() }; KINDS];
@@ -162,13 +168,13 @@ fn some<const KINDS: usize>(
         if all || outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
-    let mut chunks = HashBuffer::new(&mut buffer, checkpoint, &mut look);
+    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut look);
     text_hashes(config, Level::best(), text, &mut chunks)?;
     chunks.deliver();
     outcome?;
     let mut shingles: [Vec<String>; KINDS] = [const { Vec::new() }; KINDS];
     let mut number = 0;
-    for_each_window(config, text, checkpoint, &mut |shingle| {
+    for_each_window(config, text, check_interrupts, &mut |shingle| {
         for (shingles, places) in shingles.iter_mut().zip(&places) {
             if places.get(shingles.len()) == Some(&number) {
                 memory::push(shingles, memory::owned(shingle)?)?;

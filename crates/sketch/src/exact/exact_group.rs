@@ -34,16 +34,16 @@ struct Shared {
 
 impl<'a> ExactGroup<'a> {
     /// Numbers the shingles of a group, in at most `memory` bytes; a group for which they do not
-    /// suffice is compared by merging sets. `checkpoint` is called regularly.
+    /// suffice is compared by merging sets. `check_interrupts` is called regularly.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(
         sets: &'a [ShingleSet],
         memory: usize,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
-        let shared = Shared::of(sets, memory, checkpoint)?;
+        let shared = Shared::of(sets, memory, check_interrupts)?;
         Ok(Self { sets, level: Level::best(), shared })
     }
 
@@ -90,9 +90,9 @@ impl Shared {
     fn of(
         sets: &[ShingleSet],
         limit: usize,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<Self>, Error> {
-        let numbered = match numbered(sets, limit / 2, checkpoint)? {
+        let numbered = match numbered(sets, limit / 2, check_interrupts)? {
             Some(numbered) => numbered,
             None => return Ok(None),
         };
@@ -103,7 +103,7 @@ impl Shared {
         let mut bits = memory::filled(0_u64, sets.len() * words)?;
         let mut counts = memory::with_capacity(sets.len())?;
         for (document, set) in sets.iter().enumerate() {
-            checkpoint();
+            check_interrupts();
             let own = &mut bits[document * words..][..words];
             let mut count = 0;
             for number in common_places(&numbered, set.hashes()) {
@@ -126,7 +126,7 @@ impl Shared {
 fn numbered(
     sets: &[ShingleSet],
     limit: usize,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Option<Vec<u64>>, Error> {
     let total: usize = sets.iter().map(ShingleSet::len).sum();
     // Half of the memory for the hashes of a part, half for what comes of them.
@@ -137,10 +137,10 @@ fn numbered(
     for part in 0..parts {
         gathered.clear();
         for set in sets {
-            checkpoint();
+            check_interrupts();
             memory::extend(&mut gathered, within(set.hashes(), part, parts, width))?;
         }
-        sort(&mut gathered, checkpoint);
+        sort(&mut gathered, check_interrupts);
         for run in gathered.chunk_by(|a, b| a == b) {
             if run.len() > 1 {
                 memory::push(&mut shared, run[0])?;

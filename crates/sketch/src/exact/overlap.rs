@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::error::Error;
 use crate::memory;
 
-/// Elements sorted between two calls of the checkpoint: comparing two may take a microsecond.
+/// Elements sorted between two calls of the check_interrupts: comparing two may take a microsecond.
 const RUN: usize = 4096;
 
 /// The sizes of two sets and of their intersection.
@@ -21,7 +21,7 @@ pub struct Overlap {
 
 impl Overlap {
     /// Counts elements that are given in any order and with any repeats; `compare` must be a
-    /// total order of them. `checkpoint` is called for every few thousand comparisons.
+    /// total order of them. `check_interrupts` is called for every few thousand comparisons.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -29,14 +29,14 @@ impl Overlap {
         a: Vec<T>,
         b: Vec<T>,
         compare: impl Fn(&T, &T) -> Ordering,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
-        let a = distinct(a, &compare, checkpoint)?;
-        let b = distinct(b, &compare, checkpoint)?;
+        let a = distinct(a, &compare, check_interrupts)?;
+        let b = distinct(b, &compare, check_interrupts)?;
         let (mut i, mut j, mut shared) = (0, 0, 0);
         while i < a.len() && j < b.len() {
             if (i + j) % RUN < 2 {
-                checkpoint();
+                check_interrupts();
             }
             let order = compare(&a[i], &b[j]);
             shared += usize::from(order.is_eq());
@@ -64,10 +64,10 @@ impl Overlap {
 fn distinct<T: Copy>(
     mut elements: Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Vec<T>, Error> {
     for run in elements.chunks_mut(RUN) {
-        checkpoint();
+        check_interrupts();
         run.sort_unstable_by(compare);
     }
     let mut merged = Vec::new();
@@ -77,7 +77,7 @@ fn distinct<T: Copy>(
         memory::reserve(&mut merged, elements.len())?;
         for pair in elements.chunks(2 * width) {
             let (left, right) = pair.split_at(width.min(pair.len()));
-            merge(left, right, &mut merged, compare, checkpoint);
+            merge(left, right, &mut merged, compare, check_interrupts);
         }
         std::mem::swap(&mut elements, &mut merged);
         width *= 2;
@@ -86,7 +86,7 @@ fn distinct<T: Copy>(
     elements.dedup_by(|a, b| {
         seen += 1;
         if seen % RUN == 0 {
-            checkpoint();
+            check_interrupts();
         }
         compare(a, b).is_eq()
     });
@@ -99,12 +99,12 @@ fn merge<T: Copy>(
     right: &[T],
     out: &mut Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) {
     let (mut i, mut j) = (0, 0);
     while i < left.len() && j < right.len() {
         if (i + j) % RUN == 0 {
-            checkpoint();
+            check_interrupts();
         }
         let first = compare(&left[i], &right[j]).is_le();
         out.push(if first { left[i] } else { right[j] });
@@ -149,11 +149,11 @@ mod tests {
             comparisons.set(comparisons.get() + 1);
             a.cmp(b)
         };
-        let mut checkpoint = || {
+        let mut check_interrupts = || {
             most.set(most.get().max(comparisons.get() - since.get()));
             since.set(comparisons.get());
         };
-        Overlap::count(numbers, Vec::new(), compare, &mut checkpoint).unwrap();
+        Overlap::count(numbers, Vec::new(), compare, &mut check_interrupts).unwrap();
         assert!(most.get() < 40 * RUN, "{}", most.get());
     }
 }

@@ -50,9 +50,9 @@ impl PreparedSet {
     pub fn from_text(
         config: &Config,
         text: &str,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
-        Self::new(&ShingleSet::from_text(config, text, checkpoint)?)
+        Self::new(&ShingleSet::from_text(config, text, check_interrupts)?)
     }
 
     /// The number of distinct shingles.
@@ -77,9 +77,9 @@ impl PreparedSet {
         config: &Config,
         text: &str,
         threshold: f64,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<f64>, Error> {
-        let text = normalize_text(config, text, checkpoint)?;
+        let text = normalize_text(config, text, check_interrupts)?;
         let config = &config.with_scheme(Scheme::Fss);
         let level = Level::best();
         // No text has more shingles than bytes.
@@ -87,9 +87,9 @@ impl PreparedSet {
         let mut buffer = std::mem::take(&mut self.buffer);
         if config.bag() {
             buffer.clear();
-            append_elements(config, level, &text, &mut buffer, checkpoint)?;
+            append_elements(config, level, &text, &mut buffer, check_interrupts)?;
             for part in buffer.chunks(CHUNK) {
-                checkpoint();
+                check_interrupts();
                 if self.pass(part, &mut count).is_break() {
                     break;
                 }
@@ -97,7 +97,7 @@ impl PreparedSet {
         } else {
             memory::resize(&mut buffer, CHUNK, 0)?;
             let mut sink = |chunk: &mut [u64], _: &mut dyn FnMut()| self.pass(chunk, &mut count);
-            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], checkpoint, &mut sink);
+            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], check_interrupts, &mut sink);
             text_hashes(config, level, &text, &mut chunks)?;
             chunks.deliver();
         }
@@ -114,11 +114,11 @@ impl PreparedSet {
         &mut self,
         hashes: &[u64],
         threshold: f64,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<f64>, Error> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         for part in hashes.chunks(CHUNK) {
-            checkpoint();
+            check_interrupts();
             if self.pass(part, &mut count).is_break() {
                 break;
             }

@@ -23,17 +23,17 @@ impl ShingleSet {
     pub fn from_text(
         config: &Config,
         text: &str,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let mut hashes = Vec::new();
-        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, checkpoint)?;
-        Ok(Self::from_hashes(hashes, checkpoint))
+        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, check_interrupts)?;
+        Ok(Self::from_hashes(hashes, check_interrupts))
     }
 
     /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
     #[must_use]
-    pub fn from_hashes(mut hashes: Vec<u64>, checkpoint: &mut dyn FnMut()) -> Self {
-        sort(&mut hashes, checkpoint);
+    pub fn from_hashes(mut hashes: Vec<u64>, check_interrupts: &mut dyn FnMut()) -> Self {
+        sort(&mut hashes, check_interrupts);
         hashes.dedup();
         Self(hashes)
     }

@@ -1,11 +1,11 @@
 //! Sorting hashes.
 
-/// Sorts where the hashes are, with a call of `checkpoint` for every run of work that is short.
+/// Sorts where the hashes are, with a call of `check_interrupts` for every run of work that is short.
 ///
 /// Hashes are uniform in their top bits: one pass brings each into a bucket of about eight, and
 /// leaves little sorting there (American flag sort; McIlroy, Bostic, McIlroy 1993). Those that are
 /// not uniform are sorted all the same, by comparing them.
-pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
+pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
     const FEW: usize = 64;
     const IN_A_BUCKET: usize = 8;
     const MAX_BITS: u32 = 10;
@@ -18,7 +18,7 @@ pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
     let bucket = |hash: u64| (hash >> (64 - bits)) as usize;
     let mut ends = [0_usize; 1 << MAX_BITS];
     for part in hashes.chunks(RUN) {
-        checkpoint();
+        check_interrupts();
         part.iter().for_each(|&hash| ends[bucket(hash)] += 1);
     }
     // Where the next hash of each bucket goes.
@@ -31,7 +31,7 @@ pub(crate) fn sort(hashes: &mut [u64], checkpoint: &mut dyn FnMut()) {
     }
     let mut start = 0;
     for i in 0..1 << bits {
-        checkpoint();
+        check_interrupts();
         while next[i] < ends[i] {
             let mut hash = hashes[next[i]];
             // Round the cycle, until a hash comes that belongs here.

@@ -19,7 +19,7 @@ pub(crate) fn append_hashes(
     level: Level,
     text: &str,
     out: &mut Vec<u64>,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let mut outcome = Ok(());
     let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
@@ -28,7 +28,7 @@ pub(crate) fn append_hashes(
     };
     // No text has more shingles than bytes.
     let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
-    let mut chunks = HashBuffer::new(&mut buffer, checkpoint, &mut append);
+    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut append);
     text_hashes(config, level, text, &mut chunks)?;
     chunks.deliver();
     outcome
@@ -52,7 +52,7 @@ pub(crate) fn text_hashes(
         Unit::Anchored if !scheme.is_datasketch() => {
             word_windows::<true>(config, level, text, chunks);
         }
-        // The chunks call the checkpoint.
+        // The chunks call the check_interrupts.
         _ => for_each_window(config, text, &mut || (), &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
             Ok(())
@@ -67,7 +67,7 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
     /// Windows walked before the text is looked at again for ASCII, which is
     /// also the shortest run worth a kernel's setup.
     const STRIDE: usize = 64;
-    if is_blank(text, &mut || chunks.checkpoint()) {
+    if is_blank(text, &mut || chunks.check_interrupts()) {
         return;
     }
     let bytes = text.as_bytes();
@@ -120,7 +120,7 @@ fn word_windows<const ANCHORED: bool>(
         if !mixer.chunks.is_wanted() {
             return;
         }
-        mixer.chunks.checkpoint();
+        mixer.chunks.check_interrupts();
         rules.words(
             level,
             piece,
@@ -156,7 +156,7 @@ fn word_windows<const ANCHORED: bool>(
 fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
-        chunks.checkpoint();
+        chunks.check_interrupts();
         config.rules().words(level, piece, |word| {
             let entering = xxh3::hash(word.as_bytes());
             polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);

@@ -23,18 +23,18 @@ use crate::text::{Unit, words};
 /// has one shingle: all of it. One that is empty or has nothing but white
 /// space, or with words no word, has no shingle.
 ///
-/// `checkpoint` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
+/// `check_interrupts` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
 pub fn for_each_shingle(
     config: &Config,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
     f: VisitShingle,
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, checkpoint)?;
-    for_each_window(config, &text, checkpoint, f)
+    let text = normalize_text(config, text, check_interrupts)?;
+    for_each_window(config, &text, check_interrupts, f)
 }
 
 /// What is called for each shingle.
@@ -44,22 +44,22 @@ pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
 pub(crate) fn for_each_window(
     config: &Config,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
     f: VisitShingle,
 ) -> Result<(), Error> {
     match config.unit() {
-        Unit::Char => for_each_char_window(text, config.shingle_size(), checkpoint, f),
-        Unit::Word | Unit::Anchored => for_each_word_window(config, text, checkpoint, f),
+        Unit::Char => for_each_char_window(text, config.shingle_size(), check_interrupts, f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, check_interrupts, f),
     }
 }
 
 fn for_each_char_window(
     text: &str,
     size: usize,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
     f: VisitShingle,
 ) -> Result<(), Error> {
-    if is_blank(text, checkpoint) {
+    if is_blank(text, check_interrupts) {
         return Ok(());
     }
     let mut start = 0;
@@ -69,7 +69,7 @@ fn for_each_char_window(
         end += char_len(lead);
         start += char_len(text.as_bytes()[start]);
         if start % 4096 < 4 {
-            checkpoint();
+            check_interrupts();
         }
         f(&text[start..end])?;
     }
@@ -79,13 +79,13 @@ fn for_each_char_window(
 fn for_each_word_window(
     config: &Config,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
     f: VisitShingle,
 ) -> Result<(), Error> {
     let (rules, size) = (config.rules(), config.shingle_size());
     let mut words = |f: VisitShingle| {
         words::pieces(text).try_for_each(|piece| {
-            checkpoint();
+            check_interrupts();
             rules.try_words(piece, f)
         })
     };

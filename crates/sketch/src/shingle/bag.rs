@@ -22,15 +22,15 @@ pub(crate) fn append_elements(
     level: Level,
     text: &str,
     out: &mut Vec<u64>,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let start = out.len();
-    append_hashes(config, level, text, out, checkpoint)?;
+    append_hashes(config, level, text, out, check_interrupts)?;
     let hashes = &mut out[start..];
-    sort(hashes, checkpoint);
+    sort(hashes, check_interrupts);
     let mut run = Run { hash: 0, repeats: 0 };
     for part in hashes.chunks_mut(64 * 1024) {
-        checkpoint();
+        check_interrupts();
         part.iter_mut().for_each(|hash| *hash = run.next(*hash));
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 pub(crate) const CHUNK: usize = 4096;
 
 /// What receives a chunk: free to change the hashes, and to call the
-/// checkpoint while it works. It says whether it wants more.
+/// check_interrupts while it works. It says whether it wants more.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut()) -> ControlFlow<()>;
 
 /// A buffer of hashes. Whoever fills it ends with [`HashBuffer::deliver`].
@@ -15,7 +15,7 @@ pub(crate) struct HashBuffer<'a> {
     buffer: &'a mut [u64],
     filled: usize,
     flow: ControlFlow<()>,
-    checkpoint: &'a mut dyn FnMut(),
+    check_interrupts: &'a mut dyn FnMut(),
     sink: Sink<'a>,
 }
 
@@ -24,15 +24,15 @@ impl<'a> HashBuffer<'a> {
     /// that a chunk has. In the end it holds the last chunk.
     pub(crate) fn new(
         buffer: &'a mut [u64],
-        checkpoint: &'a mut dyn FnMut(),
+        check_interrupts: &'a mut dyn FnMut(),
         sink: Sink<'a>,
     ) -> Self {
-        Self { buffer, filled: 0, flow: ControlFlow::Continue(()), checkpoint, sink }
+        Self { buffer, filled: 0, flow: ControlFlow::Continue(()), check_interrupts, sink }
     }
 
     /// Gives the caller's caller a chance to cancel.
-    pub(crate) fn checkpoint(&mut self) {
-        (self.checkpoint)();
+    pub(crate) fn check_interrupts(&mut self) {
+        (self.check_interrupts)();
     }
 
     /// How many hashes still fit into the chunk: at least one.
@@ -60,9 +60,9 @@ impl<'a> HashBuffer<'a> {
 
     /// Hands on the chunk, unless it is empty, and starts the next.
     pub(crate) fn deliver(&mut self) {
-        self.checkpoint();
+        self.check_interrupts();
         if self.filled > 0 && self.is_wanted() {
-            self.flow = (self.sink)(&mut self.buffer[..self.filled], self.checkpoint);
+            self.flow = (self.sink)(&mut self.buffer[..self.filled], self.check_interrupts);
         }
         self.filled = 0;
     }

@@ -37,7 +37,7 @@ const WANTED: f64 = 0.01;
 pub fn saturated(
     config: &Config,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Option<usize>, Error> {
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);
@@ -47,7 +47,7 @@ pub fn saturated(
     for piece in 0..PIECES {
         let start = text.floor_char_boundary(piece * stride);
         let end = text.floor_char_boundary(start + PIECE);
-        letters.add(&normalize_text(config, &text[start..end], checkpoint)?)?;
+        letters.add(&normalize_text(config, &text[start..end], check_interrupts)?)?;
     }
     // As many characters as the pieces have for their bytes.
     let length = text.len() as f64 * letters.total as f64 / (PIECES * PIECE) as f64;

@@ -15,7 +15,7 @@ use crate::simd::Level;
 /// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
 /// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as
 /// [`for_each_shingle`](crate::for_each_shingle) gives it with their
-/// [`ElementHash`](crate::ElementHash). `checkpoint` is called as by
+/// [`ElementHash`](crate::ElementHash). `check_interrupts` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
 /// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
@@ -28,9 +28,9 @@ pub fn shingle_hashes(
     config: &Config,
     text: &str,
     out: &mut Vec<u64>,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, checkpoint)?;
+    let text = normalize_text(config, text, check_interrupts)?;
     let append = if config.bag() { append_elements } else { append_hashes };
-    append(config, Level::best(), &text, out, checkpoint)
+    append(config, Level::best(), &text, out, check_interrupts)
 }

@@ -14,18 +14,18 @@ use crate::text::{Unit, WordRules, words};
 /// normalisation drops are gone, and those that it keeps have one space
 /// between them. Words are dropped only when the text is cut: see [`tokens`].
 ///
-/// `checkpoint` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
+/// `check_interrupts` is called as by [`Normalization::normalize`](crate::Normalization::normalize).
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub fn normalize_text<'a>(
     config: &Config,
     text: &'a str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
-    let normalized = config.normalization().normalize(text, checkpoint)?;
+    let normalized = config.normalization().normalize(text, check_interrupts)?;
     if config.unit() == Unit::Char && config.normalization().drops_tokens() {
-        let kept = kept_between_spaces(config.rules(), &normalized, checkpoint)?;
+        let kept = kept_between_spaces(config.rules(), &normalized, check_interrupts)?;
         return Ok(if kept == text { Cow::Borrowed(text) } else { Cow::Owned(kept) });
     }
     Ok(normalized)
@@ -37,7 +37,7 @@ pub fn normalize_text<'a>(
 ///
 /// A text that is blank after normalisation has no token.
 ///
-/// `checkpoint` is called at least every 64 KiB of text, but a run without
+/// `check_interrupts` is called at least every 64 KiB of text, but a run without
 /// space or line feed is one step of cutting into words.
 ///
 /// # Errors
@@ -45,23 +45,23 @@ pub fn normalize_text<'a>(
 pub fn tokens(
     config: &Config,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
     f: &mut dyn FnMut(&str) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, checkpoint)?;
+    let text = normalize_text(config, text, check_interrupts)?;
     match config.unit() {
         Unit::Char if text.trim_start().is_empty() => Ok(()),
         Unit::Char => {
             for (i, c) in text.chars().enumerate() {
                 if i % (16 * 1024) == 0 {
-                    checkpoint();
+                    check_interrupts();
                 }
                 f(c.encode_utf8(&mut [0; 4]))?;
             }
             Ok(())
         }
         Unit::Word | Unit::Anchored => words::pieces(&text).try_for_each(|piece| {
-            checkpoint();
+            check_interrupts();
             config.rules().try_words(piece, f)
         }),
     }
@@ -71,11 +71,11 @@ pub fn tokens(
 fn kept_between_spaces(
     rules: &WordRules,
     text: &str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<String, Error> {
     let mut kept = String::new();
     for piece in words::pieces(text) {
-        checkpoint();
+        check_interrupts();
         for token in piece.split_whitespace().filter(|token| rules.keeps(token)) {
             if !kept.is_empty() {
                 memory::push_str(&mut kept, " ")?;

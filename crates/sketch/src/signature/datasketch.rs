@@ -58,15 +58,15 @@ impl Legacy {
     pub(crate) fn minimise(
         &mut self,
         passes: &mut SeededHashes,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[u32]>, Error> {
         let Self { functions, minima } = self;
         minima.clear();
         minima.resize(functions.len(), u32::MAX);
         let hashes_per_part = (STEPS / functions.len().max(1)).max(1);
-        let chunks = passes.each(checkpoint, &mut |chunk, checkpoint| {
+        let chunks = passes.each(check_interrupts, &mut |chunk, check_interrupts| {
             for part in chunk.chunks(hashes_per_part) {
-                checkpoint();
+                check_interrupts();
                 for (&(a, b), least) in functions.iter().zip(&mut *minima) {
                     let values = part.iter().map(|&h| permuted(a, b, h as u32));
                     *least = values.fold(*least, u32::min);

@@ -31,12 +31,12 @@ pub(crate) fn sketch(
     passes: &mut SeededHashes,
     slots: &mut [u32],
     rest: &mut Functions,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<bool, Error> {
     slots.fill(EMPTY);
     let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
-        let chunks = passes.each(checkpoint, &mut |chunk, _| {
+        let chunks = passes.each(check_interrupts, &mut |chunk, _| {
             level.scatter_min(chunk, round, slots, &mut packed);
             ControlFlow::Continue(())
         })?;
@@ -47,7 +47,7 @@ pub(crate) fn sketch(
             return Ok(true);
         }
     }
-    fill_empty(level, passes, slots, rest, checkpoint)?;
+    fill_empty(level, passes, slots, rest, check_interrupts)?;
     Ok(true)
 }
 
@@ -56,11 +56,11 @@ fn fill_empty(
     passes: &mut SeededHashes,
     slots: &mut [u32],
     functions: &mut Functions,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(level, passes, |_| (), checkpoint)?;
+    functions.minimise(level, passes, |_| (), check_interrupts)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::hash::mix::affine;
 use crate::simd::{Level, SLOT_LANES};
 
-/// Elementary steps between two calls of the checkpoint.
+/// Elementary steps between two calls of the check_interrupts.
 pub(crate) const STEPS: usize = 1 << 20;
 
 /// Some of the hash functions, and the minimum of each so far. The arrays are
@@ -64,13 +64,13 @@ impl Functions {
         level: Level,
         passes: &mut SeededHashes,
         prepare: fn(&mut [u64]),
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<bool, Error> {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
-        let chunks = passes.each(checkpoint, &mut |chunk, checkpoint| {
+        let chunks = passes.each(check_interrupts, &mut |chunk, check_interrupts| {
             prepare(chunk);
             for part in chunk.chunks(hashes_per_part) {
-                checkpoint();
+                check_interrupts();
                 level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
             }
             ControlFlow::Continue(())

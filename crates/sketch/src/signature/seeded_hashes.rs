@@ -47,11 +47,11 @@ impl<'a> SeededHashes<'a> {
     /// [`Error::OutOfMemory`], of words that do not fit into memory.
     pub(crate) fn each(
         &mut self,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
         sink: Sink,
     ) -> Result<usize, Error> {
         if let Some(count) = self.kept {
-            let _ = sink(&mut self.buffer[..count], checkpoint);
+            let _ = sink(&mut self.buffer[..count], check_interrupts);
             return Ok(1);
         }
         // The seed of datasketch's schemes is in their functions.
@@ -59,16 +59,16 @@ impl<'a> SeededHashes<'a> {
         let level = self.level;
         let offset = mix64(seed as u64);
         let (mut count, mut total) = (0, 0);
-        let mut seed_and_sink = |chunk: &mut [u64], checkpoint: &mut dyn FnMut()| {
+        let mut seed_and_sink = |chunk: &mut [u64], check_interrupts: &mut dyn FnMut()| {
             if seed != 0 {
                 level.mix(chunk, offset);
             }
             count += 1;
             total += chunk.len();
-            sink(chunk, checkpoint)
+            sink(chunk, check_interrupts)
         };
         memory::resize(self.buffer, CHUNK, 0)?;
-        let mut chunks = HashBuffer::new(self.buffer, checkpoint, &mut seed_and_sink);
+        let mut chunks = HashBuffer::new(self.buffer, check_interrupts, &mut seed_and_sink);
         match self.source {
             Source::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
             Source::Hashes(hashes) => {

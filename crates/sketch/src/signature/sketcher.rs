@@ -70,7 +70,7 @@ impl Sketcher {
     ///
     /// The time is linear in the length of the text, the memory independent of
     /// it, but for a normalised copy of the text, and the hashes of the elements
-    /// of a bag, where the configuration asks for them. `checkpoint` is called
+    /// of a bag, where the configuration asks for them. `check_interrupts` is called
     /// at least every 64 KiB of text (but a run without space or line feed is one step of cutting into words) and every
     /// million elementary steps. It may unwind: the next call starts afresh.
     ///
@@ -79,15 +79,15 @@ impl Sketcher {
     pub fn sketch(
         &mut self,
         text: &str,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[i32]>, Error> {
-        let text = normalize_text(&self.config, text, checkpoint)?;
+        let text = normalize_text(&self.config, text, check_interrupts)?;
         if self.config.bag() {
             let mut elements = Vec::new();
-            append_elements(&self.config, self.level, &text, &mut elements, checkpoint)?;
-            return self.sketch_hashes(&elements, checkpoint);
+            append_elements(&self.config, self.level, &text, &mut elements, check_interrupts)?;
+            return self.sketch_hashes(&elements, check_interrupts);
         }
-        self.sketch_source(Source::Text(&text), checkpoint)
+        self.sketch_source(Source::Text(&text), check_interrupts)
     }
 
     /// How many hashes are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
@@ -99,7 +99,7 @@ impl Sketcher {
     }
 
     /// The signature of a set of elements given by their hashes, in any order
-    /// and with any repeats; `None` if there are none. `checkpoint` as in
+    /// and with any repeats; `None` if there are none. `check_interrupts` as in
     /// [`Sketcher::sketch`].
     ///
     /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
@@ -112,32 +112,32 @@ impl Sketcher {
     pub fn sketch_hashes(
         &mut self,
         hashes: &[u64],
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[i32]>, Error> {
-        self.sketch_source(Source::Hashes(hashes), checkpoint)
+        self.sketch_source(Source::Hashes(hashes), check_interrupts)
     }
 
     fn sketch_source(
         &mut self,
         source: Source,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[i32]>, Error> {
         let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {
             Scheme::Fss => {
-                let any = fss::sketch(self.level, &mut passes, slots, functions, checkpoint)?;
+                let any = fss::sketch(self.level, &mut passes, slots, functions, check_interrupts)?;
                 (any, &slots[..])
             }
             Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
                 let affine32 = self.config.scheme() != Scheme::Permutations;
                 let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
                 functions.forget();
-                let any = functions.minimise(self.level, &mut passes, prepare, checkpoint)?;
+                let any = functions.minimise(self.level, &mut passes, prepare, check_interrupts)?;
                 (any, functions.minima())
             }
             Scheme::DatasketchLegacy(_) => {
-                let minima = self.legacy.minimise(&mut passes, checkpoint)?;
+                let minima = self.legacy.minimise(&mut passes, check_interrupts)?;
                 (minima.is_some(), minima.unwrap_or_default())
             }
         };

@@ -32,7 +32,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use crate::error::Error;
 use crate::memory;
 
-/// Characters between two calls of the checkpoint.
+/// Characters between two calls of the check_interrupts.
 const STEPS: usize = 1 << 14;
 
 /// What [`text_profile`] finds. The tokens lie in one text: many short ones of their own would take what is left of
@@ -53,7 +53,7 @@ impl TextProfile {
 /// The MD5 of [`text_profile`], an entry per line, each a token, a space and
 /// its count; `None` if the profile is empty.
 ///
-/// `checkpoint` is called at least every 64 KiB of text.
+/// `check_interrupts` is called at least every 64 KiB of text.
 ///
 /// # Errors
 /// [`Error::MinTokenLen`]; [`Error::QuantRate`]; [`Error::OutOfMemory`].
@@ -61,9 +61,9 @@ pub fn text_profile_signature(
     text: &str,
     min_token_len: i64,
     quant_rate: f64,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Option<[u8; 16]>, Error> {
-    let profile = text_profile(text, min_token_len, quant_rate, checkpoint)?;
+    let profile = text_profile(text, min_token_len, quant_rate, check_interrupts)?;
     if profile.entries.is_empty() {
         return Ok(None);
     }
@@ -91,7 +91,7 @@ pub fn text_profile(
     text: &str,
     min_token_len: i64,
     quant_rate: f64,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<TextProfile, Error> {
     let shortest = usize::try_from(min_token_len)
         .map_err(|_| Error::MinTokenLen(min_token_len))?
@@ -99,12 +99,12 @@ pub fn text_profile(
     if !(0.0..=1.0).contains(&quant_rate) {
         return Err(Error::QuantRate(quant_rate));
     }
-    let tokens = tokens(text, shortest, checkpoint)?;
-    let counts = count_tokens(&tokens, checkpoint)?;
+    let tokens = tokens(text, shortest, check_interrupts)?;
+    let counts = count_tokens(&tokens, check_interrupts)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
     let quantised = counts.into_iter().map(|(token, count)| (token, count / quantum * quantum));
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
-    checkpoint();
+    check_interrupts();
     // UTF-8 has the order of code points.
     profile.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
     let place = |token: &str| {
@@ -116,13 +116,17 @@ pub fn text_profile(
 }
 
 /// The tokens of a text that are not too short, a space after each.
-fn tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Result<String, Error> {
+fn tokens(
+    text: &str,
+    shortest: usize,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<String, Error> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);
     // A last separator ends the last token.
     for (i, c) in text.chars().chain([' ']).enumerate() {
         if i % STEPS == 0 {
-            checkpoint();
+            check_interrupts();
         }
         if is_letter_or_digit(c) {
             memory::push_str(&mut tokens, lower(c).encode_utf8(&mut [0; 4]))?;
@@ -141,12 +145,12 @@ fn tokens(text: &str, shortest: usize, checkpoint: &mut dyn FnMut()) -> Result<S
 
 fn count_tokens<'a>(
     tokens: &'a str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<HashMap<&'a str, u32, RandomState>, Error> {
     let mut counts = HashMap::default();
     for (i, token) in tokens.split_terminator(' ').enumerate() {
         if i % STEPS == 0 {
-            checkpoint();
+            check_interrupts();
         }
         match counts.get_mut(token) {
             Some(count) => *count += 1,

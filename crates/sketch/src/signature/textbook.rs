@@ -7,7 +7,7 @@ use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::memory;
 
-/// Elementary steps between two calls of the checkpoint.
+/// Elementary steps between two calls of the check_interrupts.
 const STEPS: usize = 1 << 20;
 
 /// The hash functions `x -> (a[j] * x + b[j]) mod p`.
@@ -47,7 +47,7 @@ impl LinearFunctions {
     pub fn minhash(
         &self,
         rows: &[i64],
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<Vec<i32>>, Error> {
         if rows.is_empty() {
             return Ok(None);
@@ -57,7 +57,7 @@ impl LinearFunctions {
         let functions_per_part = (STEPS / rows.len()).max(1);
         let mut signature = Vec::with_capacity(self.coefficients.len());
         for part in self.coefficients.chunks(functions_per_part) {
-            checkpoint();
+            check_interrupts();
             signature.extend(part.iter().map(|&(a, b)| {
                 // All three are below 2^31: the sum is below 2^62 + 2^31.
                 let least = rows.iter().map(|row| (a * row + b) % self.modulus).min();

@@ -106,7 +106,7 @@ impl WeightedSet {
     ///
     /// A signature of a smaller `num_perm` is a prefix of the one of a larger.
     /// It tells neither the union of sets nor the number of elements, and is
-    /// comparable to no signature without weights. `checkpoint` is called for
+    /// comparable to no signature without weights. `check_interrupts` is called for
     /// every element.
     ///
     /// # Errors
@@ -115,12 +115,12 @@ impl WeightedSet {
         &self,
         num_perm: i64,
         seed: i64,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<Vec<i32>>, Error> {
         let mut slots = vec![Slot::default(); valid_num_perm(num_perm)?];
         let offset = mix64(seed as u64);
         for (hash, weight) in self.iter() {
-            checkpoint();
+            check_interrupts();
             let element = mix64(hash.wrapping_add(offset));
             let log_weight = libm::log(weight);
             let mut state = element;

@@ -1,10 +1,10 @@
 //! Characters of UTF-8, by their bytes.
 
 /// Whether `text` has no character but white space: no token at all.
-pub(crate) fn is_blank(text: &str, checkpoint: &mut dyn FnMut()) -> bool {
+pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
     text.chars().enumerate().all(|(i, c)| {
         if i % (16 * 1024) == 0 {
-            checkpoint();
+            check_interrupts();
         }
         c.is_whitespace()
     })

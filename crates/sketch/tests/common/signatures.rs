@@ -59,7 +59,7 @@ impl Hashes for Signatures {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), Error> {
+    fn check_interrupts(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::text::chars::ascii_prefix;
 
-/// Bytes between two calls of the checkpoint.
+/// Bytes between two calls of the check_interrupts.
 const PIECE: usize = 16 * 1024;
 
 /// A segment of more bytes goes through the definition: the crate's iterators would keep all its
@@ -25,7 +25,7 @@ impl Normalization {
     /// What the steps on tokens keep is seen by [`tokens`](crate::tokens) and,
     /// for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
-    /// `checkpoint` is called at least every 64 KiB of text, but a letter with
+    /// `check_interrupts` is called at least every 64 KiB of text, but a letter with
     /// its marks is one step of it.
     ///
     /// # Errors
@@ -33,9 +33,9 @@ impl Normalization {
     pub fn normalize<'a>(
         &self,
         text: &'a str,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Cow<'a, str>, Error> {
-        normalize(self.characters, text, checkpoint)
+        normalize(self.characters, text, check_interrupts)
     }
 }
 
@@ -43,7 +43,7 @@ impl Normalization {
 pub(super) fn normalize<'a>(
     steps: Characters,
     text: &'a str,
-    checkpoint: &mut dyn FnMut(),
+    check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
     if steps == Characters::default() {
         return Ok(Cow::Borrowed(text));
@@ -55,7 +55,7 @@ pub(super) fn normalize<'a>(
     let mut same = 0;
     let mut spaced = true;
     for piece in text.as_bytes().chunks(PIECE) {
-        checkpoint();
+        check_interrupts();
         let unchanged = ascii.unchanged(&piece[..ascii_prefix(piece)], spaced);
         same += unchanged;
         if unchanged < piece.len() {
@@ -76,7 +76,7 @@ pub(super) fn normalize<'a>(
         cut: Cut { at: 0, out: 0, spaced: true },
     };
     pass.ascii_run(text.as_bytes(), 0, same)?;
-    pass.rest(text, same, checkpoint)?;
+    pass.rest(text, same, check_interrupts)?;
     if steps.whitespace && pass.out.ends_with(b" ") {
         pass.out.pop();
     }
@@ -124,11 +124,11 @@ impl Pass {
         &mut self,
         text: &str,
         mut at: usize,
-        checkpoint: &mut dyn FnMut(),
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
         let bytes = text.as_bytes();
         while at < bytes.len() {
-            checkpoint();
+            check_interrupts();
             let limit = bytes.len().min(at + PIECE);
             while at < limit {
                 let run = ascii_prefix(&bytes[at..limit]);

@@ -5,12 +5,12 @@
 
 use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
 
-use crate::am::keys::Keys;
-use crate::am::layout::{Entry, Layout, read_tid};
-use crate::am::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
-use crate::am::pages::{PageCopy, read_page};
 use crate::error::{Result, error};
-use crate::pg::interrupts::checkpoint;
+use crate::index::keys::Keys;
+use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
+use crate::index::pages::{PageCopy, read_page};
+use crate::pg::interrupts::check_interrupts;
 use pgrx::prelude::*;
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
@@ -22,7 +22,7 @@ pub fn each(index: Oid, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result
         let result = Keys::of(relation).and_then(|keys| {
             let mut block = leftmost(relation)?;
             while block != NO_BLOCK {
-                checkpoint();
+                check_interrupts();
                 let page = page(relation, block)?;
                 let opaque = page.opaque().ok_or_else(|| damaged(relation, block))?;
                 if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
@@ -114,7 +114,7 @@ unsafe fn page(index: Relation, block: BlockNumber) -> Result<PageCopy> {
 /// `index` is open.
 unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorReport {
     // SAFETY: the caller's promise.
-    let name = unsafe { crate::am::layout::name(index) };
+    let name = unsafe { crate::index::layout::name(index) };
     error(
         PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
         format!("page {block} of minlsh index \"{name}\" is damaged"),

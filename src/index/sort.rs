@@ -10,9 +10,9 @@ use std::collections::BinaryHeap;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
-use crate::am::layout::Entry;
 use crate::error::{Result, error, out_of_memory};
-use crate::pg::interrupts::checkpoint;
+use crate::index::layout::Entry;
+use crate::pg::interrupts::check_interrupts;
 
 const DIGIT_BITS: u32 = 11;
 const BUCKETS: usize = 1 << DIGIT_BITS;
@@ -104,7 +104,7 @@ fn sort(entries: &mut Vec<Entry>) -> Result<()> {
         let digit = |entry: &Entry| (entry.key >> shift) as usize & (BUCKETS - 1);
         let mut starts = [0_usize; BUCKETS];
         for part in from.chunks(STRIDE) {
-            checkpoint();
+            check_interrupts();
             part.iter().for_each(|entry| starts[digit(entry)] += 1);
         }
         let mut sum = 0;
@@ -112,7 +112,7 @@ fn sort(entries: &mut Vec<Entry>) -> Result<()> {
             sum += std::mem::replace(start, sum);
         }
         for part in from.chunks(STRIDE) {
-            checkpoint();
+            check_interrupts();
             for entry in part {
                 let place = &mut starts[digit(entry)];
                 to[*place] = *entry;
@@ -127,7 +127,7 @@ fn sort(entries: &mut Vec<Entry>) -> Result<()> {
         let upper = from[start].key >> SHIFTS[0];
         let same = from[start..].iter().take_while(|entry| entry.key >> SHIFTS[0] == upper).count();
         if same > 1 {
-            checkpoint();
+            check_interrupts();
             from[start..start + same].sort_unstable();
         }
         start += same;
@@ -153,7 +153,7 @@ impl Run {
             pg_sys::PrepareTempTablespaces();
             let file = pg_sys::BufFileCreateTemp(false);
             for part in entries.chunks(STRIDE) {
-                checkpoint();
+                check_interrupts();
                 let start = part.as_ptr().cast_mut().cast();
                 pg_sys::BufFileWrite(file, start, size_of_val(part));
             }
@@ -178,7 +178,7 @@ impl Run {
             if self.left == 0 {
                 return Ok(None);
             }
-            checkpoint();
+            check_interrupts();
             let count = self.left.min(self.size);
             self.buffer.clear();
             self.buffer.resize(count, Entry { key: 0, tid: 0 });

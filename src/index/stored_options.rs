@@ -10,11 +10,11 @@ use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
 
-use crate::am::nbtree::HIGH_KEY;
-use crate::am::{layout, pages, reloptions};
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, wrong_state};
 use crate::functions::Options;
+use crate::index::nbtree::HIGH_KEY;
+use crate::index::{layout, pages, reloptions};
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;

@@ -4,11 +4,11 @@
 
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 
-use crate::am::layout::{Entry, Layout};
-use crate::am::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
-use crate::am::pages::{LINE_POINTER, NewPage, ROOM, TUPLE_HEADER};
 use crate::error::Result;
-use crate::pg::interrupts::checkpoint;
+use crate::index::layout::{Entry, Layout};
+use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
+use crate::index::pages::{LINE_POINTER, NewPage, ROOM, TUPLE_HEADER};
+use crate::pg::interrupts::check_interrupts;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;
@@ -69,7 +69,7 @@ impl<'a> TreeWriter<'a> {
         self.entries += 1;
         self.pending.push(entry);
         if self.pending.len() > self.capacity {
-            checkpoint();
+            check_interrupts();
             self.write_leaf(Some(entry))?;
             self.pending.clear();
             self.pending.push(entry);
@@ -163,7 +163,7 @@ impl<'a> TreeWriter<'a> {
         let mut level = Level::default();
         let (mut first, mut previous) = (0, NO_BLOCK);
         while first < below.children.len() {
-            checkpoint();
+            check_interrupts();
             let end = below.fitting(first);
             // SAFETY: `new` promises an index that is ours.
             let mut page = unsafe { NewPage::append(self.index, pg_sys::ForkNumber::MAIN_FORKNUM) };

@@ -3,11 +3,11 @@
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::am::keys::Keys;
-use crate::am::table_scan::row_context;
-use crate::am::{nbtree, stored_options};
 use crate::error::{Result, raise};
-use crate::pg::interrupts::checkpoint;
+use crate::index::keys::Keys;
+use crate::index::table_scan::row_context;
+use crate::index::{nbtree, stored_options};
+use crate::pg::interrupts::check_interrupts;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
 #[pg_guard]
@@ -57,7 +57,7 @@ unsafe fn insert(
         let mut keys = Keys::of(index)?;
         keys.row(values, nulls, &options, &mut row_keys)?;
         for key in row_keys {
-            checkpoint();
+            check_interrupts();
             keys.layout().datums(key, &mut document, &mut datums);
             nbtree::insert(index, &mut datums, tid, heap, unchanged, info);
         }

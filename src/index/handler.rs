@@ -3,8 +3,8 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::am::{build, cost, insert, layout, nbtree, reloptions, scan, validate};
 use crate::error::Result;
+use crate::index::{build, cost, insert, layout, nbtree, reloptions, scan, validate};
 use crate::pg::call::{Call, sql_function};
 
 sql_function!(minlsh_handler, handler);

@@ -5,7 +5,7 @@
 
 use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
 
-use crate::am::nbtree::{self, NO_BLOCK, Opaque};
+use crate::index::nbtree::{self, NO_BLOCK, Opaque};
 
 const PAGE: usize = pg_sys::BLCKSZ as usize;
 const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);

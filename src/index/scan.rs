@@ -8,12 +8,12 @@
 use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
 use pgrx::prelude::*;
 
-use crate::am::keys::Keys;
-use crate::am::layout::{tid_to_u64, u64_to_tid};
-use crate::am::{nbtree, stored_options};
 use crate::document::to_bands::Search;
 use crate::error::{Result, out_of_memory, raise};
-use crate::pg::interrupts::checkpoint;
+use crate::index::keys::Keys;
+use crate::index::layout::{tid_to_u64, u64_to_tid};
+use crate::index::{nbtree, stored_options};
+use crate::pg::interrupts::check_interrupts;
 
 /// Rows handed to a bitmap at a time.
 const BATCH: usize = 1 << 16;
@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Err(report) => raise(report),
         };
         let tree = nbtree::begin_scan(index, index_keys.layout().columns());
-        let memory = crate::am::table_scan::row_context();
+        let memory = crate::index::table_scan::row_context();
         let state = State { keys: index_keys, tree, memory, rows: None, next: 0 };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
@@ -220,7 +220,7 @@ unsafe fn search(
         unsafe {
             nbtree::rescan(tree, keys);
             while let Some(row) = nbtree::next(tree) {
-                checkpoint();
+                check_interrupts();
                 visit(row)?;
             }
         }

@@ -9,13 +9,13 @@
 
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 
-use crate::am::layout::{Entry, Layout, read_tid};
-use crate::am::leaves::{entries, first_item};
-use crate::am::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::am::pages::{PageCopy, read_page};
-use crate::am::stored_options::OPTIONS_BLOCK;
 use crate::error::{Result, out_of_memory};
-use crate::pg::interrupts::checkpoint;
+use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::leaves::{entries, first_item};
+use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
+use crate::index::pages::{PageCopy, read_page};
+use crate::index::stored_options::OPTIONS_BLOCK;
+use crate::pg::interrupts::check_interrupts;
 
 /// A bound between two pages: the leading attributes of a key, and perhaps a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Walk<'_> {
         let (mut pages, mut downlinks) = (Vec::new(), Vec::new());
         let (mut block, mut previous, mut steps) = (start, NO_BLOCK, 0);
         while block != NO_BLOCK {
-            checkpoint();
+            check_interrupts();
             steps += 1;
             let page = self.page(block);
             let opaque = page.as_ref().and_then(PageCopy::opaque);
@@ -267,7 +267,7 @@ fn compare(
     const EXCUSED: u16 = nbtree::HALF_DEAD | nbtree::DELETED;
     let mut at = 0;
     for downlink in downlinks {
-        checkpoint();
+        check_interrupts();
         let Some(ahead) = pages[at..].iter().position(|page| page.block == downlink.child) else {
             report(format!("a downlink to page {} of level {level} leads astray", downlink.child))?;
             continue;

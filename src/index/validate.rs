@@ -6,7 +6,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::am::layout::SCOPE_HASH;
+use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::names::type_label;
 

@@ -2,7 +2,7 @@
 //!
 //! PostgreSQL does not tell `amoptions` whether it reads the parameters of CREATE INDEX or of
 //! ALTER INDEX SET. Entries made with other options are worthless, so those of the build are kept
-//! ([`stored_options`](crate::am::stored_options)), and what ALTER INDEX sets waits for REINDEX, as
+//! ([`stored_options`](crate::index::stored_options)), and what ALTER INDEX sets waits for REINDEX, as
 //! fillfactor does.
 
 use std::ffi::{CStr, c_char};
@@ -12,10 +12,10 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::am::nbtree::BtOptions;
 use crate::document::index_options::IndexOptions;
 use crate::error::{Result, invalid_parameter, raise};
 use crate::functions::Options;
+use crate::index::nbtree::BtOptions;
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.
