@@ -4,12 +4,16 @@
 //! side table → candidates → verification → rows. The engine ([`sketch`]) does the arithmetic, and knows
 //! nothing of PostgreSQL. Its SQL interface is `sql/minlsh.sql`.
 
+mod access;
+mod corpus;
 mod document;
 mod error;
 mod functions;
 mod index;
+mod lookup;
+mod options;
 mod pg;
-mod query;
+mod row_key;
 mod settings;
 mod side_table;
 

@@ -3,6 +3,8 @@
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 
+use crate::options::Threshold;
+
 /// A bucket of documents that share a band but are not similar would cost the square of its
 /// size. With 1000, the 743,779 documents of one template cost minutes instead of days, and a
 /// corpus without such templates never gets there.
@@ -47,6 +49,6 @@ pub fn bucket_limit() -> usize {
 }
 
 /// `minlsh.threshold`
-pub fn threshold() -> f64 {
-    THRESHOLD.get()
+pub fn threshold() -> Threshold {
+    Threshold::clamped(THRESHOLD.get())
 }

@@ -3,10 +3,10 @@
 use pgrx::pg_sys::Datum;
 use sketch::{ElementHash, ShingleSet};
 
-use super::image::{Content, Document, stored_set, stored_signature, threshold};
+use super::image::{Content, Document, stored_set, stored_signature};
 use super::shingling::Canonical;
 use crate::error::Result;
-use crate::functions::Options;
+use crate::options::{Options, Threshold};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
@@ -22,7 +22,7 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let threshold = threshold(least)?;
+    let threshold = Threshold::new(least)?;
     let options = Canonical::of(&options.config()?);
     let content = Content::Text(options.shingling(), body);
     Ok(Some(Document { threshold, content }.write()))
@@ -33,7 +33,7 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
     let (Some(elements), Some(least)) = (call.datum(0), call.float8(1)) else {
         return Ok(None);
     };
-    let threshold = threshold(least)?;
+    let threshold = Threshold::new(least)?;
     // SAFETY: declared anyarray.
     let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
     let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
@@ -46,7 +46,7 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
     let (Some(signature), Some(least)) = (call.int4_array(0)?, call.float8(1)) else {
         return Ok(None);
     };
-    let threshold = threshold(least)?;
+    let threshold = Threshold::new(least)?;
     let content = Content::Signature(&stored_signature(signature)?);
     Ok(Some(Document { threshold, content }.write()))
 }

@@ -20,7 +20,8 @@ use pgrx::prelude::*;
 use sketch::{MAX_NUM_PERM, ShingleSet};
 
 use super::shingling::Shingling;
-use crate::error::{Result, engine, error, invalid_parameter, out_of_memory};
+use crate::error::{Result, error, invalid_parameter, out_of_memory};
+use crate::options::Threshold;
 use crate::pg::bytes;
 
 const VERSION: u8 = 1;
@@ -32,7 +33,7 @@ const SIGNATURE: u8 = 2;
 #[derive(Clone, Copy)]
 pub struct Document<'a> {
     /// The least similarity of a near-duplicate.
-    pub threshold: f64,
+    pub threshold: Threshold,
     pub content: Content<'a>,
 }
 
@@ -85,7 +86,8 @@ impl<'a> Document<'a> {
             }
             _ => return None,
         };
-        is_threshold(threshold).then_some(Self { threshold, content })
+        let threshold = Threshold::checked(threshold).ok()?;
+        Some(Self { threshold, content })
     }
 
     /// The document as a datum, in the current memory context.
@@ -95,7 +97,7 @@ impl<'a> Document<'a> {
             Content::Set(_) => SET,
             Content::Signature(_) => SIGNATURE,
         };
-        let (start, threshold) = ([VERSION, kind], self.threshold.to_le_bytes());
+        let (start, threshold) = ([VERSION, kind], self.threshold.get().to_le_bytes());
         match self.content {
             Content::Text(options, text) => bytes::concatenate(&[
                 &start,
@@ -179,17 +181,4 @@ pub fn stored_signature(slots: &[i32]) -> Result<Vec<[u8; 4]>> {
 
 fn is_signature_length(slots: usize) -> bool {
     (1..=MAX_NUM_PERM).contains(&slots)
-}
-
-/// A threshold as a user gives it.
-pub fn threshold(threshold: f64) -> Result<f64> {
-    if is_threshold(threshold) {
-        Ok(threshold)
-    } else {
-        Err(engine(sketch::Error::Threshold(threshold)))
-    }
-}
-
-fn is_threshold(threshold: f64) -> bool {
-    threshold > 0.0 && threshold <= 1.0
 }

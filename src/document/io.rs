@@ -3,14 +3,13 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
-use sketch::DEFAULT_THRESHOLD;
 
 use super::image::{Content, Document};
 use super::json::Refusal;
 use super::literal;
 use super::shingling::Canonical;
 use crate::error::{Result, error};
-use crate::functions::Options;
+use crate::options::{Options, Threshold};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::{bytes, text};
 
@@ -32,7 +31,7 @@ fn input(call: &Call) -> Result<Option<Datum>> {
     }
     let options = Canonical::of(&Options::default().config()?);
     let content = Content::Text(options.shingling(), literal);
-    Ok(Some(Document { threshold: DEFAULT_THRESHOLD, content }.write()))
+    Ok(Some(Document { threshold: Threshold::default(), content }.write()))
 }
 
 /// `minlsh_document_out(minlsh_document) → cstring`

@@ -19,11 +19,11 @@ use std::io::Write;
 
 use sketch::ShingleSet;
 
-use super::image::{Content, Document, hash, stored_set, stored_signature, threshold};
+use super::image::{Content, Document, hash, stored_set, stored_signature};
 use super::json::{Read, Reader, append, syntax};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
-use crate::functions::Options;
+use crate::options::{Options, Threshold};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 
@@ -106,7 +106,7 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
 
 /// A document as its text form says, which owns what it consists of.
 pub struct Written<'a> {
-    threshold: f64,
+    threshold: Threshold,
     content: WrittenContent<'a>,
 }
 
@@ -151,7 +151,7 @@ pub fn is_object(literal: &[u8]) -> bool {
 pub fn read(literal: &[u8]) -> Read<Written<'_>> {
     let members = ObjectMembers::read(&mut Reader::new(literal))?;
     let threshold = match members.threshold {
-        Some(least) => threshold(least)?,
+        Some(least) => Threshold::new(least)?,
         None => return syntax("It has no \"threshold\"."),
     };
     let has_options = members.has_options();

@@ -13,12 +13,10 @@
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `selectivity` | how many rows the planner shall expect |
-//! | `index_options` | the options of an index |
 //! | `to_bands` | from a value to the band hashes of an index |
 
 mod constructors;
 pub mod image;
-pub mod index_options;
 mod io;
 mod json;
 mod literal;

@@ -5,7 +5,7 @@ use std::fmt;
 use sketch::Config;
 
 use crate::error::Result;
-use crate::functions::Options;
+use crate::options::Options;
 
 /// What two texts must have in common for a similarity to mean anything.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use super::image::{self, Content, Document};
 use super::prepared::{Kept, Prepared};
 use super::shingling::{Canonical, same};
 use crate::error::{Result, invalid_parameter};
-use crate::functions::Options;
+use crate::options::Options;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::element;
 use crate::pg::{array, bytes};
@@ -97,7 +97,7 @@ fn lasting_argument(call: &Call) -> usize {
 fn similar(call: &Call, kept: usize, kept_type: Type, other_type: Type) -> Result<Option<Datum>> {
     compare(call, kept, kept_type, other_type, |threshold, prepared, other| {
         let least = match other {
-            Other::Document(document) => document.threshold.max(threshold),
+            Other::Document(document) => document.threshold.get().max(threshold),
             _ => threshold,
         };
         let similar = matches!(measure(prepared, other, Some(least))?, Outcome::Similarity(_));
@@ -135,7 +135,7 @@ fn compare(
     match kept_type {
         Type::Document => decide(threshold, prepared, &other),
         // It may be set between two rows.
-        Type::Text | Type::Array => decide(settings::threshold(), prepared, &other),
+        Type::Text | Type::Array => decide(settings::threshold().get(), prepared, &other),
     }
 }
 
@@ -158,15 +158,15 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
     match value_type {
         Type::Document => {
             let document = Document::from_bytes(image)?;
-            Ok((document.threshold, Prepared::document(&document)?))
+            Ok((document.threshold.get(), Prepared::document(&document)?))
         }
         Type::Text => {
-            Ok((settings::threshold(), Prepared::text(Options::default().config()?, image)?))
+            Ok((settings::threshold().get(), Prepared::text(Options::default().config()?, image)?))
         }
         Type::Array => {
             // SAFETY: a non-null array.
             let hashes = unsafe { element::hashes(value, ElementHash::default()) }?;
-            Ok((settings::threshold(), Prepared::set(hashes)?))
+            Ok((settings::threshold().get(), Prepared::set(hashes)?))
         }
     }
 }

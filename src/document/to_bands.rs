@@ -9,9 +9,9 @@ use sketch::{Config, ElementHash};
 use super::image::{Content, Document, hashes, slots};
 use super::saturation::Saturated;
 use super::shingling::{Canonical, same};
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
-use crate::functions::{Options, with_sketcher};
+use crate::functions::with_sketcher;
+use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, lossless};
@@ -103,7 +103,7 @@ impl Values {
             Service::Nothing => return Ok(Search::Nothing),
         };
         let mut bands = Vec::new();
-        let probes = index.banding.probes(threshold, index.recall);
+        let probes = index.banding.probes(threshold.get(), index.recall);
         sketched.append_bands(index, probes, &mut bands)?;
         Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
@@ -237,7 +237,7 @@ impl Values {
 /// What an index can do for a value.
 enum Service<'a> {
     /// Find what is similar to it.
-    For { threshold: f64, sketched: Sketched<'a> },
+    For { threshold: Threshold, sketched: Sketched<'a> },
     /// Nothing.
     Everything,
     /// Say that no row is similar.
@@ -340,7 +340,7 @@ fn append(bands: &mut Vec<i64>, more: &[i64]) -> Result<()> {
     Ok(())
 }
 
-fn low_threshold(document: f64, index: f64) -> ErrorReport {
+fn low_threshold(document: Threshold, index: Threshold) -> ErrorReport {
     invalid_parameter(format!(
         "threshold {document} of the document is below {index}, that of the index"
     ))

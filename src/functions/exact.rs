@@ -3,8 +3,8 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Overlap, ShingleSet, memory};
 
-use super::Options;
 use crate::error::{Result, engine};
+use crate::options::Options;
 use crate::pg::array;
 use crate::pg::bytes;
 use crate::pg::call::{Call, float8_datum, sql_function};

@@ -7,14 +7,11 @@ mod exact;
 mod lean;
 mod measures;
 mod profile;
-mod recent;
 mod sets;
 mod shingles;
 mod signature;
-mod sql_options;
 mod textbook;
 mod tokens;
 mod weighted;
 
 pub(crate) use signature::with_sketcher;
-pub(crate) use sql_options::Options;

@@ -26,7 +26,7 @@ sql_function!(minlsh_set_signature, signature);
 
 /// A configuration for ready-made sets: how texts are cut does not matter.
 fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
-    super::Options { scheme: scheme.into(), num_perm, seed, ..Default::default() }.config()
+    crate::options::Options { scheme: scheme.into(), num_perm, seed, ..Default::default() }.config()
 }
 
 /// What makes two signatures comparable.

@@ -4,8 +4,8 @@ use ahash::AHashSet;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, Element, ElementHash, memory};
 
-use super::Options;
 use crate::error::{Result, engine};
+use crate::options::Options;
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, Sketcher, SlotBits, memory};
 
-use super::Options;
-use super::recent::Recent;
 use crate::error::{Result, engine};
+use crate::options::Options;
+use crate::options::Recent;
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::element;

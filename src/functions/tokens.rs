@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::Datum;
 
-use super::Options;
 use crate::error::{Result, engine};
+use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, text};

@@ -8,7 +8,6 @@
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
 
-use crate::document::index_options::IndexOptions;
 use crate::error::Result;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
@@ -16,6 +15,7 @@ use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_check::{self, Links};
 use crate::index::{reloptions, stored_options};
+use crate::options::IndexOptions;
 use crate::pg::guc::maintenance_work_mem;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.

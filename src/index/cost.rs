@@ -6,10 +6,10 @@
 use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
-use crate::document::index_options::IndexOptions;
 use crate::document::to_bands::Values;
 use crate::index::keys::Keys;
 use crate::index::stored_options;
+use crate::options::IndexOptions;
 use crate::pg::{list, text};
 
 /// Rows that a search finds, roughly.

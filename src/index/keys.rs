@@ -7,11 +7,11 @@
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use sketch::Scope;
 
-use crate::document::index_options::IndexOptions;
 use crate::document::saturation::Saturated;
 use crate::document::to_bands::Values;
 use crate::error::{Result, out_of_memory};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
+use crate::options::IndexOptions;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;

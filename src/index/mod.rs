@@ -9,6 +9,7 @@ mod build;
 pub mod check;
 mod cost;
 mod handler;
+pub mod info;
 mod insert;
 pub mod keys;
 pub mod layout;

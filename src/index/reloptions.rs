@@ -12,10 +12,9 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, invalid_parameter, raise};
-use crate::functions::Options;
 use crate::index::nbtree::BtOptions;
+use crate::options::{IndexOptions, Options, Threshold};
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.
@@ -66,7 +65,12 @@ impl Parameters {
             bag: self.bag,
         };
         let config = options.config()?;
-        IndexOptions::new(config, self.threshold, self.recall, self.slot_bits.into())
+        IndexOptions::new(
+            config,
+            Threshold::new(self.threshold)?,
+            self.recall,
+            self.slot_bits.into(),
+        )
     }
 }
 
@@ -214,13 +218,7 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() {
-            let config = Options::default().config()?;
-            return IndexOptions::new(
-                config,
-                sketch::DEFAULT_THRESHOLD,
-                sketch::DEFAULT_RECALL,
-                32,
-            );
+            return IndexOptions::by_default();
         }
         (*parameters).options()
     }

@@ -10,11 +10,10 @@ use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, wrong_state};
-use crate::functions::Options;
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::{layout, pages, reloptions};
+use crate::options::{IndexOptions, Options, Threshold};
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
@@ -44,7 +43,7 @@ impl Built {
             format: FORMAT,
             algorithm: Config::VERSION,
             unicode: UNICODE_VERSIONS.to_owned(),
-            threshold: options.threshold,
+            threshold: options.threshold.get(),
             recall: options.recall,
             bands: options.banding.bands(),
             rows: options.banding.rows(),
@@ -58,7 +57,7 @@ impl Built {
         let same_unicode = self.unicode == UNICODE_VERSIONS || !config.depends_on_unicode();
         Ok(IndexOptions {
             banding: Banding::new(self.bands as i64, self.rows as i64)?,
-            threshold: self.threshold,
+            threshold: Threshold::checked(self.threshold)?,
             recall: self.recall,
             slot_bits: SlotBits::new(self.slot_bits as i64, self.config.num_perm.into())?,
             current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,

@@ -7,10 +7,10 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, raise};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
+use crate::options::IndexOptions;
 
 /// What the callback of the table scan works with.
 struct Scan<'a> {

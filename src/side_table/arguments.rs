@@ -6,9 +6,8 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
-use crate::functions::Options;
+use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
@@ -134,7 +133,7 @@ fn options(call: &Call) -> Result<IndexOptions> {
     }
     .config()?;
     let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
-    IndexOptions::new(config, threshold, recall, slot_bits.into())
+    IndexOptions::new(config, Threshold::new(threshold)?, recall, slot_bits.into())
 }
 
 /// The column that `argument` names.

@@ -6,8 +6,8 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
+use crate::options::IndexOptions;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::ffi;
 use crate::pg::open::Open;

@@ -4,8 +4,8 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::counted;
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error};
+use crate::options::IndexOptions;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
@@ -61,7 +61,7 @@ pub fn report(storage: Oid, table: &str, documents: usize, options: &IndexOption
         counted(documents, "document"),
         counted(banding.bands(), "band"),
         counted(banding.rows(), "row"),
-        banding.probability(options.threshold),
+        banding.probability(options.threshold.get()),
         options.threshold,
     );
 }

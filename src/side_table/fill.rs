@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::document::index_options::IndexOptions;
 use crate::document::saturation::Saturated;
 use crate::error::Result;
+use crate::options::IndexOptions;
 use crate::pg::bulk::Bulk;
 use crate::pg::memory::Memory;
 use crate::pg::names::relation_name;

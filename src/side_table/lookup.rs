@@ -5,14 +5,16 @@ use std::rc::Rc;
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, error, wrong_state};
+use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::memory::Memory;
+use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::row_key::Key;
 use crate::side_table::storage::{Storage, StoredSketch, stored};
 
 /// A side table that was opened under lock and found to be sound.
@@ -36,6 +38,21 @@ pub struct SideTable {
 pub type Visit<'a> = dyn FnMut(Datum, &[i32], &[i64]) -> Result<()> + 'a;
 
 impl SideTable {
+    /// The key of the documents.
+    pub fn row_key(&self) -> Result<Key> {
+        Key::of_column(self.table.oid, self.key.number).ok_or_else(|| {
+            wrong_state(format!(
+                "column \"{}\" of table \"{}\" is no longer unique",
+                self.key.name, self.table.name
+            ))
+            .set_hint(format!(
+                "Give it a unique constraint again, or drop the side table with \
+                 SELECT minlsh_drop_index({});",
+                regclass_literal(self.storage)
+            ))
+        })
+    }
+
     /// What is stored of the document with that key (of the key's base type).
     pub fn get(&self, key: Datum) -> Result<Option<StoredSketch>> {
         let storage = self.open()?;

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
+use crate::options::IndexOptions;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 use crate::side_table::storage::StoredSketch;

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::document::index_options::IndexOptions;
 use crate::error::{Result, wrong_state};
 use crate::index::stored_options;
+use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;

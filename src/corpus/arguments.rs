@@ -1,0 +1,176 @@
+//! The arguments that all whole-corpus functions share.
+
+use std::ffi::{CStr, CString};
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{Banding, Config, DEFAULT_RECALL};
+
+use crate::corpus::kind::Kind;
+use crate::error::{Result, engine};
+use crate::options::{IndexOptions, Options, Threshold, Verify};
+use crate::pg::bytes;
+use crate::pg::call::Call;
+use crate::pg::text;
+
+/// The places of the arguments in a call. From `options` on all functions have the same ones:
+/// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
+/// are sources, body, key_column and scope stand before them; and each function has a twin with
+/// the argument `key` behind the threshold.
+#[derive(Clone, Copy)]
+pub struct Places {
+    pub threshold: usize,
+    pub verify: usize,
+    pub options: usize,
+}
+
+/// How many options there are.
+const OPTIONS: usize = 9;
+
+/// The arguments of a call, each of the type that its place says.
+pub struct Arguments {
+    values: Vec<Option<Datum>>,
+    places: Places,
+    /// The type of the keys in the result: text, or that of the argument `key`.
+    pub key_type: Oid,
+}
+
+impl Arguments {
+    /// Arguments, `None` for NULL.
+    pub fn new(values: Vec<Option<Datum>>, places: Places) -> Self {
+        Self { values, places, key_type: pg_sys::TEXTOID }
+    }
+
+    /// Those of `call`.
+    pub fn of(call: &Call, places: Places) -> Self {
+        let values = (0..call.count()).map(|place| call.datum(place)).collect();
+        let mut arguments = Self::new(values, places);
+        if call.count() > places.options + OPTIONS {
+            let key = places.threshold + 1;
+            arguments.values.remove(key);
+            arguments.key_type = call.argument_type(key);
+        }
+        arguments
+    }
+
+    /// An argument as it is.
+    pub fn raw(&self, place: usize) -> Option<Datum> {
+        self.values.get(place).copied().flatten()
+    }
+
+    /// `body`: the column of the documents.
+    pub fn body(&self) -> Option<Datum> {
+        self.raw(self.places.options - 3)
+    }
+
+    /// `key_column`: the column of the keys.
+    pub fn key_column(&self) -> Option<Datum> {
+        self.raw(self.places.options - 2)
+    }
+
+    /// `scope`: the column within whose equal values documents are compared.
+    pub fn scope(&self) -> Option<Datum> {
+        self.raw(self.places.options - 1)
+    }
+
+    /// An argument of type text as UTF-8.
+    pub fn text(&self, place: usize) -> Result<Option<&str>> {
+        // SAFETY: an argument that is declared text.
+        self.raw(place).map(|datum| unsafe { text::read(datum) }).transpose()
+    }
+
+    fn int4(&self, place: usize) -> Option<i32> {
+        self.raw(place).map(|datum| datum.value() as i32)
+    }
+
+    fn float8(&self, place: usize) -> Option<f64> {
+        self.raw(place).map(|datum| f64::from_bits(datum.value() as u64))
+    }
+
+    /// `verify`; NULL is the default.
+    fn verify(&self) -> Result<Verify> {
+        self.text(self.places.verify)?.map_or(Ok(Verify::Exact), Verify::named)
+    }
+
+    /// How documents of that kind are signed, banded and compared: as the arguments say, where they
+    /// are NULL as the index does, and without one as by default.
+    pub fn criteria(&self, kind: Kind, index: Option<&Rc<IndexOptions>>) -> Result<Criteria> {
+        let threshold =
+            self.threshold(index.map_or_else(Threshold::default, |index| index.threshold))?;
+        let recall = self.float8(self.places.options + 8);
+        let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
+        let config = self.config(index.map(|index| &index.config))?;
+        let banding = Banding::for_recall(threshold.get(), config.num_perm() as i64, recall)
+            .map_err(engine)?
+            .trimmed(threshold.get(), recall);
+        // A signature alone has no set to be compared by.
+        let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
+        Ok(Criteria { kind, verify, threshold, recall, config, banding })
+    }
+
+    fn threshold(&self, default: Threshold) -> Result<Threshold> {
+        self.float8(self.places.threshold).map_or(Ok(default), Threshold::new)
+    }
+
+    fn config(&self, index: Option<&Config>) -> Result<Config> {
+        let given = self.places.options..self.places.options + 8;
+        if let (Some(config), true) = (index, given.clone().all(|at| self.raw(at).is_none())) {
+            return Ok(config.clone());
+        }
+        let mut options = index.map_or_else(Options::default, Options::of);
+        let first = given.start;
+        if let Some(shingle_size) = self.int4(first) {
+            options.shingle_size = shingle_size;
+        }
+        if let Some(unit) = self.text(first + 1)? {
+            options.unit = unit.into();
+        }
+        if let Some(normalization) = self.text(first + 2)? {
+            options.normalization = normalization.into();
+        }
+        if let Some(stop_words) = self.text(first + 3)? {
+            options.stop_words = stop_words.into();
+        }
+        if let Some(bag) = self.raw(first + 4) {
+            options.bag = bag.value() as u8 != 0;
+        }
+        if let Some(num_perm) = self.int4(first + 5) {
+            options.num_perm = num_perm;
+        }
+        if let Some(scheme) = self.text(first + 6)? {
+            options.scheme = scheme.into();
+        }
+        if let Some(seed) = self.raw(first + 7) {
+            options.seed = seed.value() as i64;
+        }
+        options.config()
+    }
+}
+
+/// How documents are signed, banded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criteria {
+    /// What a document is.
+    pub kind: Kind,
+    /// How candidates are told from near-duplicates.
+    pub verify: Verify,
+    /// The least similarity wanted.
+    pub threshold: Threshold,
+    /// The share of the pairs at the threshold that must be found.
+    pub recall: f64,
+    /// Everything a signature depends on.
+    pub config: Config,
+    /// The bands by which documents meet.
+    pub banding: Banding,
+}
+
+/// A text in the database's encoding.
+pub fn raw_text(datum: Datum) -> CString {
+    // SAFETY: an argument of type text.
+    CString::new(unsafe { bytes::read(datum) }).unwrap_or_default()
+}
+
+/// Bytes of the database's encoding as a message shows them.
+pub fn label(name: &CStr) -> String {
+    name.to_string_lossy().into_owned()
+}

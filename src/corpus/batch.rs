@@ -1,0 +1,139 @@
+//! Documents of some groups: in memory, or in files until their turn comes.
+
+use sketch::memory;
+
+use crate::corpus::scopes::Scope;
+use crate::error::{Result, engine};
+use crate::pg::temp_file::TempFile;
+
+/// Documents of some groups.
+pub struct Batch {
+    /// The names of its documents, in order.
+    pub names: Vec<u32>,
+    /// The scope of each, if there are any.
+    pub scopes: Vec<Scope>,
+    /// Which group each belongs to.
+    pub roots: Vec<u32>,
+    /// The hashes of each, once the batch is loaded.
+    pub hashes: Vec<u64>,
+    /// Hashes of a document.
+    pub width: usize,
+    /// What is compared of each, one after the other.
+    bytes: Vec<u8>,
+    ends: Vec<u64>,
+    file: Option<Files>,
+}
+
+/// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
+struct Files {
+    /// Of each document its name, its group and the number of its bytes.
+    places: TempFile,
+    count: usize,
+    hashes: TempFile,
+    bytes: TempFile,
+}
+
+/// What [`Files::places`] has of a document.
+const PLACE: usize = 3;
+
+impl Batch {
+    /// An empty one, in memory or in files.
+    pub fn new(width: usize, in_file: bool) -> Self {
+        Self {
+            names: Vec::new(),
+            scopes: Vec::new(),
+            roots: Vec::new(),
+            hashes: Vec::new(),
+            width,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            file: in_file.then(|| Files {
+                places: TempFile::create(),
+                count: 0,
+                hashes: TempFile::create(),
+                bytes: TempFile::create(),
+            }),
+        }
+    }
+
+    /// Adds a document of the group `root`: its name, its hashes and what is compared of it.
+    pub fn push(
+        &mut self,
+        name: u32,
+        root: u32,
+        scope: Option<Scope>,
+        hashes: &[u64],
+        bytes: &[u8],
+    ) -> Result<()> {
+        if let Some(scope) = scope {
+            memory::push(&mut self.scopes, scope).map_err(engine)?;
+        }
+        match &mut self.file {
+            Some(files) => {
+                // A value has less than 1 GB.
+                files.places.append(&[name, root, bytes.len() as u32]);
+                files.count += 1;
+                files.hashes.append(hashes);
+                files.bytes.append(bytes);
+                Ok(())
+            }
+            None => {
+                self.place(name, root, bytes.len())?;
+                memory::extend(&mut self.hashes, hashes).map_err(engine)?;
+                memory::extend(&mut self.bytes, bytes).map_err(engine)
+            }
+        }
+    }
+
+    /// Notes a document, whose bytes come behind those of the one before.
+    fn place(&mut self, name: u32, root: u32, size: usize) -> Result<()> {
+        memory::push(&mut self.names, name).map_err(engine)?;
+        memory::push(&mut self.roots, root).map_err(engine)?;
+        let before = self.ends.last().copied().unwrap_or(0);
+        memory::push(&mut self.ends, before + size as u64).map_err(engine)
+    }
+
+    /// Reads what lies in files, as far as `memory` bytes hold it.
+    pub fn load(&mut self, memory: usize) -> Result<()> {
+        let Some(mut files) = self.file.take() else { return Ok(()) };
+        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
+        files.places.read(0, &mut places)?;
+        for place in places.chunks_exact(PLACE) {
+            self.place(place[0], place[1], place[2] as usize)?;
+        }
+        self.hashes = memory::filled(0, files.count * self.width).map_err(engine)?;
+        files.hashes.read(0, &mut self.hashes)?;
+        if files.bytes.len() <= memory as u64 {
+            self.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
+            files.bytes.read(0, &mut self.bytes)?;
+        } else {
+            self.file = Some(files);
+        }
+        Ok(())
+    }
+
+    /// How many bytes of a document are compared.
+    pub fn size(&self, place: u32) -> usize {
+        let place = place as usize;
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        (self.ends[place] - start) as usize
+    }
+
+    /// Calls `look` with what is compared of a document.
+    pub fn with_bytes<T>(
+        &mut self,
+        place: u32,
+        look: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        let size = self.size(place);
+        let start = self.ends[place as usize] - size as u64;
+        match &mut self.file {
+            None => look(&self.bytes[start as usize..][..size]),
+            Some(files) => {
+                let mut bytes = memory::filled(0, size).map_err(engine)?;
+                files.bytes.read(start, &mut bytes)?;
+                look(&bytes)
+            }
+        }
+    }
+}

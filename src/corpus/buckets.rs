@@ -1,0 +1,199 @@
+//! The rows of a table that share a bucket of its index with others: all that a job has to read.
+//!
+//! The leaf pages of an index have its entries bucket after bucket. They are gone through once, and
+//! each row that is not alone in a bucket is marked, with a bit. To mark a row too many (one that is
+//! gone, or invisible) does no harm: what is read is signed and joined as that of any source.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+use sketch::memory;
+
+use crate::corpus::arguments::Criteria;
+use crate::corpus::kind::Kind;
+use crate::document::to_bands::Values;
+use crate::error::{Result, engine, error};
+use crate::index::keys::NO_BAND;
+use crate::index::layout::{tid_to_u64, u64_to_tid};
+use crate::index::leaves;
+use crate::options::IndexOptions;
+use crate::pg::array;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::Parameter;
+use crate::pg::sql::Sql;
+
+/// Rows that are fetched at a time.
+const BATCH: usize = 1 << 14;
+
+/// The parameters of a statement that fetches: places, and the first and last of them.
+pub const PARAMETERS: [Oid; 3] = [pg_sys::TIDARRAYOID, pg_sys::TIDOID, pg_sys::TIDOID];
+
+/// Words of bits for a page of a table, which has at most a row for each 28 bytes: a header of 24,
+/// and a line pointer.
+const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(64);
+
+/// An index that has all rows of a source, under their documents.
+pub struct Buckets {
+    index: Oid,
+    table: Oid,
+    values: Values,
+    settings: Rc<IndexOptions>,
+    /// What stands behind FROM for the rows at some places.
+    pub from: Sql,
+}
+
+impl Buckets {
+    /// An index, which is locked as its table is, by its settings and what it is of.
+    pub fn new(
+        index: Oid,
+        table: Oid,
+        values: Values,
+        settings: &Rc<IndexOptions>,
+        from: Sql,
+    ) -> Option<Self> {
+        let open = Open::relation(table, Lock::Read)?;
+        // SAFETY: an open table has its row of pg_class.
+        let is_plain = unsafe {
+            let class = &*(*open.raw()).rd_rel;
+            // Heirs have indexes of their own. Places of another access method may be of any kind.
+            matches!(class.relkind as u8, b'r' | b'm')
+                && class.relam == pg_sys::HEAP_TABLE_AM_OID
+                && !class.relhassubclass
+        };
+        is_plain.then(|| Self { index, table, values, settings: settings.clone(), from })
+    }
+
+    /// Whether rows that `criteria` brings together share a bucket here.
+    pub fn serves(&self, criteria: &Criteria) -> bool {
+        let settings = &self.settings;
+        let same_kind = matches!(
+            (criteria.kind, self.values),
+            (Kind::Text, Values::Text) | (Kind::Signature, Values::Signature)
+        );
+        same_kind
+            && settings.current
+            && settings.config == criteria.config
+            && settings.threshold <= criteria.threshold
+            && settings.recall >= criteria.recall
+            && !is_serializable()
+            && is_usable(self.index)
+    }
+
+    /// `criteria` with the first bands of the index, as many as its threshold needs: documents that share
+    /// one of them share a bucket here.
+    pub fn fit(&self, criteria: Criteria) -> Criteria {
+        let banding = self.settings.banding.trimmed(criteria.threshold.get(), criteria.recall);
+        Criteria { banding, ..criteria }
+    }
+
+    /// Calls `visit` with [`PARAMETERS`], for the rows that share a bucket and that the statement
+    /// sees, in the order of the table, some at a time. At first with none: the executor checks the
+    /// caller's rights before the index is read.
+    pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
+        let Some(table) = Open::relation(self.table, Lock::Held) else { return Ok(()) };
+        let context = Memory::child(c"minlsh places");
+        let snapshot = Snapshot::statement();
+        let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
+            table.resolve(&snapshot, places);
+            places.sort_unstable_by_key(|place| tid_to_u64(*place));
+            let result = context.run(|| visit(&parameters(places)?));
+            // SAFETY: the rows of these places were handed on.
+            unsafe { context.reset() };
+            places.clear();
+            result
+        };
+        let mut places = memory::with_capacity(BATCH).map_err(engine)?;
+        show(&mut places)?;
+        let marked = self.marked(table.pages())?;
+        for (word, bits) in marked.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
+                let (page, offset) = (word / WORDS, word % WORDS * 64 + bit);
+                places.push(u64_to_tid((page << 16 | offset) as u64));
+                if places.len() == BATCH {
+                    show(&mut places)?;
+                }
+            }
+        }
+        show(&mut places)
+    }
+
+    /// A bit for each place of the first `pages` pages: whether a row there shares a bucket. Pages
+    /// beyond are younger than the statement.
+    fn marked(&self, pages: u32) -> Result<Vec<u64>> {
+        let mut marked = memory::filled(0, pages as usize * WORDS).map_err(engine)?;
+        let mut mark = |row: u64| {
+            let (page, offset) = ((row >> 16) as usize, row as usize & 0xffff);
+            if page >= pages as usize {
+                return Ok(());
+            }
+            let word = marked[page * WORDS..][..WORDS].get_mut(offset / 64);
+            *word.ok_or_else(damaged)? |= 1 << (offset % 64);
+            Ok(())
+        };
+        let (mut bucket, mut first) = (NO_BAND, 0);
+        leaves::each(self.index, &mut |key, row| {
+            if key == NO_BAND {
+                return Ok(());
+            }
+            if key != bucket {
+                (bucket, first) = (key, row);
+                return Ok(());
+            }
+            mark(first)?;
+            mark(row)
+        })?;
+        Ok(marked)
+    }
+}
+
+fn damaged() -> pgrx::pg_sys::panic::ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED, "an entry of the index leads to no row")
+        .set_hint("REINDEX it; minlsh_check() lists what is wrong.")
+}
+
+/// Ascending places as parameters: NULL if there are none. The array is in the current memory
+/// context, the others are where the places are.
+fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> {
+    let pointers = places.iter_mut().map(|place| Datum::from(&raw mut *place));
+    let mut pointers = memory::collect(pointers).map_err(engine)?;
+    let (first, last) = (pointers.first().copied(), pointers.last().copied());
+    // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
+    let array = first.map(|_| unsafe { array::from_elements(&mut pointers, pg_sys::TIDOID) });
+    let [of_array, of_first, of_last] = PARAMETERS;
+    // SAFETY: an array of tids, and two of them.
+    Ok(unsafe {
+        [
+            Parameter::new(of_array, array),
+            Parameter::new(of_first, first),
+            Parameter::new(of_last, last),
+        ]
+    })
+}
+
+/// Whether what is read must be known to PostgreSQL: it is for a scan of the table, and is not for
+/// the pages of the index that are read here.
+fn is_serializable() -> bool {
+    // SAFETY: a variable of the session.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
+}
+
+/// Whether an index has all rows that the statement sees, as the planner decides: it may lack
+/// versions of rows that were updated, without entries in other indexes, before it was built.
+fn is_usable(index: Oid) -> bool {
+    let Some(index) = Open::relation(index, Lock::Held) else { return false };
+    // SAFETY: an open index has its row of pg_index, with its header.
+    unsafe {
+        let form = &*(*index.raw()).rd_index;
+        let header = &*(*(*index.raw()).rd_indextuple).t_data;
+        let frozen = pg_sys::HEAP_XMIN_FROZEN as u16;
+        let writer = header.t_choice.t_heap.t_xmin;
+        form.indisvalid
+            && (!form.indcheckxmin
+                || header.t_infomask & frozen == frozen
+                || pg_sys::TransactionIdPrecedes(writer, pg_sys::TransactionXmin))
+    }
+}

@@ -1,0 +1,84 @@
+//! `near_duplicate_clusters()`: verified pairs, put together.
+
+use pgrx::pg_sys::Datum;
+use sketch::corpus::LeftOut;
+use sketch::memory;
+
+use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::batches::Batches;
+use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
+use crate::corpus::members::Members;
+use crate::corpus::work::{Work, report};
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::Session;
+
+sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
+
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
+
+/// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
+/// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
+fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let arguments = Arguments::of(call, PLACES);
+    let linkage = linkage(&arguments)?;
+    let session = Session::open();
+    let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
+    let ranks = Ranks::of(&members.sorted())?;
+    each(batches, linkage, &ranks, &mut |cluster| write(cluster, &members, &result))?;
+    Ok(None)
+}
+
+/// Calls `visit` with the clusters of all groups, those of a group in order.
+pub fn each(
+    mut batches: Batches,
+    linkage: Linkage,
+    ranks: &Ranks,
+    visit: &mut dyn FnMut(&Cluster),
+) -> Result<()> {
+    let mut left_out = LeftOut::default();
+    batches.each(&mut |group| {
+        let mut clusters = Vec::new();
+        left_out += linkage(group, ranks, &mut |cluster| {
+            memory::push(&mut clusters, cluster).map_err(engine)
+        })?;
+        ranks.sort(&mut clusters);
+        clusters.iter().for_each(&mut *visit);
+        Ok(())
+    })?;
+    report(left_out);
+    Ok(())
+}
+
+/// How clusters are made: the argument behind `verify`.
+fn linkage(arguments: &Arguments) -> Result<Linkage> {
+    match arguments.text(PLACES.verify + 1)? {
+        None | Some("single") => Ok(single_linkage),
+        Some("leader") => Ok(leader_clusters),
+        Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))
+            .set_hint(
+                "It is \"single\" (connected components) or \"leader\" (every member is similar to \
+                 the one that names the cluster).",
+            )),
+    }
+}
+
+fn write(cluster: &Cluster, members: &Members, result: &ResultRows) {
+    let representative = cluster.representative;
+    let size = cluster.members.len() as i64 + 1;
+    for &(document, similarity) in [(representative, 1.0)].iter().chain(&cluster.members) {
+        check_interrupts();
+        result.push(&[
+            Some(members.key(document)),
+            Some(members.key(representative)),
+            Some(float8_datum(similarity)),
+            Some(Datum::from(size)),
+            Some(float8_datum(cluster.weakest_link)),
+            Some(float8_datum(cluster.least_similar.similarity)),
+            Some(Datum::from(cluster.least_similar.is_exact)),
+        ]);
+    }
+}

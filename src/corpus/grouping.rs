@@ -1,0 +1,183 @@
+//! From groups to clusters: who belongs together, and which document stands for them.
+
+use sketch::corpus::{
+    Components, Connected, Identical, LeftOut, connect, leaders, least_similar, weakest_link,
+};
+use sketch::memory;
+
+use crate::corpus::group::Group;
+use crate::error::{Result, engine};
+use crate::pg::interrupts::check_interrupts;
+use crate::settings::bucket_limit;
+
+/// In a cluster of more distinct documents not every two of them are compared for its weakest
+/// link: a thousand make half a million comparisons.
+const COMPARE_ALL: usize = 1000;
+
+/// Pairs that are looked at, at most, for the least similar one of a cluster: all pairs of 200
+/// documents.
+const COMPARE_PAIRS: u64 = 20_000;
+
+/// Documents that belong together, by name.
+pub struct Cluster {
+    /// The document that stands for them: the first of them.
+    pub representative: u32,
+    /// The others, with the similarity to the representative, in order.
+    pub members: Vec<(u32, f64)>,
+    /// The weakest link that holds the cluster together.
+    pub weakest_link: f64,
+    /// The two documents that have the least in common.
+    pub least_similar: Least,
+}
+
+/// The least similarity of two documents of a cluster.
+#[derive(Clone, Copy)]
+pub struct Least {
+    /// The similarity.
+    pub similarity: f64,
+    /// Whether all pairs were looked at; else there may be a lower one.
+    pub is_exact: bool,
+}
+
+/// The least similar pair of distinct documents, which may be one: then all are copies.
+fn least(group: &mut Group, distinct: &[u32]) -> Result<Least> {
+    let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
+        check_interrupts();
+        group.measure(a, b)
+    })?;
+    Ok(found.map_or(Least { similarity: 1.0, is_exact: true }, |least| Least {
+        similarity: least.pair.similarity,
+        is_exact: least.is_exact,
+    }))
+}
+
+/// A place for each document in an order: in that of keys, or in that in which documents shall be
+/// kept.
+pub enum Ranks {
+    /// The order in which they were read.
+    AsRead,
+    /// By name.
+    Of(Vec<u32>),
+}
+
+impl Ranks {
+    /// The order in which `sorted` has the documents.
+    pub fn of(sorted: &[u32]) -> Result<Self> {
+        let mut ranks = memory::filled(u32::MAX, sorted.len()).map_err(engine)?;
+        for (rank, &document) in (0..).zip(sorted) {
+            ranks[document as usize] = rank;
+        }
+        Ok(Self::Of(ranks))
+    }
+
+    /// The place of a document.
+    pub fn rank(&self, name: u32) -> u32 {
+        match self {
+            Self::AsRead => name,
+            Self::Of(ranks) => ranks[name as usize],
+        }
+    }
+
+    /// Puts clusters in the order of their representatives.
+    pub fn sort(&self, clusters: &mut [Cluster]) {
+        clusters.sort_unstable_by_key(|cluster| self.rank(cluster.representative));
+    }
+}
+
+/// What collects clusters.
+pub type Collect<'a> = dyn FnMut(Cluster) -> Result<()> + 'a;
+
+/// How verified pairs make clusters.
+pub type Linkage = fn(&mut Group, &Ranks, &mut Collect) -> Result<LeftOut>;
+
+/// The connected components of two or more documents (single linkage).
+pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
+    let identical = Identical::group(group)?;
+    let connected = connect(group, &identical, bucket_limit())?;
+    let Connected { mut components, links, left_out } = connected;
+    for mut documents in members(&identical, &mut components)? {
+        let distinct = leaders_of(&identical, &documents)?;
+        let weakest_link = if distinct.len() > COMPARE_ALL {
+            let root = components.find(distinct[0]);
+            let tree = links.iter().filter(|link| components.find(link.a) == root);
+            tree.map(|link| link.similarity).fold(1.0, f64::min)
+        } else {
+            weakest_link(group, &distinct)?
+        };
+        documents.sort_unstable_by_key(|document| ranks.rank(group.name(*document)));
+        let first = documents[0];
+        let mut members = memory::with_capacity(documents.len() - 1).map_err(engine)?;
+        for &document in &documents[1..] {
+            check_interrupts();
+            members.push((group.name(document), group.measure(first, document)?));
+        }
+        let least_similar = least(group, &distinct)?;
+        let representative = group.name(first);
+        collect(Cluster { representative, members, weakest_link, least_similar })?;
+    }
+    Ok(left_out)
+}
+
+/// Clusters in which every document is similar to the first of them, its leader: documents are
+/// taken in order, and belong to the first leader that they are similar to.
+pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
+    let identical = Identical::group(group)?;
+    let rank = |group: &Group, document| ranks.rank(group.name(document));
+    let mut distinct = memory::collect(identical.leaders()).map_err(engine)?;
+    distinct.sort_by_cached_key(|&leader| {
+        identical.members(leader).map(|document| rank(group, document)).min()
+    });
+    // Who belongs to which leader; a leader to itself.
+    let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
+    let mut outcome = Ok(());
+    let left_out = leaders(group, &distinct, bucket_limit(), &mut |leader, member, similarity| {
+        if outcome.is_ok() {
+            outcome = memory::push(&mut belongs, (leader, member, similarity)).map_err(engine);
+        }
+    })?;
+    outcome?;
+    let mut leads = memory::filled(true, group.len()).map_err(engine)?;
+    belongs.iter().for_each(|(_, member, _)| leads[*member as usize] = false);
+    for leader in distinct.into_iter().filter(|leader| leads[*leader as usize]) {
+        memory::push(&mut belongs, (leader, leader, 1.0)).map_err(engine)?;
+    }
+    belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
+    for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
+        check_interrupts();
+        let documents = cluster.iter().flat_map(|&(_, member, similarity)| {
+            identical.members(member).map(move |document| (document, similarity))
+        });
+        let documents = documents.map(|(document, similarity)| (group.name(document), similarity));
+        let mut members = memory::collect(documents).map_err(engine)?;
+        members.sort_unstable_by_key(|(name, _)| ranks.rank(*name));
+        let weakest_link = members.iter().map(|(_, similarity)| *similarity).fold(1.0, f64::min);
+        let representative = members.remove(0).0;
+        if !members.is_empty() {
+            let distinct = cluster.iter().map(|(_, member, _)| *member);
+            let distinct = memory::collect(distinct).map_err(engine)?;
+            let least_similar = least(group, &distinct)?;
+            collect(Cluster { representative, members, weakest_link, least_similar })?;
+        }
+    }
+    Ok(left_out)
+}
+
+/// The components of two or more documents.
+fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>> {
+    let all = 0..identical.documents();
+    let by_root = all.map(|document| (components.find(identical.leader(document)), document));
+    let mut by_root = memory::collect(by_root).map_err(engine)?;
+    by_root.sort_unstable();
+    let mut components = Vec::new();
+    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+        let documents = memory::collect(component.iter().map(|(_, document)| *document));
+        memory::push(&mut components, documents.map_err(engine)?).map_err(engine)?;
+    }
+    Ok(components)
+}
+
+/// Those of `documents` that are no copies of others.
+fn leaders_of(identical: &Identical, documents: &[u32]) -> Result<Vec<u32>> {
+    let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
+    memory::collect(leaders).map_err(engine)
+}

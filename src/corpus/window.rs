@@ -1,0 +1,136 @@
+//! `near_duplicate_cluster() OVER (...)`: clusters as a window function, named by the first row of
+//! each in the order of the window.
+
+use std::cell::Cell;
+
+use pgrx::pg_sys::Datum;
+use sketch::corpus::{Connected, Identical, LeftOut, connect};
+use sketch::memory;
+
+use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::batches::{Batches, Rows};
+use crate::corpus::documents::Documents;
+use crate::corpus::group::Group;
+use crate::corpus::kind::Kind;
+use crate::corpus::scopes::Scopes;
+use crate::corpus::work::report;
+use crate::error::{Result, engine, not_supported};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::guc::work_mem;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::window::Window;
+use crate::settings::bucket_limit;
+
+sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
+
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 3 };
+
+/// Parts of work_mem, as those of maintenance_work_mem for the other jobs.
+const SHARES: usize = 2;
+
+/// `MaxAllocSize`: the most that PostgreSQL gives for one value.
+const MAX_ALLOC: usize = 0x3fff_ffff;
+
+/// `near_duplicate_cluster(body, threshold, verify, shingle_size, ...) OVER (...) → bigint`
+///
+/// The clusters of a partition are found when it is asked about its first row, and kept until its
+/// last. What is kept is a number for each row: that of the first row of its cluster, from 1.
+fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
+    let window = Window::of(call)?;
+    let rows = usize::try_from(window.rows()).unwrap_or(0);
+    if rows > MAX_ALLOC / size_of::<u32>() {
+        return Err(not_supported(format!("a partition of {rows} rows is too large"))
+            .set_hint("near_duplicate_clusters() has no such limit."));
+    }
+    let first = window.numbers(rows);
+    if first.first().is_some_and(|first| first.get() == 0) {
+        clusters(call, &window, first)?;
+    }
+    let position = usize::try_from(window.position()).unwrap_or(0);
+    let value = window.argument(0).and(first.get(position));
+    Ok(value.map(|first| Datum::from(i64::from(first.get()))))
+}
+
+/// Finds the clusters of a partition.
+fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
+    let kind = Kind::of(call.argument_type(0)).unwrap_or(Kind::Text);
+    let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
+    let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
+    let share = work_mem() as usize * 1024 / SHARES;
+    let mut documents = Documents::new(&criteria, Scopes::new(None)?, share)?;
+    let mut partition = Partition { window, places: Vec::new() };
+    partition.read(first.len() as u32, &mut documents)?;
+    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, share)?;
+    let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
+    let mut left_out = LeftOut::default();
+    batches.each(&mut |group| {
+        left_out += join(group, &mut found)?;
+        Ok(())
+    })?;
+    report(left_out);
+    // All at once: a partition of which this was not reached is done again.
+    first.iter().zip(found).for_each(|(place, first)| place.set(first));
+    Ok(())
+}
+
+/// Gives the rows of a group the number of the first row of their cluster.
+fn join(group: &mut Group, first: &mut [u32]) -> Result<LeftOut> {
+    let identical = Identical::group(group)?;
+    let Connected { mut components, left_out, .. } = connect(group, &identical, bucket_limit())?;
+    for document in 0..identical.documents() {
+        // The root of a component is its least document, and documents are in the order of rows.
+        let root = components.find(identical.leader(document));
+        first[group.name(document) as usize] = group.name(root) + 1;
+    }
+    Ok(left_out)
+}
+
+/// The rows of a partition.
+struct Partition<'a> {
+    window: &'a Window,
+    /// Where each document is.
+    places: Vec<u32>,
+}
+
+impl Partition<'_> {
+    /// Takes in the rows that are documents.
+    fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
+        let context = Memory::child(c"minlsh row");
+        for place in 0..rows {
+            check_interrupts();
+            let is_document = context.run(|| match self.window.argument_at(0, place) {
+                // SAFETY: a value of the argument's type, by which the kind was found.
+                Some(value) => unsafe { documents.push(value, None) },
+                None => Ok(false),
+            })?;
+            // SAFETY: nothing of the row is used any more.
+            unsafe { context.reset() };
+            if is_document {
+                memory::push(&mut self.places, place).map_err(engine)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rows for Partition<'_> {
+    fn each(
+        &mut self,
+        wanted: &dyn Fn(u32) -> bool,
+        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
+    ) -> Result<()> {
+        let context = Memory::child(c"minlsh row");
+        for (document, &place) in (0..).zip(&self.places) {
+            if wanted(document) {
+                context.run(|| match self.window.argument_at(0, place) {
+                    Some(value) => visit(place, value),
+                    None => Ok(()),
+                })?;
+                // SAFETY: nothing of the row is used any more.
+                unsafe { context.reset() };
+            }
+        }
+        Ok(())
+    }
+}

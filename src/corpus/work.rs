@@ -1,0 +1,181 @@
+//! A whole-corpus question at work: its sources read, their groups formed.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
+use sketch::corpus::LeftOut;
+
+use crate::corpus::arguments::{Arguments, Criteria};
+use crate::corpus::batches::{Batches, Rows};
+use crate::corpus::buckets::Buckets;
+use crate::corpus::documents::{Documents, Reading};
+use crate::corpus::members::Members;
+use crate::corpus::scopes::Scopes;
+use crate::corpus::source::Source;
+use crate::corpus::unique::Unique;
+use crate::error::{Result, error, invalid_parameter, warning};
+use crate::pg::guc::maintenance_work_mem;
+use crate::pg::names::type_label;
+use crate::pg::spi::Session;
+use crate::pg::tuple_store::TupleStore;
+use crate::settings::bucket_limit;
+
+/// Parts of maintenance_work_mem: for hashes or documents, for sorting them or what is made of
+/// them, and for rows put aside.
+const SHARES: usize = 3;
+
+/// Which rows of a source are read, and in which order.
+#[derive(Clone, Copy, Default)]
+struct Order<'a> {
+    /// An ORDER BY list.
+    keep: Option<&'a CStr>,
+    /// An index that knows which rows are worth it.
+    buckets: Option<&'a Buckets>,
+}
+
+/// The documents that share buckets.
+pub struct Work {
+    /// Their keys.
+    pub members: Members,
+    /// Their groups.
+    pub batches: Batches,
+}
+
+impl Work {
+    /// Reads one source, in the order of `keep` if that is given.
+    pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
+        let source = Source::read(session, arguments, 0, "source")?;
+        let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
+        let buckets = source.buckets_for(&criteria, keep);
+        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
+        let order = Order { keep, buckets };
+        Self::start(session, std::slice::from_ref(&source), criteria, arguments.key_type, order)
+    }
+
+    /// Reads two sources, to be compared with each other.
+    pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
+        let a = Source::read(session, arguments, 0, "a")?;
+        let b = Source::read(session, arguments, 1, "b")?;
+        let (kind, other) = (a.kind()?, b.kind()?);
+        if kind != other {
+            return Err(invalid_parameter(format!("a gives {kind}, b gives {other}"))
+                .set_hint("Only documents of one kind can be compared."));
+        }
+        let criteria = arguments.criteria(kind, a.settings.as_ref())?;
+        let index = b
+            .settings
+            .as_ref()
+            .map_or(Ok(criteria.clone()), |settings| arguments.criteria(kind, Some(settings)))?;
+        if index.config != criteria.config {
+            return Err(not_comparable(&criteria, &index));
+        }
+        // Without a threshold asked for, that of the index that finds less.
+        let criteria = if index.threshold > criteria.threshold { index } else { criteria };
+        Self::start(session, &[a, b], criteria, arguments.key_type, Order::default())
+    }
+
+    fn start(
+        session: &Session,
+        sources: &[Source],
+        criteria: Criteria,
+        key_type: Oid,
+        order: Order,
+    ) -> Result<Self> {
+        let share = maintenance_work_mem() as usize * 1024 / SHARES;
+        let scopes = Scopes::new(common_scope(sources)?)?;
+        let mut documents = Documents::new(&criteria, scopes, share)?;
+        let mut stores = Vec::new();
+        let mut keys = Vec::new();
+        let mut second = u32::MAX;
+        for source in sources {
+            if !stores.is_empty() {
+                second = documents.len();
+            }
+            let key = source.key_column(key_type);
+            let mut reading = Reading {
+                select: source.select(session, key.0, order.keep, order.buckets)?,
+                buckets: order.buckets,
+                unique: Unique::new(key.0, !source.key_is_unique),
+                argument: source.argument,
+            };
+            let mut rows = TupleStore::new(share / sources.len());
+            documents.read(&mut reading, &mut rows)?;
+            stores.push(rows);
+            keys.push(key);
+        }
+        let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
+        let batches = Batches::gather(documents, &mut rows, second, criteria, share)?;
+        Ok(Self { members: rows.members, batches })
+    }
+}
+
+fn not_comparable(a: &Criteria, b: &Criteria) -> ErrorReport {
+    invalid_parameter("the indexes of a and b have different options and cannot be compared")
+        .set_detail(format!("That of a has {}; that of b has {}.", a.config, b.config))
+        .set_hint("Say the options: the texts are then read and signed anew.")
+}
+
+/// The type and collation of the scope's column, one for all sources.
+fn common_scope(sources: &[Source]) -> Result<Option<(Oid, Oid)>> {
+    let mut types = sources.iter().filter_map(Source::scope).map(|c| (c.type_oid, c.collation));
+    let first = types.next();
+    match types.find(|other| Some(*other) != first) {
+        Some((other, _)) => Err(error(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            format!(
+                "scope: the columns are of different types, {} and {}",
+                type_label(first.unwrap_or_default().0),
+                type_label(other)
+            ),
+        )
+        .set_hint("Cast one of them in a query.")),
+        None => Ok(first),
+    }
+}
+
+/// Rows put aside: key, document and scope.
+struct Stored {
+    stores: Vec<TupleStore>,
+    members: Members,
+}
+
+impl Rows for Stored {
+    fn each(
+        &mut self,
+        wanted: &dyn Fn(u32) -> bool,
+        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
+    ) -> Result<()> {
+        let mut document = 0;
+        for (part, store) in self.stores.iter_mut().enumerate() {
+            store.each(&mut |row| {
+                document += 1;
+                if !wanted(document - 1) {
+                    return Ok(());
+                }
+                let (Some(key), Some(value)) = (row.value(1), row.value(2)) else { return Ok(()) };
+                let name = self.members.len();
+                // SAFETY: the key column of the rows that this source gave.
+                unsafe { self.members.push(part, key)? };
+                visit(name, value)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What a limit has left out is never silent.
+pub fn report(left_out: LeftOut) {
+    if left_out.comparisons > 0 {
+        let LeftOut { comparisons, documents } = left_out;
+        let limit = bucket_limit();
+        warning(format!("{comparisons} pairs of documents that share a band were not compared"))
+            .set_detail(format!(
+                "{documents} times a document had been compared in vain with {limit} others of a bucket: \
+                 many documents have a text in common that does not make them similar."
+            ))
+            .set_hint("Raise minlsh.bucket_limit, or ask with a larger shingle_size.")
+            .report(PgLogLevel::WARNING);
+    }
+}

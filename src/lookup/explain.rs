@@ -1,0 +1,143 @@
+//! `minlsh_explain()`: why two documents are, or are not, found to be near-duplicates.
+
+use pgrx::pg_sys::{self, Datum};
+use sketch::{Comparison, Config, ShingleSet};
+
+use crate::error::{Result, engine};
+use crate::lookup::find::{self, Target};
+use crate::lookup::lookup_arguments;
+use crate::lookup::operand::Operand;
+use crate::lookup::side::Side;
+use crate::lookup::stored_documents::Documents;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::{Rows, Session};
+use crate::pg::{array, text};
+use crate::row_key;
+use crate::side_table::StoredSketch;
+
+sql_function!(minlsh_explain, explain);
+
+/// The places of the arguments.
+const INDEX: usize = 0;
+const A: usize = 1;
+const B: usize = 2;
+const THRESHOLD: usize = 3;
+
+/// Shingles named of each kind.
+const EXAMPLES: usize = 10;
+
+/// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them.
+fn explain(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = find::required(call, INDEX)?;
+    let settings = target.settings();
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, &target.name())?;
+    let of_key = target.key()?;
+    let documents = Documents::of(&target, of_key);
+    let read = |argument| row_key::argument(call, argument, of_key.base_type, &target.name());
+    let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
+    let session = Session::open();
+    let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);
+    if rows_a.is_empty() || rows_b.is_empty() {
+        return Ok(None);
+    }
+    let value_type = documents.value_type();
+    let operand = |rows: &Rows| match rows.value(0, 1, value_type)? {
+        // SAFETY: a value of the index, as old as the rows.
+        Some(value) => unsafe { Operand::read(documents.values(), value, value_type) },
+        None => Ok(Operand::default()),
+    };
+    let (operand_a, operand_b) = (operand(&rows_a)?, operand(&rows_b)?);
+    let (signed_a, signed_b) = (has(&target, a, &operand_a)?, has(&target, b, &operand_b)?);
+    let pair = Pair::of(&settings.config, &operand_a, &operand_b)?;
+    let slot_bits = settings.slot_bits;
+    let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
+    let (mut estimate, mut shared) = (None, Vec::new());
+    if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
+        // Signatures of other lengths have none.
+        estimate = slot_bits.estimate_jaccard(&a.signature, &b.signature).ok();
+        let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
+        shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
+    }
+    let sets = pair.sets.as_ref();
+    let jaccard = sets.and_then(|(a, b)| a.jaccard(b));
+    // The best that is known: where there are signatures alone, what they estimate.
+    let similarity = if sets.is_some() { jaccard } else { estimate };
+    let error = similarity
+        .map(|similarity| slot_bits.standard_error(settings.config.num_perm() as i64, similarity))
+        .transpose()
+        .map_err(engine)?;
+    let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
+    let share = |share: Option<f64>| share.map(float8_datum);
+    let some = |shingles: Option<&Vec<String>>| {
+        shingles.map(|shingles| {
+            let texts = shingles.iter().map(|shingle| text::write(shingle));
+            // SAFETY: texts.
+            unsafe { array::from_elements(&mut texts.collect::<Vec<_>>(), pg_sys::TEXTOID) }
+        })
+    };
+    let examples = pair.examples.as_ref();
+    result.push(&[
+        share(jaccard),
+        share(estimate),
+        share(error),
+        share(sets.and_then(|(a, b)| a.containment(b))),
+        share(sets.and_then(|(a, b)| b.containment(a))),
+        count(sets.map(|(a, _)| a.len())),
+        count(sets.map(|(_, b)| b.len())),
+        count(sets.map(|(a, b)| a.intersection_len(b))),
+        some(examples.map(|[shared, ..]| shared)),
+        some(examples.map(|[_, only_a, _]| only_a)),
+        some(examples.map(|[.., only_b]| only_b)),
+        Some(array::write_int4(&shared)),
+        share(similarity.map(|similarity| probed.probability(similarity))),
+    ]);
+    Ok(None)
+}
+
+/// What can be said of two documents without their signatures.
+#[derive(Default)]
+struct Pair {
+    /// Their sets; none of signatures, and of documents of two kinds.
+    sets: Option<(ShingleSet, ShingleSet)>,
+    /// Some shingles or elements that both have, that only the first has, that only the second has;
+    /// none where nothing but hashes is known.
+    examples: Option<[Vec<String>; 3]>,
+}
+
+impl Pair {
+    fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
+        if let (Some(a), Some(b)) = (a.text(), b.text()) {
+            let compared = Comparison::new(config, a, b, EXAMPLES, &mut check_interrupts);
+            let Comparison { a, b, shared, only_a, only_b } = compared.map_err(engine)?;
+            return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
+        }
+        let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
+            return Ok(Self::default());
+        };
+        let some = |of: &Operand, wanted: &dyn Fn(u64) -> bool| of.some(EXAMPLES, wanted);
+        let examples = [
+            some(a, &|hash| set_b.contains(hash))?,
+            some(a, &|hash| !set_b.contains(hash))?,
+            some(b, &|hash| !set_a.contains(hash))?,
+        ];
+        let [Some(shared), Some(only_a), Some(only_b)] = examples else {
+            return Ok(Self { sets: Some((set_a, set_b)), examples: None });
+        };
+        Ok(Self { sets: Some((set_a, set_b)), examples: Some([shared, only_a, only_b]) })
+    }
+}
+
+/// What the index has of a document, `None` if it has no shingles: a side table's row, or what an
+/// index made its entries of.
+fn has(target: &Target, key: Datum, operand: &Operand) -> Result<Option<StoredSketch>> {
+    match target {
+        Target::Native(native) => operand.signed(&native.settings),
+        Target::Side(side) => {
+            Side::open(side)?;
+            side.get(key)
+        }
+    }
+}

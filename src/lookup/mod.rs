@@ -1,0 +1,29 @@
+//! Questions to an index: which one is asked, who may ask, what it finds, and how well. Questions
+//! about a whole corpus, which need none, are in [`corpus`](crate::corpus).
+//!
+//! | files | what belongs there |
+//! |---|---|
+//! | `lookup_arguments` | the arguments that queries share |
+//! | `native`, `operator` | an index of the access method, and its operator as an expression |
+//! | `session_cache` | indexes and plans, kept until something changes |
+//! | `find` | which index or side table a call means |
+//! | `search`, `side` | a search by an index, and by a side table |
+//! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
+//! | `near_duplicates`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
+//!
+//! Each line imports those above it.
+
+mod check;
+mod explain;
+mod find;
+mod lookup_arguments;
+mod native;
+mod near_duplicates;
+mod operand;
+mod operator;
+mod overview;
+mod recall;
+mod search;
+mod session_cache;
+mod side;
+mod stored_documents;

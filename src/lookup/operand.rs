@@ -1,0 +1,160 @@
+//! A stored document, read to be compared exactly with others.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{Config, ElementHash, ShingleSet, memory};
+
+use crate::document::image::{self, Content, Document};
+use crate::document::to_bands::Values;
+use crate::error::{Result, engine};
+use crate::functions::with_sketcher;
+use crate::options::IndexOptions;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::output::Output;
+use crate::pg::{array, element, lossless};
+use crate::side_table::StoredSketch;
+use crate::side_table::sign;
+
+/// A document, as old as the row that it was read from.
+pub struct Operand<'a> {
+    content: Kind<'a>,
+    /// The least similarity that it asks for itself.
+    pub least: f64,
+}
+
+enum Kind<'a> {
+    Text(Cow<'a, str>),
+    /// The elements of an array, each with its hash, and their type.
+    Elements(Vec<(u64, Datum)>, Oid),
+    /// Hashes of elements.
+    Hashes(Vec<u64>),
+    Signature(Cow<'a, [i32]>),
+}
+
+/// What a document is compared by.
+pub enum Measured<'a> {
+    /// Its shingles, or its elements.
+    Set(ShingleSet),
+    /// Its signature, if that is all there is of it.
+    Signature(Cow<'a, [i32]>),
+}
+
+impl Default for Operand<'_> {
+    /// A document without shingles.
+    fn default() -> Self {
+        Self { content: Kind::Text("".into()), least: 0.0 }
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// Reads a value of an index.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value of `value_type`, of the kind that `values` says, and live as
+    /// long as the result.
+    pub unsafe fn read(values: Values, value: Datum, value_type: Oid) -> Result<Self> {
+        // SAFETY: the caller's promise; elements live as long as their array.
+        let content = unsafe {
+            match values {
+                Values::Text => Kind::Text(lossless::read(value)?),
+                Values::Set => {
+                    let of = pg_sys::get_base_element_type(value_type);
+                    let elements = array::elements(value, of)?;
+                    let mut hashed = memory::with_capacity(elements.len()).map_err(engine)?;
+                    for element in elements {
+                        let hash = element::read(element, of)?.hash(ElementHash::default());
+                        hashed.push((hash, element));
+                    }
+                    Kind::Elements(hashed, of)
+                }
+                Values::Signature | Values::Bands => {
+                    Kind::Signature(array::read_int4(value)?.into())
+                }
+                Values::Document => {
+                    let Document { threshold: least, content } = Document::read(value)?;
+                    let content = match content {
+                        Content::Text(_, text) => Kind::Text(lossless::decode(text)?),
+                        Content::Set(stored) => Kind::Hashes(image::hashes(stored)?),
+                        Content::Signature(stored) => Kind::Signature(image::slots(stored).into()),
+                    };
+                    return Ok(Self { content, least: least.get() });
+                }
+            }
+        };
+        Ok(Self { content, least: 0.0 })
+    }
+
+    /// What it is compared by, of a text under `config`.
+    pub fn measured(self, config: &Config) -> Result<Measured<'a>> {
+        match self.set(config)? {
+            Some(set) => Ok(Measured::Set(set)),
+            None => match self.content {
+                Kind::Signature(slots) => Ok(Measured::Signature(slots)),
+                _ => Ok(Measured::Set(ShingleSet::default())),
+            },
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        if let Kind::Text(text) = &self.content { Some(text) } else { None }
+    }
+
+    /// The set of its shingles or elements; none of a signature.
+    pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
+        let set = match &self.content {
+            Kind::Text(text) => ShingleSet::from_text(config, text, &mut check_interrupts),
+            Kind::Signature(_) => return Ok(None),
+            Kind::Elements(..) | Kind::Hashes(_) => {
+                self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut check_interrupts))
+            }
+        };
+        set.map(Some).map_err(engine)
+    }
+
+    fn hashes(&self) -> std::result::Result<Vec<u64>, sketch::Error> {
+        match &self.content {
+            Kind::Elements(elements, _) => memory::collect(elements.iter().map(|(hash, _)| *hash)),
+            Kind::Hashes(hashes) => memory::copied(hashes),
+            Kind::Text(_) | Kind::Signature(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The first `count` distinct elements whose hashes are wanted, as text; nothing if it is not
+    /// made of elements that can be shown.
+    pub fn some(&self, count: usize, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
+        let (elements, of) = match &self.content {
+            Kind::Elements(elements, of) => (elements, of),
+            Kind::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
+            _ => return Ok(None),
+        };
+        let output = Output::of(*of);
+        let (mut seen, mut shown) = (HashSet::new(), Vec::new());
+        for (hash, element) in elements.iter().filter(|(hash, _)| wanted(*hash)) {
+            if shown.len() < count && memory::insert(&mut seen, *hash).map_err(engine)? {
+                // SAFETY: an element of that type.
+                shown.push(unsafe { output.shown(*element) });
+            }
+        }
+        Ok(Some(shown))
+    }
+
+    /// Its signature and bands, `None` if it has no shingles.
+    pub fn signed(&self, options: &IndexOptions) -> Result<Option<StoredSketch>> {
+        match &self.content {
+            Kind::Text(text) => sign::sign_text(options, text),
+            Kind::Signature(slots) if slots.is_empty() => Ok(None),
+            Kind::Signature(slots) => sign::of_signature(options, slots).map(Some),
+            Kind::Elements(..) | Kind::Hashes(_) => {
+                let hashes = self.hashes().map_err(engine)?;
+                with_sketcher(&options.config, |sketcher| {
+                    let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
+                    let signature = signature.map_err(engine)?;
+                    signature.map(|signature| sign::of_signature(options, signature)).transpose()
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `minlsh_options()`, and what the view `minlsh_indexes` shows.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::access;
+use crate::document::to_bands::Values;
+use crate::error::{Result, wrong_state};
+use crate::index::info::document_column;
+use crate::index::stored_options;
+use crate::lookup::find::{self, Extension, Target};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::index::Index;
+use crate::pg::names::cstring;
+use crate::pg::relation::{self, Lock};
+use crate::pg::result_rows::result_row;
+use crate::row_key::Key;
+use crate::side_table::SideTable;
+
+sql_function!(minlsh_options, of_index);
+sql_function!(minlsh_describe, describe);
+
+/// `minlsh_options(index) → jsonb`: as it was built.
+fn of_index(call: &Call) -> Result<Option<Datum>> {
+    let target = find::required(call, 0)?;
+    let settings = match &target {
+        Target::Native(native) => native.settings.clone(),
+        Target::Side(side) => side.options.clone(),
+    };
+    if !settings.current {
+        return Err(
+            wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
+        );
+    }
+    json(&stored_options::to_json(&settings)?).map(Some)
+}
+
+/// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options)`: of an index of
+/// the access method, whatever state it is in. `key` and, of a side table, `body` are numbers of
+/// columns of the table; of an index, `body` is that of its document column. Nothing of what is
+/// not sound, and no options of what the caller may not read.
+fn describe(call: &Call) -> Result<Option<Datum>> {
+    let method = Extension::of(call).method;
+    let index = call.oid(0).and_then(Index::open).filter(|index| index.method == method);
+    let described = index.and_then(|index| {
+        // The table goes last of all that a DROP removes.
+        if !relation::lock(index.table, Lock::Read) {
+            return None;
+        }
+        let place = index.columns.iter().zip(1..).find_map(|(column, place)| {
+            let is_it = document_column(&index).is_some_and(|it| std::ptr::eq(it, column));
+            is_it.then_some((place, column.input_type))
+        });
+        place.map(|(place, input_type)| match Values::of(input_type) {
+            Values::Bands => Described::of_side_table(&index),
+            _ => Described::of_index(&index, place),
+        })
+    });
+    let number = |number: Option<i16>| number.map(Datum::from);
+    let row = match described {
+        None => [None; 7],
+        Some(Described { storage, relation, kind, key, body, valid, options }) => [
+            Some(Datum::from(storage)),
+            relation.map(Datum::from),
+            Some(crate::pg::text::write(kind)),
+            number(key),
+            number(body),
+            Some(Datum::from(valid)),
+            options.map(|options| json(&options)).transpose()?,
+        ],
+    };
+    result_row(call, row).map(Some)
+}
+
+/// What the view shows of an index.
+struct Described {
+    storage: Oid,
+    relation: Option<Oid>,
+    kind: &'static str,
+    key: Option<i16>,
+    body: Option<i16>,
+    valid: bool,
+    options: Option<String>,
+}
+
+impl Described {
+    fn of_index(index: &Index, body: i16) -> Self {
+        // SAFETY: a lookup in the system caches.
+        let kind = unsafe { pg_sys::get_rel_relkind(index.table) } as u8;
+        let readable = index.valid && access::may_read(index.table, &find::columns_read(index));
+        Self {
+            storage: index.oid,
+            relation: Some(index.table),
+            kind: "index",
+            key: Key::of_table(index.table, kind).ok().map(|key| key.column),
+            body: Some(body),
+            valid: index.valid,
+            options: readable.then(|| options_of(index.oid)).flatten(),
+        }
+    }
+
+    fn of_side_table(index: &Index) -> Self {
+        let found = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
+        let kind = "side table";
+        let Some(side) = found else {
+            let (storage, valid) = (index.table, false);
+            return Self {
+                storage,
+                relation: None,
+                kind,
+                key: None,
+                body: None,
+                valid,
+                options: None,
+            };
+        };
+        let (key, body) = (side.key.number, side.body.number);
+        let readable = access::may_read(side.table.oid, &[key, body]);
+        Self {
+            storage: side.storage,
+            relation: Some(side.table.oid),
+            kind,
+            key: Some(key),
+            body: Some(body),
+            valid: index.valid,
+            options: readable.then(|| options_of(index.oid)).flatten(),
+        }
+    }
+}
+
+/// As JSON; nothing if they cannot be read.
+fn options_of(index: Oid) -> Option<String> {
+    stored_options::to_json(&*stored_options::built(index).ok()?).ok()
+}
+
+fn json(text: &str) -> Result<Datum> {
+    let text = cstring(text);
+    // SAFETY: the input function of jsonb, with a NUL-terminated string.
+    Ok(unsafe {
+        pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(Datum::from(text.as_ptr()))])
+    }
+    .unwrap_or(Datum::from(0)))
+}

@@ -1,0 +1,129 @@
+//! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample
+//! with all documents.
+//!
+//! The sample is taken in the order of a hash of the keys: the same seed takes the same documents.
+//! [`of_index`] asks an index for the near-duplicates of each; [`of_job`], where there is none, looks
+//! which of them share a band, as a whole-corpus job does. What is [true](truth) comes from the exact
+//! similarity of the documents. Both see what the caller sees. [`tally`] counts.
+
+mod of_index;
+mod of_job;
+mod tally;
+mod truth;
+
+use pgrx::pg_sys::{self, Datum};
+
+use crate::corpus::arguments::raw_text;
+use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::source::{Source, is_query};
+use crate::corpus::table;
+use crate::error::{Result, invalid_parameter};
+use crate::lookup::find::Target;
+use crate::lookup::lookup_arguments;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::guc::LocalSettings;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::Session;
+use tally::Bands;
+
+sql_function!(minlsh_recall, recall);
+
+/// Documents audited unless told otherwise.
+const DEFAULT_SAMPLE: i32 = 1000;
+/// About what a key and what belongs to it take, beside its letters.
+const ENTRY: usize = 64;
+
+/// The places of the arguments.
+const PLACES: Places = Places { threshold: 1, verify: 3, options: 8 };
+const SOURCE: usize = 0;
+const SAMPLE: usize = 2;
+const SAMPLE_SEED: usize = 4;
+const BODY: usize = 5;
+
+/// Which sample is wanted.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// How many documents.
+    count: i32,
+    /// Which of them.
+    seed: i64,
+}
+
+/// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options
+/// ...)`: a row for all pairs, and one for each band of similarity.
+fn recall(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let arguments = Arguments::of(call, PLACES);
+    let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
+    if count < 1 {
+        return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
+            .set_hint("It is the number of documents to compare with all others."));
+    }
+    let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
+    let bands = match index(call, &arguments)? {
+        Some(target) => {
+            let least = target.settings();
+            let threshold =
+                lookup_arguments::threshold(call, PLACES.threshold, least, &target.name())?;
+            let verify = lookup_arguments::verify(call, PLACES.verify)?;
+            // Keys are compared as texts.
+            let settings = LocalSettings::open();
+            settings.write_exact_text();
+            of_index::audit(&Session::open(), &target, threshold, verify, wanted)?
+        }
+        None => {
+            let settings = LocalSettings::open();
+            settings.write_exact_text();
+            let session = Session::open();
+            let source = Source::read(&session, &arguments, SOURCE, "source")?;
+            let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
+            of_job::audit(&session, &source, criteria, wanted)?
+        }
+    };
+    write(&bands, &result);
+    Ok(None)
+}
+
+/// The index that is audited: the one that is named, or that a table has; none of a query, of what
+/// has no index, and where options are given, which a job alone can follow.
+fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
+    let Some(name) = arguments.raw(SOURCE) else { return Target::only(call).map(Some) };
+    let is_job = is_query(raw_text(name).to_bytes())
+        || (BODY..call.count()).any(|place| arguments.raw(place).is_some());
+    if is_job {
+        return Ok(None);
+    }
+    let relation = table::named(name, "source")?;
+    // SAFETY: a lookup in the system caches.
+    match unsafe { pg_sys::get_rel_relkind(relation) } as u8 {
+        b'v' | b'f' => Ok(None),
+        _ => Target::of_relation(call, relation),
+    }
+}
+
+/// A row for all pairs, and one for each band of similarity.
+fn write(bands: &Bands, result: &ResultRows) {
+    let count = |count: u64| Some(Datum::from(count as i64));
+    for shares in bands.shares() {
+        let [recall, recall_low, recall_high] = shares.recall.map(|share| share.map(float8_datum));
+        let [precision, precision_low, precision_high] =
+            shares.precision.map(|share| share.map(float8_datum));
+        result.push(&[
+            Some(float8_datum(shares.from)),
+            Some(float8_datum(shares.to)),
+            count(bands.sampled()),
+            count(bands.population),
+            count(shares.pairs),
+            count(shares.pairs_found),
+            recall,
+            recall_low,
+            recall_high,
+            count(shares.returned),
+            precision,
+            precision_low,
+            precision_high,
+            shares.copies.and_then(count),
+            shares.copies_found.and_then(count),
+        ]);
+    }
+}

@@ -1,0 +1,273 @@
+//! The audit of a whole-corpus job, without an index: what is found is what shares a band.
+//!
+//! The rows of the source are gone through: once for the keys of the sample, then, for each part of
+//! the sample that memory holds, once for its documents and once more for all that they are compared
+//! with.
+
+use std::collections::{BinaryHeap, HashSet};
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{ShingleSet, Sketcher, estimate_jaccard, memory};
+
+use super::tally::{Bands, Tally};
+use super::truth::Truth;
+use super::{ENTRY, Wanted};
+use crate::corpus::arguments::Criteria;
+use crate::corpus::kind::Kind;
+use crate::corpus::scopes::{Scope, Scopes};
+use crate::corpus::source::Source;
+use crate::error::{Result, engine, out_of_memory};
+use crate::lookup::operand::Measured;
+use crate::options::Verify;
+use crate::pg::guc::maintenance_work_mem;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::output::Output;
+use crate::pg::select::Select;
+use crate::pg::spi::Session;
+use crate::pg::text;
+
+/// Audits what a job over `source` would find.
+pub fn audit(
+    session: &Session,
+    source: &Source,
+    criteria: Criteria,
+    wanted: Wanted,
+) -> Result<Bands> {
+    let (key_type, _) = source.key_column(pg_sys::TEXTOID);
+    let rows = Rows { select: source.select(session, key_type, None, None)?, key_type };
+    let scope = source.scope().map(|column| (column.type_oid, column.collation));
+    let mut audit = Audit {
+        scopes: Scopes::new(scope)?,
+        sketcher: Sketcher::new(criteria.config.clone()),
+        bands: Bands::above(criteria.threshold.get()),
+        criteria,
+        part: Part::default(),
+        document: Document::default(),
+    };
+    let mut left = chosen(&rows, wanted)?;
+    loop {
+        let before = left.len();
+        audit.take(&rows, &mut left)?;
+        audit.compare_with_all(&rows)?;
+        // A volatile query may not give a row once more.
+        if left.is_empty() || left.len() == before {
+            return Ok(audit.bands);
+        }
+    }
+}
+
+/// The rows of the source.
+struct Rows<'a> {
+    select: Select<'a>,
+    key_type: Oid,
+}
+
+/// What is called with a row: its key as text, its document, and the value of its scope.
+type Visit<'a> = dyn FnMut(&str, Datum, Option<Datum>) -> Result<()> + 'a;
+
+impl Rows<'_> {
+    /// Calls `visit` with each row that has a document.
+    fn each(&self, visit: &mut Visit) -> Result<()> {
+        let (context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
+        self.select.each(&[], &mut |row| {
+            check_interrupts();
+            if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
+                // SAFETY: a key of that type.
+                let key = || unsafe { output.shown(key) };
+                context.run(|| visit(&key(), document, row.value(3)))?;
+                // SAFETY: nothing of the row is used any more.
+                unsafe { context.reset() };
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The keys of the sample: those of the least hashes, as the audit of an index takes them.
+fn chosen(rows: &Rows, wanted: Wanted) -> Result<HashSet<String>> {
+    let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
+    let count = usize::try_from(wanted.count).unwrap_or(0);
+    rows.each(&mut |key, _, _| {
+        // SAFETY: PostgreSQL's hash of a text; any collation by which equal texts have equal bytes.
+        let hash = unsafe {
+            let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(wanted.seed));
+            let collation = pg_sys::C_COLLATION_OID;
+            pg_sys::OidFunctionCall2Coll(function, collation, text::write(key), seed).value() as i64
+        };
+        if least.len() == count {
+            if least.peek().is_none_or(|(most, last)| (hash, key) >= (*most, last.as_str())) {
+                return Ok(());
+            }
+            least.pop();
+        }
+        least.try_reserve(1).map_err(|_| out_of_memory())?;
+        least.push((hash, memory::owned(key).map_err(engine)?));
+        Ok(())
+    })?;
+    let mut keys = HashSet::new();
+    least
+        .into_iter()
+        .try_for_each(|(_, key)| memory::insert(&mut keys, key).map(drop))
+        .map_err(engine)?;
+    Ok(keys)
+}
+
+/// A document, signed. Without shingles it has no bands, and shares none.
+#[derive(Default)]
+struct Document {
+    signature: Vec<i32>,
+    bands: Vec<i64>,
+    bytes: Vec<u8>,
+}
+
+/// A document of the sample.
+struct Member {
+    name: String,
+    scope: Scope,
+    signature: Vec<i32>,
+    tally: Tally,
+}
+
+/// The part of the sample at hand, which fits maintenance_work_mem.
+#[derive(Default)]
+struct Part {
+    truth: Truth,
+    members: Vec<Member>,
+    /// The bands of all members, each by its number and its hash.
+    buckets: Vec<(u32, i64, u32)>,
+    bytes: usize,
+}
+
+struct Audit {
+    criteria: Criteria,
+    scopes: Scopes,
+    sketcher: Sketcher,
+    bands: Bands,
+    part: Part,
+    /// The document at hand.
+    document: Document,
+}
+
+impl Audit {
+    /// Takes in documents of the sample, as many as memory holds.
+    fn take(&mut self, rows: &Rows, left: &mut HashSet<String>) -> Result<()> {
+        let memory = maintenance_work_mem() as usize * 1024;
+        rows.each(&mut |name, value, scope| {
+            let full = self.part.truth.bytes() + self.part.bytes >= memory;
+            if full && !self.part.members.is_empty() || !left.remove(name) {
+                return Ok(());
+            }
+            let measured = self.sign(value)?;
+            let number = self.part.members.len() as u32;
+            for (band, hash) in (0..).zip(&self.document.bands) {
+                memory::push(&mut self.part.buckets, (band, *hash, number)).map_err(engine)?;
+            }
+            let signature = memory::copied(&self.document.signature).map_err(engine)?;
+            self.part.bytes += ENTRY + name.len() + size_of_val(&*signature);
+            self.part.truth.push(measured)?;
+            let member = Member {
+                name: memory::owned(name).map_err(engine)?,
+                scope: self.scopes.of(scope)?,
+                signature,
+                tally: Tally::default(),
+            };
+            memory::push(&mut self.part.members, member).map_err(engine)
+        })?;
+        self.part.buckets.sort_unstable();
+        Ok(())
+    }
+
+    /// Compares the part of the sample at hand with all documents, and forgets it.
+    fn compare_with_all(&mut self, rows: &Rows) -> Result<()> {
+        let mut part = std::mem::take(&mut self.part);
+        let (mut read, mut sharing) = (0, Vec::new());
+        let mut similar: Vec<(u32, f64)> = Vec::new();
+        rows.each(&mut |name, value, scope| {
+            read += 1;
+            let (measured, scope) = (self.sign(value)?, self.scopes.of(scope)?);
+            part.sharing(&self.document.bands, &mut sharing)?;
+            similar.clear();
+            let mut outcome = Ok(());
+            part.truth.similar_to(&measured, self.bands.least(), &mut |member, similarity| {
+                let pushed = memory::push(&mut similar, (member, similarity));
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
+            });
+            outcome.map_err(engine)?;
+            similar.sort_unstable_by_key(|(member, _)| *member);
+            let others = |member: &Member| member.name != name && member.scope == scope;
+            for &(number, similarity) in &similar {
+                let member = &mut part.members[number as usize];
+                if others(member) {
+                    let shares = sharing.binary_search(&number).is_ok();
+                    let given = if shares { self.given(member, Some(similarity)) } else { None };
+                    member.tally.pair(&self.bands, similarity, given);
+                }
+            }
+            for &number in &sharing {
+                let member = &mut part.members[number as usize];
+                let is_true = similar.binary_search_by_key(&number, |(member, _)| *member).is_ok();
+                if let (false, true, Some(given)) =
+                    (is_true, others(member), self.given(member, None))
+                {
+                    member.tally.wrong(&self.bands, given);
+                }
+            }
+            Ok(())
+        })?;
+        self.bands.population = read;
+        part.members.into_iter().try_for_each(|member| self.bands.add(member.tally)).map_err(engine)
+    }
+
+    /// The similarity that the job gives a pair of a member and the document at hand, which share a
+    /// band; none if it takes them for no near-duplicates. `exact` is what is true, if that reaches
+    /// the threshold.
+    fn given(&self, member: &Member, exact: Option<f64>) -> Option<f64> {
+        match self.criteria.verify {
+            Verify::Exact => exact,
+            Verify::Signature => {
+                let estimate = estimate_jaccard(&member.signature, &self.document.signature);
+                estimate.ok().filter(|estimate| *estimate >= self.bands.least())
+            }
+        }
+    }
+
+    /// Makes a value the document at hand, and says what it is compared by.
+    fn sign(&mut self, value: Datum) -> Result<Measured<'static>> {
+        let Self { criteria, sketcher, document, .. } = self;
+        let Document { signature, bands, bytes } = document;
+        signature.clear();
+        bands.clear();
+        bytes.clear();
+        // SAFETY: a value of the kind that the criteria were made for.
+        if let Some((slots, _)) = unsafe { criteria.kind.sketch(value, sketcher)? } {
+            memory::extend(signature, slots).map_err(engine)?;
+            criteria.banding.hashes(slots, bands).map_err(engine)?;
+        }
+        if criteria.kind == Kind::Signature {
+            return Ok(Measured::Signature(memory::copied(signature).map_err(engine)?.into()));
+        }
+        // SAFETY: as above.
+        unsafe { criteria.kind.append(value, bytes)? };
+        let set: ShingleSet = criteria.kind.set(&criteria.config, bytes)?;
+        Ok(Measured::Set(set))
+    }
+}
+
+impl Part {
+    /// Which members share a band with a document, in order.
+    fn sharing(&self, bands: &[i64], members: &mut Vec<u32>) -> Result<()> {
+        members.clear();
+        for (band, &hash) in (0..).zip(bands) {
+            let start = self.buckets.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
+            let bucket =
+                self.buckets[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
+            for (_, _, member) in bucket {
+                memory::push(members, *member).map_err(engine)?;
+            }
+        }
+        members.sort_unstable();
+        members.dedup();
+        Ok(())
+    }
+}

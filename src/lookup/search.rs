@@ -1,0 +1,246 @@
+//! A search of an index of the access method, by a query of its table.
+//!
+//! The query is the operator: `SELECT key, jaccard(body, $1) FROM table WHERE body ~= $1`, run as
+//! the caller. The planner uses the index, and rights, row-level security, partitions and rows that
+//! are gone are the executor's.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::document::to_bands::Values;
+use crate::error::{Result, not_supported};
+use crate::lookup::native::{Native, body_name};
+use crate::lookup::operator::no_function;
+use crate::lookup::session_cache::{self, Purpose};
+use crate::options::Threshold;
+use crate::pg::expression::{self, Expressions};
+use crate::pg::names::visible_name;
+use crate::pg::passing::Passing;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::{Parameter, Session};
+use crate::pg::table_query::{Direction, Parts, TableQuery};
+use crate::row_key::Key;
+
+/// The equality of an operator class of a scope column.
+const EQUAL_STRATEGY: i16 = 1;
+
+/// What is looked for.
+pub struct Wanted {
+    /// A value of type `minlsh_document`.
+    pub document: Datum,
+    /// The least similarity.
+    pub threshold: Threshold,
+    /// How many are wanted; `None`: all.
+    pub limit: Option<i64>,
+    /// The key of the row whose document it is, with its values of the scope columns; `None` if it
+    /// is not stored.
+    pub row: Option<(Datum, Vec<Parameter>)>,
+}
+
+impl Native {
+    /// The question for the near-duplicates of a row; `None` if the caller sees no such row, or it
+    /// has no document.
+    pub fn of_row(
+        &self,
+        session: &Session,
+        key: Datum,
+        threshold: Threshold,
+        limit: Option<i64>,
+    ) -> Result<Option<Wanted>> {
+        let of_key = self.key()?;
+        let query = self.query(Purpose::Document, Oid::INVALID, || {
+            let expressions = Expressions::new();
+            let columns = self.columns(&expressions);
+            let least = expressions.parameter(2, pg_sys::FLOAT8OID);
+            let document = self.document(&expressions, columns.document, least)?;
+            let scope = columns.scope.iter().map(|(column, _)| *column);
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    table: Some(self.index.table),
+                    columns: std::iter::once(document).chain(scope).collect(),
+                    conditions: vec![of_key.equals(&expressions, 1)],
+                    parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
+                    ..Parts::default()
+                },
+            )
+        })?;
+        let values = [of_key.parameter(Some(key)), Parameter::float8(threshold.get())];
+        let rows = query.rows(session, &values)?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
+        let types = self.scope_columns().map(|column| column.input_type);
+        let scope: Result<Vec<Parameter>> = types
+            .zip(2..)
+            .map(|(type_oid, column)| {
+                let value = rows.value(0, column, type_oid)?;
+                // SAFETY: a value of that type, which is as long as its rows, and a copy of it.
+                Ok(unsafe {
+                    let copied = value.map(|value| Passing::of(type_oid).copy(value));
+                    Parameter::new(type_oid, copied)
+                })
+            })
+            .collect();
+        // SAFETY: a value of that type, which is as long as its rows.
+        let document = unsafe { Passing::of(self.document).copy(document) };
+        Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)) }))
+    }
+
+    /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
+    pub fn of_argument(
+        &self,
+        session: &Session,
+        argument: Parameter,
+        threshold: Threshold,
+    ) -> Result<Option<Wanted>> {
+        if self.scope_columns().next().is_some() {
+            let name = self.name();
+            return Err(not_supported(format!("index \"{name}\" has columns beside the document"))
+                .set_detail(
+                    "A search for a document that is not stored would have to name their values.",
+                )
+                .set_hint(self.hint_of_operator()));
+        }
+        let type_oid = argument.type_oid();
+        let query = self.query(Purpose::Given, type_oid, || {
+            let expressions = Expressions::new();
+            let given = expressions.parameter(1, type_oid);
+            let least = expressions.parameter(2, pg_sys::FLOAT8OID);
+            TableQuery::prepare(
+                session,
+                &Parts {
+                    columns: vec![self.document(&expressions, given, least)?],
+                    parameters: vec![type_oid, pg_sys::FLOAT8OID],
+                    ..Parts::default()
+                },
+            )
+        })?;
+        let rows = query.rows(session, &[argument, Parameter::float8(threshold.get())])?;
+        let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
+        // SAFETY: a value of that type, which is as long as its rows.
+        let document = unsafe { Passing::of(self.document).copy(document) };
+        Ok(Some(Wanted { document, threshold, limit: None, row: None }))
+    }
+
+    /// Puts the keys and similarities of what is found into `result`, the most similar first.
+    pub fn answer(&self, session: &Session, wanted: &Wanted, result: &ResultRows) -> Result<()> {
+        let (query, values) = self.question(session, wanted, result.column_type(0))?;
+        query.rows_into(session, &values, result)
+    }
+
+    /// Calls `visit` with the key, as text, and the similarity of what is found.
+    pub fn each(
+        &self,
+        session: &Session,
+        wanted: &Wanted,
+        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
+    ) -> Result<()> {
+        let (query, values) = self.question(session, wanted, pg_sys::TEXTOID)?;
+        let rows = query.rows(session, &values)?;
+        for row in 0..rows.len() {
+            if let (Some(key), Some(similarity)) = (rows.text(row, 1)?, rows.float8(row, 2)?) {
+                visit(key, similarity)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The query for what is wanted, which gives keys as `shown`, and its parameters.
+    fn question(
+        &self,
+        session: &Session,
+        wanted: &Wanted,
+        shown: Oid,
+    ) -> Result<(Rc<TableQuery>, Vec<Parameter>)> {
+        let key = self.key()?;
+        let purpose = if wanted.row.is_some() { Purpose::OfRow } else { Purpose::OfGiven };
+        let query = self.query(purpose, shown, || {
+            self.search(session, &Expressions::new(), key, shown, wanted.row.is_some())
+        })?;
+        let mut values = vec![
+            // SAFETY: what is wanted is like a document of the index.
+            unsafe { Parameter::new(self.document, Some(wanted.document)) },
+            // SAFETY: the limit is a bigint.
+            unsafe { Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)) },
+            Parameter::float8(wanted.threshold.get()),
+        ];
+        if let Some((row, scope)) = &wanted.row {
+            values.push(key.parameter(Some(*row)));
+            values.extend(scope);
+        }
+        Ok((query, values))
+    }
+
+    /// The query that `question` gives: document, limit and threshold are its first parameters.
+    fn search(
+        &self,
+        session: &Session,
+        expressions: &Expressions,
+        key: Key,
+        shown: Oid,
+        of_row: bool,
+    ) -> Result<TableQuery> {
+        let columns = self.columns(expressions);
+        let document = expressions.parameter(1, self.document);
+        let similarity = self.similarity(expressions, columns.document, document)?;
+        let mut parameters = vec![self.document, pg_sys::INT8OID, pg_sys::FLOAT8OID];
+        let mut conditions = vec![self.similar(expressions, columns.document, document)?];
+        conditions.extend(columns.predicate);
+        if self.values == Values::Document {
+            // Each document has a threshold of its own, and the greater one counts: not what was
+            // asked for.
+            let least = expressions.parameter(3, pg_sys::FLOAT8OID);
+            let (schema, number) = (Oid::from(pg_sys::PG_CATALOG_NAMESPACE), pg_sys::FLOAT8OID);
+            let at_least = expression::operator(schema, c">=", number, number);
+            let at_least = at_least.ok_or_else(no_function)?;
+            conditions.push(expressions.operator(at_least, similarity, least));
+        }
+        if of_row {
+            parameters.push(key.base_type);
+            conditions.push(expressions.is_not_true(key.equals(expressions, 4)));
+            for ((column, of_index), number) in columns.scope.into_iter().zip(5..) {
+                let (family, input) = (of_index.family, of_index.input_type);
+                parameters.push(input);
+                // SAFETY: a lookup in the system caches.
+                let equals =
+                    unsafe { pg_sys::get_opfamily_member(family, input, input, EQUAL_STRATEGY) };
+                let given = expressions.parameter(number, input);
+                conditions.push(expressions.operator(equals, column, given));
+            }
+        }
+        let name = expressions.column(key.table, key.column);
+        TableQuery::prepare(
+            session,
+            &Parts {
+                table: Some(self.index.table),
+                columns: vec![key.shown_as(expressions, shown), similarity],
+                conditions,
+                order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
+                limit: Some(expressions.parameter(2, pg_sys::INT8OID)),
+                parameters,
+                custom: self.has_rivals,
+            },
+        )
+    }
+
+    fn query(
+        &self,
+        purpose: Purpose,
+        type_oid: Oid,
+        prepare: impl FnOnce() -> Result<TableQuery>,
+    ) -> Result<Rc<TableQuery>> {
+        session_cache::query(self.index.table, (self.index.oid, purpose, type_oid), prepare)
+    }
+
+    fn hint_of_operator(&self) -> String {
+        let table = visible_name(self.index.table);
+        format!(
+            "Ask the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
+            body_name(&self.index),
+            self.settings.threshold
+        )
+    }
+}

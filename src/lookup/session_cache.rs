@@ -1,0 +1,193 @@
+//! What a session keeps from one question to the next: indexes as it found them, and its plans.
+//!
+//! A lookup takes a tenth of what it costs to find out what an index is of and to plan a query of
+//! its table. All of it is kept until PostgreSQL announces a change of a relation that it is about,
+//! or of a schema, whose name may be in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::Result;
+use crate::lookup::native::Native;
+use crate::pg::relation::{self, Lock};
+use crate::pg::table_query::TableQuery;
+
+/// What a query of a table is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// The document to look for, made of what the row with a key has.
+    Document,
+    /// The document to look for, made of an argument.
+    Given,
+    /// The near-duplicates of a row.
+    OfRow,
+    /// The near-duplicates of something that is not stored.
+    OfGiven,
+    /// What the row with a key has.
+    Value,
+}
+
+/// The relation asked, what for, and the type in which it gives keys back where it does.
+type Place = (Oid, Purpose, Oid);
+
+/// Who asks, and the schemas on the search path.
+type Asker = (Oid, Vec<Oid>);
+
+thread_local! {
+    static INDEXES: RefCell<HashMap<Oid, Rc<Native>>> = RefCell::default();
+    static QUERIES: RefCell<HashMap<Place, Rc<TableQuery>>> = RefCell::default();
+    /// The relations that these are about.
+    static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
+    static STALE: Cell<bool> = const { Cell::new(false) };
+    /// What was found to be the only index there is, for whom.
+    static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
+    /// Whether any relation, schema or role has changed since.
+    static CHANGED: Cell<bool> = const { Cell::new(false) };
+    static LISTENING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The index of that OID, of the access method `method` of the extension in `schema`, as it is under
+/// the lock on its table that this takes.
+pub fn native(index: Oid, method: Oid, schema: Oid) -> Result<Rc<Native>> {
+    loop {
+        refresh();
+        let kept = INDEXES.with_borrow(|indexes| indexes.get(&index).cloned());
+        let found = match kept {
+            Some(found) => found,
+            None => {
+                watch(index);
+                let found = Rc::new(Native::load(index, method, schema)?);
+                watch(found.index.table);
+                INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
+                found
+            }
+        };
+        // Once the table is locked nobody can alter it; had they done so before, the lock has
+        // brought us their message.
+        if relation::lock(found.index.table, Lock::Read) && !STALE.get() {
+            return Ok(found);
+        }
+        STALE.set(true);
+    }
+}
+
+/// What `find` says is the only index that the caller can mean, until anything changes that may
+/// make it another one. Rights are checked wherever it is asked.
+pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
+    listen();
+    let asker = (current_user(), search_path());
+    if CHANGED.take() {
+        ONLY.take();
+    }
+    let kept = ONLY.with_borrow(|only| {
+        only.as_ref().filter(|(whose, _)| *whose == asker).map(|(_, index)| *index)
+    });
+    if let Some(index) = kept {
+        return Ok(index);
+    }
+    let index = find()?;
+    if !CHANGED.get() {
+        ONLY.set(Some((asker, index)));
+    }
+    Ok(index)
+}
+
+fn current_user() -> Oid {
+    // SAFETY: reads a backend-local value.
+    unsafe { pg_sys::GetUserId() }
+}
+
+/// The schemas on the search path.
+fn search_path() -> Vec<Oid> {
+    let mut schemas = vec![Oid::INVALID; 16];
+    loop {
+        // SAFETY: room for as many as it says; more are counted, but not written.
+        let count =
+            unsafe { pg_sys::fetch_search_path_array(schemas.as_mut_ptr(), schemas.len() as i32) };
+        let count = usize::try_from(count).unwrap_or(0);
+        if count <= schemas.len() {
+            schemas.truncate(count);
+            return schemas;
+        }
+        schemas.resize(count, Oid::INVALID);
+    }
+}
+
+/// A query, planned at its first use from what `prepare` says.
+pub fn query(
+    table: Oid,
+    place: Place,
+    prepare: impl FnOnce() -> Result<TableQuery>,
+) -> Result<Rc<TableQuery>> {
+    refresh();
+    if let Some(query) = QUERIES.with_borrow(|queries| queries.get(&place).cloned()) {
+        return Ok(query);
+    }
+    watch(table);
+    let query = Rc::new(prepare()?);
+    QUERIES.with_borrow_mut(|queries| queries.insert(place, query.clone()));
+    Ok(query)
+}
+
+/// Forgets everything if some of it may be out of date.
+fn refresh() {
+    if STALE.take() {
+        // Dropped outside of the borrow: freeing plans may run PostgreSQL code.
+        let old = (INDEXES.take(), QUERIES.take());
+        WATCHED.take();
+        drop(old);
+    }
+}
+
+fn watch(relation: Oid) {
+    WATCHED.with_borrow_mut(|watched| {
+        if !watched.contains(&relation) {
+            watched.push(relation);
+        }
+    });
+    listen();
+}
+
+fn listen() {
+    if !LISTENING.replace(true) {
+        let schemas = pg_sys::SysCacheIdentifier::NAMESPACEOID as i32;
+        let members = pg_sys::SysCacheIdentifier::AUTHMEMROLEMEM as i32;
+        let none = Datum::from(0);
+        // SAFETY: plain functions of this library, which is never unloaded.
+        unsafe {
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(schemas, Some(schema_changed), none);
+            pg_sys::CacheRegisterSyscacheCallback(members, Some(membership_changed), none);
+        }
+    }
+}
+
+/// PostgreSQL calls this in the midst of anything: it only takes a note.
+#[pg_guard]
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    let concerned = relation == Oid::INVALID
+        || WATCHED.with(|watched| {
+            watched.try_borrow().map_or(true, |watched| watched.contains(&relation))
+        });
+    if concerned {
+        STALE.set(true);
+    }
+    CHANGED.set(true);
+}
+
+/// The same.
+#[pg_guard]
+unsafe extern "C-unwind" fn schema_changed(_argument: Datum, _cache: i32, _hash: u32) {
+    STALE.set(true);
+    CHANGED.set(true);
+}
+
+/// The same.
+#[pg_guard]
+unsafe extern "C-unwind" fn membership_changed(_argument: Datum, _cache: i32, _hash: u32) {
+    CHANGED.set(true);
+}

@@ -1,0 +1,273 @@
+//! What users choose: how a document is cut, signed, banded and compared. Function arguments, storage
+//! parameters, block 1 of an index and documents all become the types of this file, and are validated
+//! here.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sketch::{
+    Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, SlotBits, StopWords,
+};
+
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::call::Call;
+
+/// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Threshold(f64);
+
+impl Threshold {
+    /// Checks a threshold.
+    ///
+    /// # Errors
+    /// SQLSTATE 22023 for a number out of range, or NaN.
+    pub fn new(threshold: f64) -> Result<Self> {
+        Self::checked(threshold).map_err(engine)
+    }
+
+    /// The same, with an error of the engine.
+    pub fn checked(threshold: f64) -> std::result::Result<Self, sketch::Error> {
+        let is_one = threshold > 0.0 && threshold <= 1.0;
+        if is_one { Ok(Self(threshold)) } else { Err(sketch::Error::Threshold(threshold)) }
+    }
+
+    /// The nearest one to a number.
+    pub fn clamped(number: f64) -> Self {
+        Self(if number > f64::MIN_POSITIVE { number.min(1.0) } else { f64::MIN_POSITIVE })
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// The greater of two.
+    pub fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self(DEFAULT_THRESHOLD)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How candidates are told from near-duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// By the similarity that the signatures estimate.
+    Signature,
+    /// By the exact Jaccard similarity.
+    Exact,
+}
+
+impl Verify {
+    /// The way of that name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "signature" => Ok(Self::Signature),
+            "exact" => Ok(Self::Exact),
+            other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
+                .set_hint("It is \"exact\" or \"signature\".")),
+        }
+    }
+}
+
+/// How an index cuts, signs and bands its documents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexOptions {
+    /// Everything a signature depends on.
+    pub config: Config,
+    /// The bands of each document that are in the index.
+    pub banding: Banding,
+    /// The least similarity the index can be asked for.
+    pub threshold: Threshold,
+    /// The share of pairs at a threshold that a query finds, at least.
+    pub recall: f64,
+    /// How much of each slot of a signature a side table stores.
+    pub slot_bits: SlotBits,
+    /// Whether this version of the library would make the same entries.
+    pub current: bool,
+}
+
+impl IndexOptions {
+    /// The options of a new index.
+    ///
+    /// # Errors
+    /// SQLSTATE 22023 for a recall that cannot be had, or slots that cannot be packed.
+    pub fn new(config: Config, threshold: Threshold, recall: f64, slot_bits: i64) -> Result<Self> {
+        let num_perm = config.num_perm() as i64;
+        // No query asks for less than the index's threshold, so none looks up more bands than that
+        // needs: the others would be a fifth of the build and of every write, for nothing.
+        let banding = Banding::for_recall(threshold.get(), num_perm, recall)
+            .map_err(engine)?
+            .trimmed(threshold.get(), recall);
+        let slot_bits = SlotBits::new(slot_bits, num_perm).map_err(engine)?;
+        Ok(Self { config, banding, threshold, recall, slot_bits, current: true })
+    }
+}
+
+impl IndexOptions {
+    /// The options of an index for which nothing was specified.
+    pub fn by_default() -> Result<Self> {
+        Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL, 32)
+    }
+}
+
+/// Options as text, from which a configuration is read. Indexes store them in this order.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Options<'a> {
+    /// How shingles become a signature.
+    pub scheme: Cow<'a, str>,
+    /// Slots of a signature.
+    pub num_perm: i32,
+    /// 0: that of the scheme by itself.
+    pub seed: i64,
+    /// What a shingle is a window of.
+    pub unit: Cow<'a, str>,
+    /// Its length in units.
+    pub shingle_size: i32,
+    /// A preset, steps, or `auto`: the preset `plain`.
+    pub normalization: Cow<'a, str>,
+    /// `english`, or words with white space between them.
+    pub stop_words: Cow<'a, str>,
+    /// Whether a repeat of a shingle counts.
+    pub bag: bool,
+}
+
+thread_local! {
+    /// Reading a configuration costs more than signing a short text.
+    static READ: RefCell<Recent<(Options<'static>, Config)>> = const { RefCell::new(Recent::new()) };
+}
+
+impl<'a> Options<'a> {
+    /// The options of shingling, in arguments `shingle_size`, `unit`, and from `text` on
+    /// normalization, stop_words and bag; `None` if one is NULL.
+    pub fn shingling(
+        call: &'a Call,
+        shingle_size: usize,
+        unit: usize,
+        text: usize,
+    ) -> Result<Option<Self>> {
+        let (Some(shingle_size), Some(unit), Some(normalization), Some(stop_words), Some(bag)) = (
+            call.int4(shingle_size),
+            call.text(unit)?,
+            call.text(text)?,
+            call.text(text + 1)?,
+            call.bool(text + 2),
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            shingle_size,
+            unit: unit.into(),
+            normalization: normalization.into(),
+            stop_words: stop_words.into(),
+            bag,
+            ..Self::default()
+        }))
+    }
+
+    /// The options that make `config`.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            scheme: config.scheme().as_str().into(),
+            num_perm: config.num_perm() as i32,
+            unit: config.unit().as_str().into(),
+            shingle_size: config.shingle_size() as i32,
+            seed: config.seed(),
+            normalization: config.normalization().to_string().into(),
+            stop_words: config.stop_words().to_string().into(),
+            bag: config.bag(),
+        }
+    }
+
+    /// The configuration, kept for the next call.
+    pub fn config(&self) -> Result<Config> {
+        let read = match READ.with_borrow_mut(|kept| kept.take(|(options, _)| options == self)) {
+            Some(read) => read,
+            None => (self.owned(), self.read().map_err(engine)?),
+        };
+        let config = read.1.clone();
+        READ.with_borrow_mut(|kept| kept.keep(read));
+        Ok(config)
+    }
+
+    /// Reads the configuration.
+    pub fn read(&self) -> std::result::Result<Config, sketch::Error> {
+        let (num_perm, size) = (self.num_perm.into(), self.shingle_size.into());
+        let scheme: Scheme = self.scheme.parse()?;
+        let seed = if self.seed == 0 { scheme.default_seed() } else { self.seed };
+        let config = Config::new(&self.scheme, num_perm, &self.unit, size, seed)?;
+        let normalization = match &*self.normalization {
+            "auto" => Normalization::plain(),
+            steps => steps.parse()?,
+        };
+        let config = config.with_stop_words(StopWords::named(&self.stop_words)?)?;
+        config.with_bag(self.bag).with_normalization(normalization)
+    }
+
+    fn owned(&self) -> Options<'static> {
+        let owned = |text: &Cow<str>| Cow::Owned(text.clone().into_owned());
+        Options {
+            scheme: owned(&self.scheme),
+            unit: owned(&self.unit),
+            normalization: owned(&self.normalization),
+            stop_words: owned(&self.stop_words),
+            ..*self
+        }
+    }
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        let default = Config::default();
+        Self {
+            scheme: Cow::Borrowed(default.scheme().as_str()),
+            num_perm: default.num_perm() as i32,
+            unit: Cow::Borrowed(default.unit().as_str()),
+            shingle_size: default.shingle_size() as i32,
+            seed: 0,
+            normalization: Cow::Borrowed("auto"),
+            stop_words: Cow::Borrowed("english"),
+            bag: false,
+        }
+    }
+}
+
+/// How many are kept: a query or a trigger works with one, rarely two or three (tables with
+/// several indexes).
+const KEPT: usize = 4;
+
+/// The values used last, the most recent at the end. They are so few that looking at each is
+/// quicker than a hash.
+pub struct Recent<T>(Vec<T>);
+
+impl<T> Recent<T> {
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Takes a value out. Who gives it back when the work is done leaves nothing half-done for the
+    /// next call: a cancelled one drops it.
+    pub fn take(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
+        self.0.iter().rposition(wanted).map(|at| self.0.remove(at))
+    }
+
+    /// Keeps a value, in place of the one that was used least recently.
+    pub fn keep(&mut self, value: T) {
+        if self.0.len() == KEPT {
+            self.0.remove(0);
+        }
+        self.0.push(value);
+    }
+}

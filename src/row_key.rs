@@ -1,0 +1,247 @@
+//! Keys: which column names a document, and from the `doc_id` that a user writes to its value.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, error};
+use crate::pg::call::Call;
+use crate::pg::catching::catching;
+use crate::pg::expression::{Expression, Expressions};
+use crate::pg::index::Index;
+use crate::pg::names::type_label;
+use crate::pg::spi::Parameter;
+
+/// A column whose value names a row, by the unique index that sees to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The table.
+    pub table: Oid,
+    /// The number of the column.
+    pub column: i16,
+    /// Its type, or what that is a domain over.
+    pub base_type: Oid,
+    /// The input type of the index's operator class, and the equality of its family.
+    input_type: Oid,
+    equals: Oid,
+}
+
+/// Why no column names a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoKey {
+    /// The primary key has several columns.
+    Composite,
+    /// There is no unique index of one column that must not be NULL.
+    Missing,
+}
+
+/// Whether a key column need not be NOT NULL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Allowed,
+    Refused,
+}
+
+impl Key {
+    /// The key of a table: its primary key if that is one column, else one that is declared unique
+    /// and NOT NULL. A column of a materialized view cannot be declared so: unique is enough.
+    pub fn of_table(table: Oid, kind: u8) -> std::result::Result<Self, NoKey> {
+        let mut indexes = Index::of_table(table);
+        indexes.sort_by_key(|index| !index.primary);
+        let one_column = |index: &&Index| {
+            index.unique
+                && index.valid
+                && !index.partial
+                && index.method == pg_sys::BTREE_AM_OID
+                && matches!(index.columns[..], [column] if column.attribute > 0)
+        };
+        let nulls = if kind == b'm' { Nulls::Allowed } else { Nulls::Refused };
+        let key = |index: &Index| Self::of_index(index, nulls);
+        indexes.iter().filter(one_column).find_map(key).ok_or_else(|| {
+            let composite = |index: &Index| index.primary && index.columns.len() > 1;
+            if indexes.iter().any(composite) { NoKey::Composite } else { NoKey::Missing }
+        })
+    }
+
+    /// The key that a column is by a unique index of its own.
+    pub fn of_column(table: Oid, column: i16) -> Option<Self> {
+        let indexes = Index::of_table(table);
+        let is_its = |index: &&Index| {
+            index.unique
+                && !index.partial
+                && index.method == pg_sys::BTREE_AM_OID
+                && matches!(index.columns[..], [only] if only.attribute == column)
+        };
+        indexes.iter().filter(is_its).find_map(|index| Self::of_index(index, Nulls::Allowed))
+    }
+
+    /// The key that a unique index of one column makes.
+    fn of_index(index: &Index, nulls: Nulls) -> Option<Self> {
+        let [column] = index.columns[..] else { return None };
+        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
+        // SAFETY: lookups in the system caches; a tuple is released after it was read.
+        unsafe {
+            let (table, number) = (Datum::from(index.table), Datum::from(column.attribute));
+            let tuple = pg_sys::SearchSysCache2(cache, table, number);
+            if tuple.is_null() {
+                return None;
+            }
+            let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_attribute>();
+            let (not_null, type_oid) = (form.attnotnull, form.atttypid);
+            pg_sys::ReleaseSysCache(tuple);
+            let (input, equal) = (column.input_type, pg_sys::BTEqualStrategyNumber as i16);
+            let equals = pg_sys::get_opfamily_member(column.family, input, input, equal);
+            (equals != Oid::INVALID && (not_null || nulls == Nulls::Allowed)).then(|| Self {
+                table: index.table,
+                column: column.attribute,
+                base_type: pg_sys::getBaseType(type_oid),
+                input_type: input,
+                equals,
+            })
+        }
+    }
+
+    /// `key = parameter number`, whose type is the key's base type.
+    pub fn equals<'a>(&self, expressions: &'a Expressions, number: i32) -> Expression<'a> {
+        let column = expressions.column(self.table, self.column);
+        let given = expressions.parameter(number, self.base_type);
+        // An operator class for anyarray, anyenum, record and the like takes values as they are.
+        // SAFETY: a lookup in the system cache.
+        let polymorphic = unsafe { pg_sys::get_typtype(self.input_type) } as u8 == b'p';
+        let input = if polymorphic { self.base_type } else { self.input_type };
+        expressions.operator(
+            self.equals,
+            expressions.relabelled(column, input),
+            expressions.relabelled(given, input),
+        )
+    }
+
+    /// The key as a value of `type_oid`, the type of a result.
+    pub fn shown_as<'a>(&self, expressions: &'a Expressions, type_oid: Oid) -> Expression<'a> {
+        let column = expressions.column(self.table, self.column);
+        let widened = match self.base_type {
+            pg_sys::INT2OID => pg_sys::F_INT8_INT2,
+            pg_sys::INT4OID => pg_sys::F_INT8_INT4,
+            _ => 0,
+        };
+        if type_oid == pg_sys::INT8OID && widened != 0 {
+            return expressions.call(Oid::from(widened), type_oid, &[column]);
+        }
+        // SAFETY: a lookup in the system cache.
+        if unsafe { pg_sys::getBaseType(type_oid) } == self.base_type {
+            return expressions.relabelled(column, type_oid);
+        }
+        expressions.as_text(expressions.relabelled(column, self.base_type))
+    }
+
+    /// A value of the key, of its base type, as a parameter of a query.
+    pub fn parameter(&self, value: Option<Datum>) -> Parameter {
+        // SAFETY: a value of the key.
+        unsafe { Parameter::new(self.base_type, value) }
+    }
+}
+
+/// Argument `argument` as a value of the key's base type; `None` if no document can have that key
+/// (it is NULL, or an integer beyond the key's range). `index` is the name of what is asked.
+pub fn argument(
+    call: &Call,
+    argument: usize,
+    base_type: Oid,
+    index: &str,
+) -> Result<Option<Datum>> {
+    let Some(datum) = call.datum(argument) else {
+        return Ok(None);
+    };
+    // SAFETY: a lookup in the system caches.
+    let given = unsafe { pg_sys::getBaseType(call.argument_type(argument)) };
+    if given == base_type {
+        return Ok(Some(datum));
+    }
+    if let (Some(value), true) = (integer(datum, given), is_integer(base_type)) {
+        return Ok(from_integer(value, base_type));
+    }
+    if given == pg_sys::TEXTOID {
+        return from_text(datum, base_type).map(Some);
+    }
+    let mismatch = error(
+        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+        format!(
+            "the key of \"{index}\" is of type {}, not {}",
+            type_label(base_type),
+            type_label(given)
+        ),
+    )
+    .set_hint(format!("Cast it to {}.", type_label(base_type)));
+    Err(match integer(datum, given) {
+        Some(_) => mismatch.set_detail(format!(
+            "Asked by an integer it gives keys as bigint, which not every {} is.",
+            type_label(base_type)
+        )),
+        None => mismatch,
+    })
+}
+
+fn is_integer(type_oid: Oid) -> bool {
+    [pg_sys::INT2OID, pg_sys::INT4OID, pg_sys::INT8OID].contains(&type_oid)
+}
+
+fn integer(datum: Datum, type_oid: Oid) -> Option<i64> {
+    match type_oid {
+        pg_sys::INT2OID => Some((datum.value() as i16).into()),
+        pg_sys::INT4OID => Some((datum.value() as i32).into()),
+        pg_sys::INT8OID => Some(datum.value() as i64),
+        _ => None,
+    }
+}
+
+fn from_integer(value: i64, key: Oid) -> Option<Datum> {
+    match key {
+        pg_sys::INT2OID => i16::try_from(value).ok().map(Datum::from),
+        pg_sys::INT4OID => i32::try_from(value).ok().map(Datum::from),
+        _ => Some(Datum::from(value)),
+    }
+}
+
+/// A string is read as the key's base type reads its literals; its error is the type's own.
+fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
+    catching(|| {
+        let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
+        // SAFETY: the input function of an existing type, with a text of this database.
+        unsafe {
+            let string = pg_sys::text_to_cstring(given.cast_mut_ptr());
+            pg_sys::getTypeInputInfo(base_type, &mut input, &mut parameter);
+            pg_sys::OidInputFunctionCall(input, string, parameter, -1)
+        }
+    })
+    .map_err(|complaint| {
+        complaint.or_hint(
+            "The first argument is the key of a stored document. \
+             For a text that is not stored there is near_duplicates_of().",
+        )
+    })
+}
+
+/// A key as a text, by the output function of its type; without the padding of a `char(n)`.
+pub fn to_text(key: Datum, base_type: Oid) -> Datum {
+    let (mut output, mut is_varlena) = (Oid::INVALID, false);
+    // SAFETY: the output function of an existing type, with a value of that type.
+    unsafe {
+        if base_type == pg_sys::BPCHAROID {
+            return pg_sys::OidFunctionCall1Coll(pg_sys::F_TEXT_BPCHAR.into(), Oid::INVALID, key);
+        }
+        pg_sys::getTypeOutputInfo(base_type, &mut output, &mut is_varlena);
+        let string = pg_sys::OidOutputFunctionCall(output, key);
+        Datum::from(pg_sys::cstring_to_text(string))
+    }
+}
+
+/// A key as a value of `type_oid`, the type of a result.
+pub fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
+    // SAFETY: a lookup in the system cache.
+    if unsafe { pg_sys::getBaseType(type_oid) } == base_type {
+        return key;
+    }
+    match integer(key, base_type) {
+        Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
+        _ => to_text(key, base_type),
+    }
+}
