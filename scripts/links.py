@@ -62,7 +62,8 @@ def main() -> None:
         # Its links are those of the assembled book.
         files = [file for file in map(Path, known.decode().split()) if file != summary and file.exists()]
         listed = summary.read_text(encoding="utf-8")
-        found = [f"{file}: not in {summary}" for file in Path("docs").glob("*.md") if f"({file.name})" not in listed]
+        found = [f"{file}: not in {summary}" for file in Path("docs").rglob("*.md")
+                 if f"({file.relative_to('docs')})" not in listed]
         found = [line for line in found if not line.startswith(str(summary))]
     found += [fault for file in files for fault in faults(file)]
     if found:
