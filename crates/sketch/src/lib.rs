@@ -30,6 +30,7 @@
 //! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
 //! | `exact` | from hashes to the similarity that signatures estimate |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
+//! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
@@ -39,6 +40,7 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod clusters;
 mod config;
 pub mod corpus;
 mod error;

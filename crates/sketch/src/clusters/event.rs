@@ -1,0 +1,140 @@
+//! What happens to clusters.
+
+use super::given::ClusterId;
+
+/// A line of the log. Read from the beginning, the log gives the state: what each event does to the
+/// clusters of documents is said with it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Event {
+    /// A document is gone, has changed, or is alone: it has no cluster.
+    Leave {
+        /// The cluster that it was in.
+        cluster: ClusterId,
+        /// The document.
+        document: u32,
+    },
+    /// An id is new, and no document comes to it from another cluster by a split. Nothing moves yet.
+    Create {
+        /// The new id.
+        cluster: ClusterId,
+        /// How many documents it has after the update.
+        size: u64,
+    },
+    /// Documents go from one cluster to another, which may be new. An [`Event::Move`] of each follows.
+    Split {
+        /// Where they go.
+        cluster: ClusterId,
+        /// Where they were.
+        other: ClusterId,
+        /// How many they are.
+        size: u64,
+    },
+    /// A document goes from one cluster to another.
+    Move {
+        /// Where it goes.
+        cluster: ClusterId,
+        /// Where it was.
+        other: ClusterId,
+        /// The document.
+        document: u32,
+    },
+    /// All documents that are left of a cluster belong to another one, and its id ends.
+    Merge {
+        /// Where they belong now.
+        cluster: ClusterId,
+        /// The id that ends.
+        other: ClusterId,
+        /// How many documents `cluster` has after the update.
+        size: u64,
+    },
+    /// A document without a cluster comes to one.
+    Join {
+        /// The cluster.
+        cluster: ClusterId,
+        /// The document.
+        document: u32,
+    },
+    /// An id ends, and nothing is left in it.
+    Dissolve {
+        /// The id.
+        cluster: ClusterId,
+    },
+}
+
+impl Event {
+    /// The cluster that it is about.
+    #[must_use]
+    pub fn cluster(self) -> ClusterId {
+        match self {
+            Self::Leave { cluster, .. }
+            | Self::Create { cluster, .. }
+            | Self::Split { cluster, .. }
+            | Self::Move { cluster, .. }
+            | Self::Merge { cluster, .. }
+            | Self::Join { cluster, .. }
+            | Self::Dissolve { cluster } => cluster,
+        }
+    }
+
+    /// The other cluster, from which documents come.
+    #[must_use]
+    pub fn other(self) -> Option<ClusterId> {
+        match self {
+            Self::Split { other, .. } | Self::Move { other, .. } | Self::Merge { other, .. } => {
+                Some(other)
+            }
+            _ => None,
+        }
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document(self) -> Option<u32> {
+        match self {
+            Self::Leave { document, .. }
+            | Self::Move { document, .. }
+            | Self::Join { document, .. } => Some(document),
+            _ => None,
+        }
+    }
+
+    /// How many documents.
+    #[must_use]
+    pub fn size(self) -> Option<u64> {
+        match self {
+            Self::Create { size, .. } | Self::Split { size, .. } | Self::Merge { size, .. } => {
+                Some(size)
+            }
+            Self::Dissolve { .. } => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The name that the log has for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Leave { .. } => "leave",
+            Self::Create { .. } => "create",
+            Self::Split { .. } => "split",
+            Self::Move { .. } => "move",
+            Self::Merge { .. } => "merge",
+            Self::Join { .. } => "join",
+            Self::Dissolve { .. } => "dissolve",
+        }
+    }
+
+    /// Where it stands in the log of an update: by step, then by clusters, then by document. A split
+    /// stands before its moves.
+    pub(super) fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
+        let step = match self {
+            Self::Leave { .. } => 0,
+            Self::Create { .. } => 1,
+            Self::Split { .. } | Self::Move { .. } => 2,
+            Self::Merge { .. } => 3,
+            Self::Join { .. } => 4,
+            Self::Dissolve { .. } => 5,
+        };
+        (step, self.cluster(), self.other().unwrap_or(0), self.document())
+    }
+}

@@ -1,0 +1,25 @@
+//! Clusters whose ids stay: from an old state and new components to ids, and to a log of what happened.
+//!
+//! A corpus job finds which documents belong together now. Applications store the ids of clusters, so
+//! what was a cluster before keeps its id as far as that has a meaning:
+//!
+//! 1. An old id goes to the component that has most of the cluster's documents, and of several such
+//!    to the one with the least key among them.
+//! 2. A component takes, of the ids that came to it, the one that brought most documents, and of
+//!    several such the oldest. A component to which none came takes a new one; these are handed out
+//!    in the order of least keys.
+//!
+//! So ids are a pure function of the old state and the new components. However the components were
+//! found, whether of all documents or of those alone that may have changed, the ids are the same, and
+//! so is the log.
+//!
+//! Documents are named by their rank in the order of keys, among those of an update.
+
+mod event;
+mod given;
+mod heirs;
+mod update;
+
+pub use event::Event;
+pub use given::{Block, ClusterId, Document};
+pub use update::{Outcome, Update, update};
