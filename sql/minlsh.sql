@@ -699,6 +699,43 @@ CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAU
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
 	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
 
+CREATE FUNCTION near_duplicate_cluster_of(key smallint, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of(smallint, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
+CREATE FUNCTION near_duplicate_cluster_of(key integer, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of(integer, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
+CREATE FUNCTION near_duplicate_cluster_of(key bigint, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of(bigint, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
+CREATE FUNCTION near_duplicate_cluster_of(key text, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id text) RETURNS SETOF text
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of(text, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
+-- Without one of its own a "char" would fit text and anyelement alike.
+CREATE FUNCTION near_duplicate_cluster_of(key "char", threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id "char") RETURNS SETOF "char"
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of("char", double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
+CREATE FUNCTION near_duplicate_cluster_of(key anyelement, threshold double precision DEFAULT NULL,
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id anyelement) RETURNS SETOF anyelement
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
+COMMENT ON FUNCTION near_duplicate_cluster_of(anyelement, double precision, regclass, integer) IS
+	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;

@@ -133,6 +133,22 @@ impl Key {
         expressions.as_text(expressions.relabelled(column, self.base_type))
     }
 
+    /// The collation of the column, invalid for a type that has none.
+    pub fn collation(&self) -> Oid {
+        let (mut type_oid, mut modifier, mut collation) = (Oid::INVALID, 0, Oid::INVALID);
+        // SAFETY: a lookup in the system caches of a column that there is; the outputs are valid.
+        unsafe {
+            pg_sys::get_atttypetypmodcoll(
+                self.table,
+                self.column,
+                &mut type_oid,
+                &mut modifier,
+                &mut collation,
+            );
+        }
+        collation
+    }
+
     /// A value of the key, of its base type, as a parameter of a query.
     pub fn parameter(&self, value: Option<Datum>) -> Parameter {
         // SAFETY: a value of the key.
@@ -202,7 +218,7 @@ fn from_integer(value: i64, key: Oid) -> Option<Datum> {
 }
 
 /// A string is read as the key's base type reads its literals; its error is the type's own.
-fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
+pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
         // SAFETY: the input function of an existing type, with a text of this database.

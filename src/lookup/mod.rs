@@ -9,11 +9,12 @@
 //! | `find` | which index or side table a call means |
 //! | `search`, `side` | a search by an index, and by a side table |
 //! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
-//! | `near_duplicates`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
+//! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
 //!
 //! Each line imports those above it.
 
 mod check;
+mod cluster_of;
 mod explain;
 mod find;
 mod lookup_arguments;

@@ -95,7 +95,8 @@ impl<'a> Asked<'a> {
         Ok(Self { what, threshold, verify: verify.unwrap_or(Verify::Exact) })
     }
 
-    fn key_type(&self) -> Result<Oid> {
+    /// The type of the keys.
+    pub fn key_type(&self) -> Result<Oid> {
         match &self.what {
             What::Native(native) => native.key().map(|key| key.base_type),
             What::Side(side) => Ok(side.key_type()),

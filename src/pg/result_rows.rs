@@ -34,10 +34,13 @@ impl ResultRows {
             }
             let context = (*(*info).econtext).ecxt_per_query_memory;
             let previous = pg_sys::MemoryContextSwitchTo(context);
-            let mut descriptor = std::ptr::null_mut();
-            let class =
-                pg_sys::get_call_result_type(call.raw(), std::ptr::null_mut(), &mut descriptor);
-            if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE {
+            let (mut result, mut descriptor) = (Oid::INVALID, std::ptr::null_mut());
+            let class = pg_sys::get_call_result_type(call.raw(), &mut result, &mut descriptor);
+            if class == pg_sys::TypeFuncClass::TYPEFUNC_SCALAR {
+                // One OUT parameter makes a set of its type.
+                descriptor = pg_sys::CreateTemplateTupleDesc(1);
+                pg_sys::TupleDescInitEntry(descriptor, 1, std::ptr::null(), result, -1, 0);
+            } else if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE {
                 pg_sys::MemoryContextSwitchTo(previous);
                 return Err(not_supported(
                     "function returning record called in context that cannot accept type record",

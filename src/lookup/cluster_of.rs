@@ -1,0 +1,144 @@
+//! `near_duplicate_cluster_of()`: the cluster of one row as it is now, without any state.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
+use sketch::memory;
+
+use crate::document::to_bands::Values;
+use crate::error::{Result, engine, error, invalid_parameter};
+use crate::lookup::find::Target;
+use crate::lookup::lookup_arguments;
+use crate::lookup::near_duplicates::Asked;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::guc::LocalSettings;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::Session;
+use crate::pg::text;
+use crate::row_key;
+
+sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
+
+/// The places of the arguments.
+const OF: usize = 0;
+const THRESHOLD: usize = 1;
+const INDEX: usize = 2;
+const MAX_MEMBERS: usize = 3;
+
+/// Members that a cluster may have unless the call says otherwise.
+const DEFAULT_MAX_MEMBERS: i32 = 10_000;
+
+/// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
+fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = Target::read(call, INDEX)?;
+    let threshold =
+        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
+    let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
+    let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
+        invalid_parameter(format!("max_members must be at least 1, not {most}"))
+            .set_hint("It is the number of members beyond which the search is given up.")
+    })?;
+    let asked = Asked::new(&target, threshold, None)?;
+    let key_type = asked.key_type()?;
+    let Some(key) = row_key::argument(call, OF, key_type, &target.name())? else { return Ok(None) };
+    let mut members = Members::new(key_type, target.key()?.collation(), most)?;
+    let wanted = result.column_type(0);
+    members.find(&asked, has_copies(&target), key)?;
+    // A row that is alone has no cluster.
+    if members.keys.len() > 1 {
+        for member in members.keys.sorted() {
+            check_interrupts();
+            result.push(&[Some(row_key::shown(members.keys.datum(member), key_type, wanted))]);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether rows of the same set have the same near-duplicates: not where each row has a threshold of its own.
+fn has_copies(target: &Target) -> bool {
+    match target {
+        Target::Native(native) => native.values != Values::Document,
+        Target::Side(_) => true,
+    }
+}
+
+/// The members found so far. Keys are told apart by how their type writes them.
+struct Members {
+    keys: DocumentKeys,
+    key_type: Oid,
+    known: HashMap<String, u32, RandomState>,
+    /// Which of them need not be asked for their near-duplicates, for a copy of them was asked.
+    done: Vec<bool>,
+    most: usize,
+}
+
+impl Members {
+    fn new(key_type: Oid, collation: Oid, most: usize) -> Result<Self> {
+        let keys = DocumentKeys::new(key_type, collation)?;
+        Ok(Self { keys, key_type, known: HashMap::default(), done: Vec::new(), most })
+    }
+
+    /// Finds all members, breadth-first.
+    fn find(&mut self, asked: &Asked, has_copies: bool, key: Datum) -> Result<()> {
+        let settings = LocalSettings::open();
+        settings.write_exact_text();
+        let session = Session::open();
+        // SAFETY: made a text by `to_text`, of a key of that type.
+        let name = unsafe { text::read(row_key::to_text(key, self.key_type)) }?;
+        self.add(name)?;
+        let mut memory = Memory::child(c"minlsh member");
+        let mut next = 0;
+        while next < self.keys.len() {
+            check_interrupts();
+            if !self.done[next] {
+                let key = self.keys.datum(next as u32);
+                memory.run_and_reset(|| {
+                    asked.each(&session, key, &mut |name, similarity| {
+                        let member = self.add(name)?;
+                        if has_copies && similarity == 1.0 {
+                            self.done[member as usize] = true;
+                        }
+                        Ok(())
+                    })
+                })?;
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// The number of a member, which may be a new one.
+    fn add(&mut self, name: &str) -> Result<u32> {
+        if let Some(&member) = self.known.get(name) {
+            return Ok(member);
+        }
+        if self.keys.len() == self.most {
+            return Err(too_many(self.most));
+        }
+        let member = self.keys.len() as u32;
+        let key = row_key::from_text(text::write(name), self.key_type)?;
+        // SAFETY: a value of the type of the keys.
+        unsafe { self.keys.push(key)? };
+        memory::push(&mut self.done, false).map_err(engine)?;
+        let name = memory::owned(name).map_err(engine)?;
+        memory::insert_at(&mut self.known, name, member).map_err(engine)?;
+        Ok(member)
+    }
+}
+
+fn too_many(most: usize) -> pgrx::pg_sys::panic::ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        format!("the cluster has more than {most} members"),
+    )
+    .set_hint(
+        "Raise max_members, pass a higher threshold, or use near_duplicate_clusters(), which finds \
+         all clusters of a table at once.",
+    )
+}
