@@ -10,6 +10,7 @@
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
+#   make cassert      regression and integration tests on a PostgreSQL with its assertions on
 #   make fuzz         calls every SQL function, and the engine, with random values for SECONDS each
 
 # Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
@@ -27,8 +28,11 @@ library = $(shell PG_CONFIG='$(PG_CONFIG)' PROFILE='$(PROFILE)' scripts/build.sh
 pkglibdir = $(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)
 extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 
+# Before a command: PG=17 has it run with that version, which is fetched if need be.
+with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)') && export PG_CONFIG &&)
+
 .PHONY: all install uninstall installcheck demo bench experiments book test lint engine regress integration clients \
-	torture fuzz accept dist pgxn-test deb deb-test clean
+	cassert torture fuzz accept dist pgxn-test deb deb-test clean
 
 all:
 	scripts/build.sh
@@ -53,12 +57,12 @@ demo:
 # Measures minlsh beside datasketch, rensa, pg_trgm and version 0.1, on private servers and on one core, and writes
 # docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
-	BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
-		scripts/with-postgres.sh '$(PG)' bench/run.sh $(ARGUMENTS)
+	$(with_pg) BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \
+		bench/run.sh $(ARGUMENTS)
 
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
-	scripts/with-postgres.sh '$(PG)' bench/experiments/run.sh
+	$(with_pg) bench/experiments/run.sh
 
 book:
 	scripts/book.sh
@@ -70,35 +74,40 @@ test:
 lint:
 	scripts/lint.sh
 
+# The tests of the engine (crates/sketch), which need no PostgreSQL. TESTS=golden
 engine:
-	scripts/engine.sh
+	CARGO_TARGET_DIR=build/target/engine cargo test --locked -p minlsh-sketch $(TESTS)
 
 # PG=16, TESTS='keys rights'
 regress:
-	scripts/with-postgres.sh '$(PG)' scripts/regress.sh $(TESTS)
+	$(with_pg) scripts/regress.sh $(TESTS)
 
 # PG=16, TESTS='--test replication'
 integration:
-	scripts/with-postgres.sh '$(PG)' scripts/integration.sh $(TESTS)
+	$(with_pg) scripts/integration.sh $(TESTS)
 
 # The recipes of docs/clients.md. PG=16, TESTS='Django JDBC'
 clients:
-	scripts/with-postgres.sh '$(PG)' scripts/clients.sh $(TESTS)
+	$(with_pg) scripts/clients.sh $(TESTS)
 
 # CYCLES=100, PG=16; SEED=... repeats what the clients do, though not when a blow meets them
 CYCLES ?= 20
 torture:
-	MINLSH_TORTURE_CYCLES='$(CYCLES)' MINLSH_TORTURE_SEED='$(SEED)' \
-		scripts/with-postgres.sh '$(PG)' scripts/integration.sh --test torture -- --nocapture
+	$(with_pg) MINLSH_TORTURE_CYCLES='$(CYCLES)' MINLSH_TORTURE_SEED='$(SEED)' \
+		scripts/integration.sh --test torture -- --nocapture
 
 # SECONDS=600, PG=16; SEED=... repeats a run
 SECONDS ?= 60
 fuzz:
-	SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' scripts/with-postgres.sh '$(PG)' scripts/fuzz.sh
+	$(with_pg) SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' scripts/fuzz.sh
+
+# The same two on a PostgreSQL that is compiled with its assertions on: once, in some minutes.
+cassert:
+	$(MAKE) regress integration PG=cassert PROFILE=quick
 
 # Takes what the regression tests print now as what they shall print.
 accept:
-	scripts/with-postgres.sh '$(PG)' scripts/regress.sh --accept $(TESTS)
+	$(with_pg) scripts/regress.sh --accept $(TESTS)
 
 dist:
 	scripts/dist.sh

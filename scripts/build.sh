@@ -2,7 +2,7 @@
 # Builds the extension for PG_CONFIG; with --where prints where the library is.
 . "$(dirname "$0")/lib.sh"
 profile=${PROFILE:-release}
-target=$root/build/target/pg$(pg_major)
+target=$root/build/target/$(pg_build)
 if [ "${1:-}" = --where ]; then
 	echo "$target/$profile/libminlsh.so"
 	exit

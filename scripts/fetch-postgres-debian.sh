@@ -6,36 +6,13 @@
 . "$(dirname "$0")/lib.sh"
 directory=$1 release=$2 version=$3
 missing() { echo "$1" >&2; exit 1; }
-command -v apt-get >/dev/null || missing "postgresql-$version is not installed, and there is no apt-get to fetch it"
-[ "$(dpkg --print-architecture)" = amd64 ] || missing "postgresql-$version can be fetched for amd64 only"
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-mirror=$(debian_mirror)
-[ -n "$mirror" ] && [ -e "$keyring" ] ||
-	missing "postgresql-$version is not installed, and only Debian's packages can be fetched"
+[ "$(dpkg --print-architecture 2>&1)" = amd64 ] || missing "postgresql-$version can be fetched for Debian on amd64 only"
 
 rm -rf "$directory"
-mkdir -p "$directory/apt/lists/partial" "$directory/apt/archives/partial"
-cd "$directory"
+mkdir -p "$directory"
 trap 'rm -rf "$directory"' EXIT
-# An apt of our own: it shares nothing with the system's but how to reach the mirror.
-: >apt/status
-echo "deb [signed-by=$keyring] $mirror $release main" >apt/sources.list
-mkdir apt/parts
-mirror_settings >apt/apt.conf
-cat >>apt/apt.conf <<-END
-	Dir::State "$directory/apt";
-	Dir::State::status "$directory/apt/status";
-	Dir::Cache "$directory/apt";
-	Dir::Etc::sourcelist "$directory/apt/sources.list";
-	Dir::Etc::sourceparts "$directory/apt/parts";
-	Dir::Etc::parts "$directory/apt/parts";
-	APT::Install-Recommends "false";
-	APT::Sandbox::User "root";
-	Acquire::Languages "none";
-	Debug::NoLocking "true";
-END
-export APT_CONFIG=$directory/apt/apt.conf
-apt-get update -qq
+own_apt "$directory/apt" "deb [signed-by=KEYRING] MIRROR $release main"
+cd "$directory"
 # The server's packages, and the libraries among what they depend on; not LLVM, which is for JIT.
 mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" |
 	awk '{ sub("_.*", "", $2); print $2 }' |

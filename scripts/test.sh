@@ -24,16 +24,24 @@ test_version() {
 	PG_CONFIG=$1 scripts/integration.sh || status=1
 	return $status
 }
+# With PostgreSQL's assertions on, for what is below them: its pages, locks, snapshots and memory.
+test_cassert() {
+	export PROFILE=quick
+	test_version "$1"
+}
 
 say "PostgreSQL versions"
 versions=$(scripts/postgres-versions.sh "$@")
 echo "$versions"
 check "lint" scripts/lint.sh
-check "engine" scripts/engine.sh
+check "engine" make -s engine
 check "fuzzing the engine" scripts/fuzz.sh --engine
 while IFS=$'\t' read -r version config; do
 	if [ "${config#SKIPPED}" != "$config" ]; then
 		summary+=("PostgreSQL $version: $config")
+	elif [ "$version" = cassert ]; then
+		check "PostgreSQL with assertions" test_cassert "$config"
+		passed=$((passed + 1))
 	else
 		check "PostgreSQL $version" test_version "$config"
 		passed=$((passed + 1))

@@ -10,6 +10,8 @@ use std::ffi::c_void;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber, Datum, IndexTuple, Relation};
 
+use crate::pg::guc;
+
 /// `BTREE_METAPAGE`
 pub const META_BLOCK: BlockNumber = 0;
 /// `BTREE_MAGIC`: the first word of a metapage; then come the version, the root, its level and more.
@@ -120,7 +122,40 @@ unsafe fn guarded<T: Copy>(call: impl FnOnce() -> Option<T>) -> Option<T> {
     unsafe { pg_guard_ffi_boundary(call) }
 }
 
+/// Shows an index as a B-tree on a server with assertions, where nbtree.h's `BTGetFillFactor` and
+/// `BTGetDeduplicateItems` insist that it is one. On all other servers it does nothing.
+///
+/// Only an insertion asks for the two. It runs no code but the B-tree's and takes no lock that would have the
+/// relation cache load the index again; errors unwind through us, so that the index is shown as what it is
+/// after each of them, too.
+struct Disguise(Option<(Relation, pg_sys::Oid)>);
+
+impl Disguise {
+    /// # Safety
+    /// `index` is open and stays so while the result lives.
+    unsafe fn of(index: Relation) -> Self {
+        // SAFETY: the caller's promise.
+        Self(guc::has_assertions().then(|| unsafe {
+            let method = &mut (*(*index).rd_rel).relam;
+            (index, std::mem::replace(method, pg_sys::BTREE_AM_OID))
+        }))
+    }
+}
+
+impl Drop for Disguise {
+    fn drop(&mut self) {
+        if let Some((index, method)) = self.0 {
+            // SAFETY: the index is still open: the promise of `of`.
+            unsafe { (*(*index).rd_rel).relam = method };
+        }
+    }
+}
+
 /// `btinsert`: adds an entry.
+///
+/// A row has as many entries as bands, and several of them may stand in one leaf page. What deletes entries bottom-up
+/// from such a page decides about each by its row, so it does not matter that a row is asked about repeatedly. But it
+/// sorts them by a comparison that asserts that no two are equal, so servers with assertions do without.
 ///
 /// # Safety
 /// The arguments are those of `aminsert`, with one value for each attribute of the index.
@@ -137,6 +172,8 @@ pub unsafe fn insert(
     let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
     // SAFETY: the caller's promise.
     unsafe {
+        let _disguise = Disguise::of(index);
+        let unchanged = unchanged && !guc::has_assertions();
         guarded(|| {
             let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
             Some(function?(index, values, nulls, tid, heap, unique, unchanged, info))

@@ -104,7 +104,9 @@ pub unsafe fn set_tuplestore_receiver(
                 receiver,
                 store,
                 context,
-                true,
+                // Rows that are converted to a row type are not detoasted as well: PL/pgSQL's RETURN QUERY does
+                // the same, for they are read under the snapshot that they come from.
+                false,
                 target,
                 message.as_ptr(),
             );

@@ -1,5 +1,8 @@
 //! Settings changed for a while, as CREATE INDEX does.
 
+use std::cell::OnceCell;
+use std::ffi::CStr;
+
 use pgrx::pg_sys;
 
 use crate::pg::names::cstring;
@@ -63,4 +66,21 @@ pub fn maintenance_work_mem() -> i32 {
 pub fn work_mem() -> i32 {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::work_mem }
+}
+
+thread_local! {
+    static ASSERTIONS: OnceCell<bool> = const { OnceCell::new() };
+}
+
+/// Reads `debug_assertions`: true on a server that was compiled with `--enable-cassert`.
+pub fn has_assertions() -> bool {
+    ASSERTIONS.with(|known| {
+        *known.get_or_init(|| {
+            // SAFETY: NUL-terminated strings; a setting of every server, whose value is shown as text.
+            unsafe {
+                let shown = pg_sys::GetConfigOption(c"debug_assertions".as_ptr(), true, false);
+                !shown.is_null() && CStr::from_ptr(shown) == c"on"
+            }
+        })
+    })
 }

@@ -23,8 +23,10 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn signatures_made_in_python_and_in_sql_are_equal() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasketch");
-    let python = match run(&mut Command::new(directory.join("venv.sh"))) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let directory = root.join("tests/datasketch");
+    let mut venv = Command::new(root.join("scripts/venv.sh"));
+    let python = match run(venv.args(["datasketch-venv", "tests/datasketch/requirements.txt"])) {
         Ok(output) if output.status.success() => text(&output.stdout),
         Ok(output) => {
             let reason = text(&output.stderr);

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# fetch-postgres-cassert.sh DIR: PostgreSQL with its assertions on (--enable-cassert), compiled from the source package
+# of this machine's own Debian release. No root rights needed; takes some minutes. Last line on standard error: why it
+# failed.
+. "$(dirname "$0")/lib.sh"
+directory=$1
+missing() { echo "$1" >&2; exit 1; }
+for program in gcc make perl bzip2 dpkg; do
+	command -v $program >/dev/null || missing "there is no $program to compile it with"
+done
+release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+
+rm -rf "$directory"
+mkdir -p "$directory"
+trap 'rm -rf "$directory"' EXIT
+own_apt "$directory/apt" "deb-src [signed-by=KEYRING] MIRROR $release main"
+package=
+for major in 15 16 17 18; do
+	apt-cache showsrc --only-source "postgresql-$major" 2>&1 | grep -q '^Package:' && package=postgresql-$major && break
+done
+[ -n "$package" ] || missing "the sources of $release have no PostgreSQL that is supported"
+cd "$directory"
+(cd apt/archives && apt-get source -qq --download-only "$package")
+mkdir source
+tar -xjf apt/archives/"$package"_*.orig.tar.bz2 -C source --strip-components 1
+cd source
+# Compiled for its assertions: neither quick nor with more libraries than the tests need.
+./configure --quiet --prefix="$directory" --enable-cassert --without-readline --without-zlib CFLAGS='-O1 -g'
+make --silent -j"$(nproc)" world-bin
+make --silent install-world-bin
+cd "$directory"
+rm -rf apt source
+chmod -R a+rX "$directory"
+trap - EXIT
