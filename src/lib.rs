@@ -8,6 +8,7 @@ mod access;
 mod corpus;
 mod document;
 mod error;
+mod extension;
 mod functions;
 mod index;
 mod lookup;

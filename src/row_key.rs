@@ -23,6 +23,8 @@ pub struct Key {
     /// The input type of the index's operator class, and the equality of its family.
     input_type: Oid,
     equals: Oid,
+    /// The collation under which it is unique.
+    collation: Oid,
 }
 
 /// Why no column names a row.
@@ -42,21 +44,19 @@ enum Nulls {
 }
 
 impl Key {
-    /// The key of a table: its primary key if that is one column, else one that is declared unique
-    /// and NOT NULL. A column of a materialized view cannot be declared so: unique is enough.
-    pub fn of_table(table: Oid, kind: u8) -> std::result::Result<Self, NoKey> {
+    /// The key of a table: its primary key if that is one column, else the first column of the table
+    /// that is declared unique and NOT NULL, but for the column of the documents. A column of a
+    /// materialized view cannot be declared so: unique is enough.
+    pub fn of_table(table: Oid, kind: u8, document: i16) -> std::result::Result<Self, NoKey> {
         let mut indexes = Index::of_table(table);
-        indexes.sort_by_key(|index| !index.primary);
-        let one_column = |index: &&Index| {
-            index.unique
-                && index.valid
-                && !index.partial
-                && index.method == pg_sys::BTREE_AM_OID
-                && matches!(index.columns[..], [column] if column.attribute > 0)
-        };
+        let column = |index: &Index| index.columns.first().map(|column| column.attribute);
+        indexes.sort_by_key(|index| (!index.primary, column(index)));
         let nulls = if kind == b'm' { Nulls::Allowed } else { Nulls::Refused };
-        let key = |index: &Index| Self::of_index(index, nulls);
-        indexes.iter().filter(one_column).find_map(key).ok_or_else(|| {
+        let key = |index: &Index| {
+            let key = Self::of_index(index, nulls).filter(|_| index.valid)?;
+            (index.primary || key.column != document).then_some(key)
+        };
+        indexes.iter().find_map(key).ok_or_else(|| {
             let composite = |index: &Index| index.primary && index.columns.len() > 1;
             if indexes.iter().any(composite) { NoKey::Composite } else { NoKey::Missing }
         })
@@ -64,19 +64,18 @@ impl Key {
 
     /// The key that a column is by a unique index of its own.
     pub fn of_column(table: Oid, column: i16) -> Option<Self> {
-        let indexes = Index::of_table(table);
-        let is_its = |index: &&Index| {
-            index.unique
-                && !index.partial
-                && index.method == pg_sys::BTREE_AM_OID
-                && matches!(index.columns[..], [only] if only.attribute == column)
-        };
-        indexes.iter().filter(is_its).find_map(|index| Self::of_index(index, Nulls::Allowed))
+        let keys = Index::of_table(table);
+        let mut keys = keys.iter().filter_map(|index| Self::of_index(index, Nulls::Allowed));
+        keys.find(|key| key.column == column)
     }
 
     /// The key that a unique index of one column makes.
     fn of_index(index: &Index, nulls: Nulls) -> Option<Self> {
         let [column] = index.columns[..] else { return None };
+        let is_btree = index.method == pg_sys::BTREE_AM_OID;
+        if !index.unique || index.partial || !is_btree || column.attribute <= 0 {
+            return None;
+        }
         let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
         // SAFETY: lookups in the system caches; a tuple is released after it was read.
         unsafe {
@@ -96,6 +95,7 @@ impl Key {
                 base_type: pg_sys::getBaseType(type_oid),
                 input_type: input,
                 equals,
+                collation: column.collation,
             })
         }
     }
@@ -110,7 +110,7 @@ impl Key {
         let input = if polymorphic { self.base_type } else { self.input_type };
         expressions.operator(
             self.equals,
-            expressions.relabelled(column, input),
+            expressions.collated(expressions.relabelled(column, input), self.collation),
             expressions.relabelled(given, input),
         )
     }

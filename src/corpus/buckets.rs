@@ -12,7 +12,7 @@ use sketch::memory;
 
 use crate::corpus::arguments::Criteria;
 use crate::corpus::kind::Kind;
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind as Values;
 use crate::error::{Result, engine, error};
 use crate::index::keys::NO_BAND;
 use crate::index::layout::{tid_to_u64, u64_to_tid};

@@ -66,14 +66,14 @@ impl Documents {
         self.sizes.len() as u32
     }
 
-    /// Takes in a document and says whether it is one: without shingles it is none.
+    /// Takes in a document, and reports whether it is one that others can be similar to: it has shingles, and a scope.
     ///
     /// # Safety
     /// `document` and `scope` are values of the criteria's kind, and of the type of the scopes.
     pub unsafe fn push(
         &mut self,
         document: pg_sys::Datum,
-        scope: Option<pg_sys::Datum>,
+        scope: impl Fn(usize) -> Option<pg_sys::Datum>,
     ) -> Result<bool> {
         let Self { kind, sketcher, banding, bands, context, .. } = self;
         let size = context.run(|| {
@@ -88,7 +88,7 @@ impl Documents {
         // SAFETY: nothing of the document is used any more.
         unsafe { context.reset() };
         let Some(size) = size else { return Ok(false) };
-        let scope = self.known.of(scope)?;
+        let Some(scope) = self.known.of(scope)? else { return Ok(false) };
         let salt = scope.salt();
         self.columns.push(self.bands.iter().map(|&band| band as u64 ^ salt))?;
         memory::push(&mut self.sizes, u32::try_from(size).unwrap_or(u32::MAX)).map_err(engine)?;
@@ -105,7 +105,7 @@ impl Documents {
             check_interrupts();
             let Some(document) = row.value(2) else { return Ok(()) };
             // SAFETY: the columns that the kind and the scopes were found for.
-            if !unsafe { self.push(document, row.value(3))? } {
+            if !unsafe { self.push(document, |place| row.value(place as i16 + 3))? } {
                 return Ok(());
             }
             let key = row.value(1).ok_or_else(|| {

@@ -11,14 +11,21 @@ use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::passing::Passing;
 
-/// The values met so far. NULL is a value here, as it is to PARTITION BY.
+/// The values met so far, of one or several columns.
 pub struct Scopes {
-    equality: Option<Equality>,
+    columns: Vec<Column>,
+    /// Scopes of several columns, by the numbers of their values.
+    rows: HashMap<Vec<u32>, u32>,
+    context: Memory,
+}
+
+/// The values met so far in one column.
+struct Column {
+    equality: Equality,
     /// The value added last for a hash.
     last: HashMap<u64, u32>,
     /// Values by number, and the value before each of the same hash.
     values: Vec<(Datum, Option<u32>)>,
-    context: Memory,
 }
 
 /// What makes two values of a type equal: its default hash operator class.
@@ -36,8 +43,6 @@ pub struct Scope(u32);
 impl Scope {
     /// All documents, where no scope was asked for.
     pub const ALL: Self = Self(u32::MAX);
-    /// That of the documents whose value is NULL.
-    const NULL: Self = Self(u32::MAX - 1);
 
     /// A band hash as it is within this scope.
     pub fn salt(self) -> u64 {
@@ -46,36 +51,59 @@ impl Scope {
 }
 
 impl Scopes {
-    /// None yet, of the values of a column of that type and collation, if there is one.
-    pub fn new(column: Option<(Oid, Oid)>) -> Result<Self> {
-        let equality = column.map(|(type_oid, collation)| Equality::of(type_oid, collation));
+    /// None yet, of the values of columns of those types and collations.
+    pub fn new(columns: &[(Oid, Oid)]) -> Result<Self> {
+        let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<Column> {
+            let equality = Equality::of(type_oid, collation)?;
+            Ok(Column { equality, last: HashMap::new(), values: Vec::new() })
+        };
         Ok(Self {
-            equality: equality.transpose()?,
-            last: HashMap::new(),
-            values: Vec::new(),
+            columns: columns.iter().map(column).collect::<Result<_>>()?,
+            rows: HashMap::new(),
             context: Memory::child(c"minlsh scopes"),
         })
     }
 
-    /// The scope of a value.
-    pub fn of(&mut self, value: Option<Datum>) -> Result<Scope> {
-        let Some(equality) = &self.equality else { return Ok(Scope::ALL) };
-        let Some(value) = value else { return Ok(Scope::NULL) };
-        let hash = equality.hash(value);
+    /// The scope of a row, by its value of each column; `None` if one is NULL, which equals nothing.
+    pub fn of(&mut self, value: impl Fn(usize) -> Option<Datum>) -> Result<Option<Scope>> {
+        let mut numbers = Vec::new();
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            let Some(value) = value(place) else { return Ok(None) };
+            memory::push(&mut numbers, column.number(value, &self.context)?).map_err(engine)?;
+        }
+        Ok(Some(match numbers[..] {
+            [] => Scope::ALL,
+            [number] => Scope(number),
+            _ => {
+                let next = self.rows.len() as u32;
+                if let Some(known) = self.rows.get(&numbers) {
+                    return Ok(Some(Scope(*known)));
+                }
+                memory::insert_at(&mut self.rows, numbers, next).map_err(engine)?;
+                Scope(next)
+            }
+        }))
+    }
+}
+
+impl Column {
+    /// The number of a value.
+    fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
+        let hash = self.equality.hash(value);
         let last = self.last.get(&hash).copied();
         let mut candidate = last;
         while let Some(number) = candidate {
             let (known, before) = self.values[number as usize];
-            if equality.equal(known, value) {
-                return Ok(Scope(number));
+            if self.equality.equal(known, value) {
+                return Ok(number);
             }
             candidate = before;
         }
         let number = self.values.len() as u32;
-        let copy = self.context.run(|| equality.copy(value));
+        let copy = context.run(|| self.equality.copy(value));
         memory::push(&mut self.values, (copy, last)).map_err(engine)?;
         memory::insert_at(&mut self.last, hash, number).map_err(engine)?;
-        Ok(Scope(number))
+        Ok(number)
     }
 }
 

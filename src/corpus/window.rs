@@ -58,7 +58,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
     let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
     let share = work_mem() as usize * 1024 / SHARES;
-    let mut documents = Documents::new(&criteria, Scopes::new(None)?, share)?;
+    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, share)?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
     let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, share)?;
@@ -101,7 +101,7 @@ impl Partition<'_> {
             check_interrupts();
             let is_document = context.run(|| match self.window.argument_at(0, place) {
                 // SAFETY: a value of the argument's type, by which the kind was found.
-                Some(value) => unsafe { documents.push(value, None) },
+                Some(value) => unsafe { documents.push(value, |_| None) },
                 None => Ok(false),
             })?;
             // SAFETY: nothing of the row is used any more.

@@ -84,7 +84,7 @@ impl Work {
         order: Order,
     ) -> Result<Self> {
         let share = maintenance_work_mem() as usize * 1024 / SHARES;
-        let scopes = Scopes::new(common_scope(sources)?)?;
+        let scopes = Scopes::new(&common_scope(sources)?.into_iter().collect::<Vec<_>>())?;
         let mut documents = Documents::new(&criteria, scopes, share)?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();

@@ -13,12 +13,14 @@
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `selectivity` | how many rows the planner shall expect |
+//! | `kind` | what a value is, from its type or its operator class |
 //! | `to_bands` | from a value to the band hashes of an index |
 
 mod constructors;
 pub mod image;
 mod io;
 mod json;
+pub mod kind;
 mod literal;
 mod prepared;
 pub mod saturation;

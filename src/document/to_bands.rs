@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
+use super::kind::Kind;
 use super::saturation::Saturated;
 use super::shingling::{Canonical, same};
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
@@ -16,21 +17,6 @@ use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, lossless};
 use crate::settings;
-
-/// What the values of an index's document column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// `text`: the shingles of the text are the set.
-    Text,
-    /// `minlsh_document`: a text, set or signature with its options.
-    Document,
-    /// An array whose elements are the set.
-    Set,
-    /// `integer[]`: a signature, made with the options of the index.
-    Signature,
-    /// `bigint[]`: band hashes as a side table stores them.
-    Bands,
-}
 
 /// What to look up for a value that is searched for.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,18 +29,7 @@ pub enum Search {
     Nothing,
 }
 
-impl Values {
-    /// What an operator class is for, by its input type.
-    pub fn of(input_type: Oid) -> Self {
-        match input_type {
-            pg_sys::TEXTOID => Self::Text,
-            pg_sys::ANYARRAYOID => Self::Set,
-            pg_sys::INT4ARRAYOID => Self::Signature,
-            pg_sys::INT8ARRAYOID => Self::Bands,
-            _ => Self::Document,
-        }
-    }
-
+impl Kind {
     /// Appends the band hashes of a row's value to `bands`: none if it has no shingles. A build has
     /// texts looked at, too.
     ///
@@ -108,11 +83,11 @@ impl Values {
         Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
 
-    /// Whether an index with these options serves a search for `value`, as [`Values::search`] would
+    /// Whether an index with these options serves a search for `value`, as [`Kind::search`] would
     /// find: for plans.
     ///
     /// # Safety
-    /// As for [`Values::search`].
+    /// As for [`Kind::search`].
     pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
         // SAFETY: the caller's promise.
         let service = unsafe { self.service(value, value_type, index) };
@@ -121,7 +96,7 @@ impl Values {
     }
 
     /// # Safety
-    /// As for [`Values::search`].
+    /// As for [`Kind::search`].
     unsafe fn service<'a>(
         self,
         value: Datum,
@@ -145,21 +120,13 @@ impl Values {
         }
     }
 
-    /// What a value of that type is beside values of these.
+    /// The kind of a value of that type beside values of this kind.
     fn of_value(self, value_type: Oid) -> Self {
         if value_type == pg_sys::InvalidOid {
             // An exclusion constraint compares values of the column itself.
             return self;
         }
-        // SAFETY: lookups in the system caches.
-        let (base, element) =
-            unsafe { (pg_sys::getBaseType(value_type), pg_sys::get_base_element_type(value_type)) };
-        match base {
-            pg_sys::TEXTOID | pg_sys::VARCHAROID => Self::Text,
-            pg_sys::ANYARRAYOID => Self::Set,
-            _ if element != pg_sys::InvalidOid => Self::Set,
-            _ => Self::Document,
-        }
+        Self::of_type(value_type, Oid::INVALID).unwrap_or(Self::Document)
     }
 
     /// # Safety

@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, Relation};
 use pgrx::prelude::*;
 use std::ffi::c_char;
 
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, raise};
 use crate::index::keys::Keys;
 use crate::index::nbtree;
@@ -78,7 +78,7 @@ unsafe fn build(
         let options = reloptions::wanted(index)?;
         let mut keys = Keys::of(index)?;
         let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
-        if keys.values() == Values::Set {
+        if keys.kind() == Kind::Set {
             check_elements(heap, info, keys.layout().document())?;
         }
         keys.look_at_texts();

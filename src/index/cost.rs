@@ -6,7 +6,7 @@
 use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::index::keys::Keys;
 use crate::index::stored_options;
 use crate::options::IndexOptions;
@@ -76,7 +76,7 @@ unsafe fn served_bands(
         let index = pg_sys::index_open((*(*path).indexinfo).indexoid, pg_sys::NoLock as i32);
         let known = Keys::of(index).and_then(|keys| {
             stored_options::built_of(index)
-                .map(|options| (keys.layout().clone(), keys.values(), options))
+                .map(|options| (keys.layout().clone(), keys.kind(), options))
         });
         pg_sys::index_close(index, pg_sys::NoLock as i32);
         let (layout, values, options) = known.ok()?;
@@ -113,7 +113,7 @@ unsafe fn served_bands(
 unsafe fn serves(
     root: *mut pg_sys::PlannerInfo,
     expression: *mut pg_sys::Node,
-    values: Values,
+    values: Kind,
     options: &IndexOptions,
 ) -> bool {
     // SAFETY: the caller's promise; nodes are what their tags say.

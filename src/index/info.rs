@@ -1,17 +1,212 @@
-//! What an index of the access method is of.
+//! The one description of an index of the access method. Lookups, whole-corpus jobs, audits, views and
+//! side tables all read it: what is the document is decided here, by the operator class of a column
+//! and never by its place.
+
+use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::access;
+use crate::document::kind::Kind;
+use crate::error::{Result, wrong_state};
+use crate::extension::access_method;
 use crate::index::layout::SCOPE_HASH;
+use crate::index::stored_options;
+use crate::options::IndexOptions;
+use crate::pg::bytes;
+use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
+use crate::pg::names::{quoted, visible_name};
+use crate::pg::relation::{Lock, Relation};
+use crate::pg::spi::{Parameter, Session};
 
-/// The column of the documents: the one that is no scope column.
-pub fn document_column(index: &Index) -> Option<&IndexColumn> {
-    index.columns.iter().find(|column| !is_scope(column))
+/// An index of the access method.
+#[derive(Clone, Debug)]
+pub struct Info {
+    /// What the catalogs say of it.
+    pub index: Index,
+    /// What its documents are.
+    pub kind: Kind,
+    /// The place of its document among its columns.
+    place: usize,
+}
+
+/// What the columns of an index are made of.
+pub struct Columns<'a> {
+    /// The document.
+    pub document: Expression<'a>,
+    /// The scopes, as the table has them: their equality is that of their types.
+    pub scopes: Vec<Expression<'a>>,
+    /// What a partial index requires of a row.
+    pub predicate: Option<Expression<'a>>,
+}
+
+/// A column of an index as SQL over its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A column of the table, by its number.
+    Column(i16),
+    /// An expression.
+    Expression(Vec<u8>),
+}
+
+/// What an index is of, as SQL over its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The document.
+    pub document: Source,
+    /// The scopes.
+    pub scopes: Vec<Source>,
+    /// What a partial index requires of a row.
+    pub predicate: Option<Vec<u8>>,
+}
+
+impl Info {
+    /// Describes an index of the access method, locking it as a SELECT does, in whatever state it is;
+    /// `None` if there is no such index.
+    pub fn open(oid: Oid) -> Option<Self> {
+        Index::open(oid).and_then(Self::of)
+    }
+
+    /// The indexes of a table, in the order of their OIDs; without those over bands of a side table.
+    pub fn of_table(table: Oid) -> Vec<Self> {
+        let all = Index::of_table(table).into_iter().filter_map(Self::of);
+        all.filter(|info| info.kind != Kind::Bands).collect()
+    }
+
+    fn of(index: Index) -> Option<Self> {
+        let ours = index.method == access_method();
+        let place = index.columns.iter().position(|column| !is_scope(column)).filter(|_| ours)?;
+        Some(Self { kind: Kind::of_class(index.columns[place].input_type), place, index })
+    }
+
+    /// Whether it has an entry for each row of its table: it is valid, and not partial.
+    pub fn has_all_rows(&self) -> bool {
+        self.index.valid && !self.index.partial
+    }
+
+    /// The number of the table's column that is its document; 0 for an expression.
+    pub fn document(&self) -> i16 {
+        self.index.columns[self.place].attribute
+    }
+
+    /// The place of the document among its columns, from 1.
+    pub fn document_place(&self) -> i16 {
+        self.place as i16 + 1
+    }
+
+    /// Whether it has columns beside the document.
+    pub fn has_scopes(&self) -> bool {
+        self.index.columns.len() > 1
+    }
+
+    /// The types of its scopes, as the table has them.
+    pub fn scope_types(&self) -> Vec<Oid> {
+        if !self.has_scopes() {
+            return Vec::new();
+        }
+        let expressions = Expressions::new();
+        self.columns(&expressions).scopes.into_iter().map(Expression::type_oid).collect()
+    }
+
+    /// How its documents are cut, signed and banded; of a partitioned index, those that its next
+    /// partition gets.
+    pub fn options(&self) -> Result<Rc<IndexOptions>> {
+        stored_options::built(self.index.oid)
+    }
+
+    /// The same, unless another version of the library would make other entries.
+    pub fn current_options(&self) -> Result<Rc<IndexOptions>> {
+        let (options, name) = (self.options()?, &self.index.name);
+        if options.current {
+            return Ok(options);
+        }
+        Err(wrong_state(format!("index \"{name}\" was built by another version of minlsh"))
+            .set_detail("It signs texts in another way, or by other versions of Unicode.")
+            .set_hint(format!("REINDEX INDEX {};", visible_name(self.index.oid))))
+    }
+
+    /// Refuses an index that lacks rows.
+    pub fn check_valid(&self) -> Result<()> {
+        if self.index.valid {
+            return Ok(());
+        }
+        Err(wrong_state(format!("index \"{}\" is not valid", self.index.name))
+            .set_detail("It lacks rows: CREATE INDEX CONCURRENTLY has not finished, or failed.")
+            .set_hint(format!("Wait for it, or REINDEX INDEX {}.", visible_name(self.index.oid))))
+    }
+
+    /// Its columns as expressions over its table.
+    pub fn columns<'a>(&self, expressions: &'a Expressions) -> Columns<'a> {
+        let mut scopes = expressions.of_index(&self.index);
+        let document = scopes.remove(self.place);
+        let predicate = expressions.predicate_of_index(&self.index);
+        Columns { document, scopes, predicate }
+    }
+
+    /// Its columns as SQL over its table.
+    pub fn text(&self, session: &Session) -> Result<Text> {
+        let sql =
+            "SELECT pg_catalog.pg_get_indexdef($1, $2, false), pg_catalog.pg_get_expr($3, $4)";
+        let of_place = |place: usize| -> Result<(Source, Option<Vec<u8>>)> {
+            let rows = session.query(
+                sql,
+                &[
+                    Parameter::oid(self.index.oid),
+                    Parameter::int4(place as i32 + 1),
+                    // SAFETY: a pg_node_tree, as the catalog has it.
+                    unsafe { Parameter::new(pg_sys::PG_NODE_TREEOID, self.index.predicate()) },
+                    Parameter::oid(self.index.table),
+                ],
+            )?;
+            let written = |column| -> Result<Option<Vec<u8>>> {
+                // SAFETY: columns of type text.
+                Ok(rows.datum(0, column)?.map(|sql| unsafe { bytes::read(sql) }.to_vec()))
+            };
+            let source = match self.index.columns[place].attribute {
+                0 => Source::Expression(written(1)?.unwrap_or_default()),
+                number => Source::Column(number),
+            };
+            Ok((source, written(2)?))
+        };
+        let (document, predicate) = of_place(self.place)?;
+        let others = (0..self.index.columns.len()).filter(|place| *place != self.place);
+        let scopes = others.map(|place| Ok(of_place(place)?.0)).collect::<Result<_>>()?;
+        Ok(Text { document, scopes, predicate })
+    }
+
+    /// The columns of the table that it is made of, and those of its predicate; 0 stands for the whole
+    /// row.
+    pub fn columns_read(&self) -> Vec<i16> {
+        let columns = self.index.columns.iter().map(|column| column.attribute);
+        if !self.index.partial && columns.clone().all(|column| column != 0) {
+            return columns.collect();
+        }
+        let expressions = Expressions::new();
+        let Columns { document, scopes, predicate } = self.columns(&expressions);
+        scopes
+            .into_iter()
+            .chain([document])
+            .chain(predicate)
+            .flat_map(Expression::columns)
+            .collect()
+    }
+
+    /// Whether the caller may read what it is made of.
+    pub fn is_readable(&self) -> bool {
+        access::may_read(self.index.table, &self.columns_read())
+    }
+
+    /// Its document as messages show it: the column, or `body` for an expression.
+    pub fn body_name(&self) -> String {
+        let table = Relation::open(self.index.table, Lock::Read);
+        let column = table.as_ref().and_then(|table| table.column(self.document()));
+        column.map_or_else(|| "body".into(), |column| quoted(&column.name))
+    }
 }
 
 /// Whether a column is a scope.
-pub fn is_scope(column: &IndexColumn) -> bool {
+fn is_scope(column: &IndexColumn) -> bool {
     is_scope_class(column.family, column.input_type)
 }
 

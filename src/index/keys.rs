@@ -7,8 +7,8 @@
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use sketch::Scope;
 
+use crate::document::kind::Kind;
 use crate::document::saturation::Saturated;
-use crate::document::to_bands::Values;
 use crate::error::{Result, out_of_memory};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
 use crate::options::IndexOptions;
@@ -18,7 +18,7 @@ pub const NO_BAND: u64 = 0;
 /// Makes the keys of one index.
 pub struct Keys {
     index: Relation,
-    values: Values,
+    kind: Kind,
     layout: Layout,
     bands: Vec<i64>,
     /// Looks at the texts of a build.
@@ -32,8 +32,8 @@ impl Keys {
         // SAFETY: the caller's promise.
         unsafe {
             let layout = Layout::of(index)?;
-            let values = Values::of(layout::input_type(index, layout.document()));
-            Ok(Self { index, values, layout, bands: Vec::new(), saturated: None })
+            let kind = Kind::of_class(layout::input_type(index, layout.document()));
+            Ok(Self { index, kind, layout, bands: Vec::new(), saturated: None })
         }
     }
 
@@ -53,8 +53,8 @@ impl Keys {
     }
 
     /// What the document column has.
-    pub fn values(&self) -> Values {
-        self.values
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Replaces `keys` by those of a row, ascending, each once.
@@ -74,9 +74,9 @@ impl Keys {
         };
         self.bands.clear();
         if let Some(document) = column(self.layout.document()) {
-            // SAFETY: a value of the column's type, which is what `Values::of` was told.
+            // SAFETY: a value of the column's type, which is what `Kind::of_class` was told.
             unsafe {
-                self.values.row(document, options, self.saturated.as_mut(), &mut self.bands)?;
+                self.kind.row(document, options, self.saturated.as_mut(), &mut self.bands)?;
             }
         }
         let scope = (0..self.layout.columns())

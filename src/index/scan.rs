@@ -293,7 +293,7 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
             return Ok(Lookup::AllRows);
         }
         let mut found = Vec::new();
-        match keys.values().search(value, type_oid, &options)? {
+        match keys.kind().search(value, type_oid, &options)? {
             Search::Everything => return Ok(Lookup::AllRows),
             Search::Nothing => {}
             Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,

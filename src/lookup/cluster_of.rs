@@ -7,7 +7,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::lookup::find::Target;
 use crate::lookup::lookup_arguments;
@@ -37,8 +37,7 @@ const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = Target::read(call, INDEX)?;
-    let threshold =
-        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
     let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
         invalid_parameter(format!("max_members must be at least 1, not {most}"))
@@ -63,7 +62,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
 /// Whether rows of the same set have the same near-duplicates: not where each row has a threshold of its own.
 fn has_copies(target: &Target) -> bool {
     match target {
-        Target::Native(native) => native.values != Values::Document,
+        Target::Index(index) => index.info.kind != Kind::Document,
         Target::Side(_) => true,
     }
 }

@@ -32,7 +32,7 @@ const EXAMPLES: usize = 10;
 fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
-    let settings = target.settings();
+    let settings = target.options();
     let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, &target.name())?;
     let of_key = target.key()?;
     let documents = Documents::of(&target, of_key);
@@ -134,7 +134,7 @@ impl Pair {
 /// index made its entries of.
 fn has(target: &Target, key: Datum, operand: &Operand) -> Result<Option<StoredSketch>> {
     match target {
-        Target::Native(native) => operand.signed(&native.settings),
+        Target::Index(index) => operand.signed(&index.options),
         Target::Side(side) => {
             Side::open(side)?;
             side.get(key)

@@ -1,7 +1,9 @@
 //! Which index a call asks.
 //!
 //! The argument `index` names an index, a table that has one, or a side table. Without it, the only
-//! one counts of the tables on the caller's search path, or else of the caller's own tables. What
+//! one counts of the tables on the caller's search path, or else of the caller's own tables. Several
+//! indexes of one table count as one if they have the same document and options. What is being built,
+//! or was left invalid, does not count; what is partial must be named. What
 //! strangers have elsewhere does not: whoever asks runs the code in a table's policies and in the
 //! expressions of its indexes, and chooses tables by name or by search path.
 
@@ -12,10 +14,11 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::access;
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
-use crate::index::info::{document_column, is_scope_class};
-use crate::lookup::native::Native;
+use crate::extension::Extension;
+use crate::index::info::{Info, is_scope_class};
+use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache;
 use crate::options::IndexOptions;
 use crate::pg::call::Call;
@@ -24,69 +27,51 @@ use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
+use crate::pg::spi::Session;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 
 /// What is asked.
 pub enum Target {
     /// An index of the access method.
-    Native(Rc<Native>),
+    Index(Rc<Indexed>),
     /// A side table.
     Side(Box<SideTable>),
 }
 
-/// The extension, as the catalogs know it.
+/// Finds what is asked.
 #[derive(Clone, Copy)]
-pub struct Extension {
-    /// Its schema.
-    pub schema: Oid,
-    /// Its access method; invalid if there is none.
-    pub method: Oid,
+struct Finder {
+    extension: Extension,
     /// The name of the argument that names the index, for messages.
     argument: &'static str,
-}
-
-impl Extension {
-    /// The one that a function belongs to.
-    pub fn of(call: &Call) -> Self {
-        // SAFETY: lookups in the system caches. Only a superuser can make an access method.
-        unsafe {
-            Self {
-                schema: pg_sys::get_func_namespace(call.function()),
-                method: pg_sys::get_am_oid(c"minlsh".as_ptr(), true),
-                argument: "index",
-            }
-        }
-    }
 }
 
 impl Target {
     /// What the argument `index` at that place names.
     pub fn read(call: &Call, argument: usize) -> Result<Self> {
-        let extension = Extension::of(call);
         match call.oid(argument) {
-            Some(named) => extension.named(named),
+            Some(named) => Finder::of(call, "index").named(named),
             None => Self::only(call),
         }
     }
 
     /// The only one that the caller can mean without naming it.
     pub fn only(call: &Call) -> Result<Self> {
-        let extension = Extension::of(call);
-        extension.named(session_cache::only(|| extension.only())?)
+        let finder = Finder::of(call, "index");
+        finder.named(session_cache::only(|| finder.only())?)
     }
 
     /// What a relation that the argument `source` names is, or has; nothing if it is a table without
-    /// an index.
+    /// an index of all its rows.
     pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Self>> {
-        let extension = Extension { argument: "source", ..Extension::of(call) };
-        extension.find(relation)
+        Finder::of(call, "source").find(relation)
     }
 
     /// How documents are cut, signed and banded.
-    pub fn settings(&self) -> &IndexOptions {
+    pub fn options(&self) -> &Rc<IndexOptions> {
         match self {
-            Self::Native(native) => &native.settings,
+            Self::Index(index) => &index.options,
             Self::Side(side) => &side.options,
         }
     }
@@ -94,7 +79,7 @@ impl Target {
     /// The name that messages show.
     pub fn name(&self) -> String {
         match self {
-            Self::Native(native) => native.name().to_owned(),
+            Self::Index(index) => index.name().to_owned(),
             Self::Side(side) => relation_name(side.storage),
         }
     }
@@ -102,22 +87,34 @@ impl Target {
     /// What names a document.
     pub fn key(&self) -> Result<Key> {
         match self {
-            Self::Native(native) => native.key(),
+            Self::Index(index) => index.key(),
             Self::Side(side) => side.row_key(),
         }
     }
 }
 
-impl Extension {
+impl Finder {
+    fn of(call: &Call, argument: &'static str) -> Self {
+        Self { extension: Extension::of(call), argument }
+    }
+
     /// The index that `named` is, or that it has.
-    pub fn named(self, named: Oid) -> Result<Target> {
+    fn named(self, named: Oid) -> Result<Target> {
         self.find(named)?.ok_or_else(|| {
             let (argument, table) = (self.argument, relation_name(named));
-            error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                format!("{argument}: table \"{table}\" has no minlsh index"),
-            )
-            .set_hint(create(&visible_name(named)))
+            let all = Info::of_table(named);
+            let code = PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT;
+            if all.is_empty() {
+                let message = format!("{argument}: table \"{table}\" has no minlsh index");
+                return error(code, message).set_hint(create(&visible_name(named)));
+            }
+            let message =
+                format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
+            error(code, message)
+                .set_detail(
+                    "A partial index must be named, and one that is not valid does not count.",
+                )
+                .set_hint(self.name_one(&oids(&all)))
         })
     }
 
@@ -142,46 +139,58 @@ impl Extension {
 
     /// An index, whichever it is.
     fn index(self, oid: Oid) -> Result<Target> {
-        let index = Index::open(oid).filter(|index| index.method == self.method);
-        let Some(column) = index.as_ref().and_then(document_column) else {
-            return Err(self.other_index(oid));
-        };
-        if Values::of(column.input_type) != Values::Bands {
-            return session_cache::native(oid, self.method, self.schema).map(Target::Native);
+        let Some(info) = Info::open(oid) else { return Err(self.other_index(oid)) };
+        if info.kind != Kind::Bands {
+            return session_cache::index(oid, self.extension).map(Target::Index);
         }
         let side = SideTable::find(oid)?.into_iter().next();
         side.map(Box::new).map(Target::Side).ok_or_else(|| self.other_index(oid))
     }
 
-    /// The only index of a table, or the side table that it is.
+    /// The index of all rows of a table, or the side table that it is.
     fn of_table(self, table: Oid) -> Result<Option<Target>> {
         // It may be gone by the time that we have the lock.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
             return Err(self.no_such_relation(table));
         };
-        let natives = Index::of_table(table).into_iter();
-        let natives = natives.filter(|index| self.is_of_documents(index)).map(|index| index.oid);
-        let mut natives: Vec<Oid> = natives.collect();
+        let mut indexes = Info::of_table(table);
+        indexes.retain(Info::has_all_rows);
         let mut sides = SideTable::find(table)?;
-        match (natives.len(), sides.len()) {
-            (1, 0) => {
-                let native = natives.remove(0);
-                let native = session_cache::native(native, self.method, self.schema)?;
-                Ok(Some(Target::Native(native)))
-            }
-            (0, 1) => Ok(Some(Target::Side(Box::new(sides.remove(0))))),
-            (0, 0) => Ok(None),
-            _ => {
-                natives.extend(sides.iter().map(|side| side.storage));
-                let message = format!(
-                    "{}: table \"{}\" has {} minlsh indexes",
-                    self.argument,
-                    relation_name(table),
-                    natives.len()
-                );
-                Err(self.ambiguous(message, &natives))
+        if sides.is_empty() {
+            let best = self.best(table, &indexes)?;
+            return best
+                .map(|oid| session_cache::index(oid, self.extension).map(Target::Index))
+                .transpose();
+        }
+        if sides.len() == 1 && indexes.is_empty() {
+            return Ok(Some(Target::Side(Box::new(sides.remove(0)))));
+        }
+        let mut all = oids(&indexes);
+        all.extend(sides.iter().map(|side| side.storage));
+        Err(self.several_of(table, &all))
+    }
+
+    /// The best of the indexes of a table, which have all its rows: they must agree in document and
+    /// options. Nothing if there is none.
+    fn best(self, table: Oid, indexes: &[Info]) -> Result<Option<Oid>> {
+        let Some((first, others)) = indexes.split_first() else { return Ok(None) };
+        if !others.is_empty() {
+            let session = Session::open();
+            for other in others {
+                if !agree(&session, first, other)? {
+                    return Err(self.several_of(table, &oids(indexes)));
+                }
             }
         }
+        // One that this version of the library made is better than one that must be rebuilt.
+        let is_current = |info: &&Info| info.options().is_ok_and(|options| options.current);
+        Ok(Some(indexes.iter().find(is_current).unwrap_or(first).index.oid))
+    }
+
+    fn several_of(self, table: Oid, indexes: &[Oid]) -> ErrorReport {
+        let (argument, table, count) = (self.argument, relation_name(table), indexes.len());
+        self.ambiguous(format!("{argument}: table \"{table}\" has {count} minlsh indexes"), indexes)
+            .set_detail("They differ in their documents or in their options.")
     }
 
     /// The only index that the caller can mean without naming one.
@@ -194,9 +203,18 @@ impl Extension {
         if readable.is_empty() {
             readable = self.readable(&own);
         }
-        match readable[..] {
-            [index] => Ok(index),
-            [] => Err(error(
+        let partial =
+            |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
+        if !readable.iter().all(partial) {
+            readable.retain(|found| !partial(found));
+        }
+        let all: Vec<Oid> = readable.iter().map(|(oid, _)| *oid).collect();
+        let indexes: Vec<Info> = readable.into_iter().filter_map(|(_, info)| info).collect();
+        let table = indexes.first().map(|info| info.index.table);
+        let of_one_table = indexes.iter().all(|info| Some(info.index.table) == table);
+        match (&all[..], table) {
+            ([index], _) => Ok(*index),
+            ([], _) => Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
                 "no table on your search path has a minlsh index that you may read",
             )
@@ -204,31 +222,34 @@ impl Extension {
                 "Name one with index => '...' (the view minlsh_indexes lists them). {}",
                 create("docs")
             ))),
+            (_, Some(table)) if of_one_table && indexes.len() == all.len() => {
+                Ok(self.best(table, &indexes)?.unwrap_or(all[0]))
+            }
             _ => {
-                let count = readable.len();
+                let count = all.len();
                 let message = format!("there are {count} minlsh indexes to choose from");
-                Err(self.ambiguous(message, &readable))
+                Err(self.ambiguous(message, &all))
             }
         }
     }
 
-    /// The indexes and side tables that the caller may read, of tables that `wanted` accepts. No
-    /// other is locked: nobody shall wait for what strangers do with theirs.
-    fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<Oid> {
-        if self.method == Oid::INVALID {
+    /// The indexes, and without a description the side tables, that the caller may read, of tables
+    /// that `wanted` accepts. No other is locked: nobody shall wait for what strangers do with theirs.
+    fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
+        if self.extension.method == Oid::INVALID {
             return Vec::new();
         }
-        let classes = OperatorClass::of_method(self.method).into_iter();
+        let classes = OperatorClass::of_method(self.extension.method).into_iter();
         let mut indexes: Vec<Oid> = classes
             .filter(|class| !is_scope_class(class.family, class.input_type))
             .flat_map(|class| dependency::indexes_of_class(class.oid))
             .collect();
         indexes.sort_unstable_by_key(|index| index.to_u32());
-        indexes.into_iter().filter_map(|oid| self.readable_index(oid, wanted)).collect()
+        indexes.into_iter().filter_map(|oid| Self::readable_index(oid, wanted)).collect()
     }
 
     /// What to name an index by, if the caller may read it.
-    fn readable_index(self, oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<Oid> {
+    fn readable_index(oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = Index::table_of(oid);
         // SAFETY: lookups in the system caches. A partition's index is part of another.
         let skipped = unsafe {
@@ -243,23 +264,15 @@ impl Extension {
         if skipped || !tables.into_iter().any(wanted) {
             return None;
         }
-        let index = Index::open(oid).filter(|index| index.valid)?;
-        if self.is_of_documents(&index) {
-            let may_read = wanted(table) && access::may_read(table, &columns_read(&index));
-            return may_read.then_some(oid);
+        let info = Info::open(oid).filter(|info| info.index.valid)?;
+        if info.kind != Kind::Bands {
+            return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
         }
         // One that is not sound is told to whoever names it.
         let side = SideTable::find(oid).ok()?.into_iter().next()?;
         let columns = [side.key.number, side.body.number];
         let may_read = wanted(side.table.oid) && access::may_read(side.table.oid, &columns);
-        may_read.then_some(side.storage)
-    }
-
-    /// Whether an index is of documents, and not of the bands of a side table.
-    fn is_of_documents(self, index: &Index) -> bool {
-        index.method == self.method
-            && document_column(index)
-                .is_some_and(|column| Values::of(column.input_type) != Values::Bands)
+        may_read.then_some((side.storage, None))
     }
 
     fn no_such_relation(self, oid: Oid) -> ErrorReport {
@@ -281,12 +294,8 @@ impl Extension {
     }
 
     fn other_index(self, oid: Oid) -> ErrorReport {
-        let table = Index::open(oid).map(|index| index.table).unwrap_or(Oid::INVALID);
-        let of_table: Vec<Oid> = Index::of_table(table)
-            .iter()
-            .filter(|index| self.is_of_documents(index))
-            .map(|index| index.oid)
-            .collect();
+        let table = Index::table_of(oid);
+        let of_table = oids(&Info::of_table(table));
         let report = error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
             format!("{}: \"{}\" is not a minlsh index", self.argument, relation_name(oid)),
@@ -299,17 +308,17 @@ impl Extension {
     }
 }
 
-/// The columns of the table that an index is made of, and those of its predicate.
-pub fn columns_read(index: &Index) -> Vec<i16> {
-    use crate::pg::expression::{Expression, Expressions};
-    let simple = !index.partial && index.columns.iter().all(|column| column.attribute != 0);
-    if simple {
-        return index.columns.iter().map(|column| column.attribute).collect();
-    }
-    let expressions = Expressions::new();
-    let predicate = expressions.predicate_of_index(index);
-    let of_index = expressions.of_index(index);
-    of_index.into_iter().chain(predicate).flat_map(Expression::columns).collect()
+fn oids(indexes: &[Info]) -> Vec<Oid> {
+    indexes.iter().map(|info| info.index.oid).collect()
+}
+
+/// Whether two indexes of a table give the same answers: what they are of, and their options.
+fn agree(session: &Session, a: &Info, b: &Info) -> Result<bool> {
+    let (of_a, of_b) = (a.options()?, b.options()?);
+    let same = a.kind == b.kind
+        && (&of_a.config, of_a.threshold, of_a.recall)
+            == (&of_b.config, of_b.threshold, of_b.recall);
+    Ok(same && a.text(session)? == b.text(session)?)
 }
 
 fn create(table: &str) -> String {

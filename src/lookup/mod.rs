@@ -4,7 +4,7 @@
 //! | files | what belongs there |
 //! |---|---|
 //! | `lookup_arguments` | the arguments that queries share |
-//! | `native`, `operator` | an index of the access method, and its operator as an expression |
+//! | `indexed` | an index of the access method, and its operator as an expression |
 //! | `session_cache` | indexes and plans, kept until something changes |
 //! | `find` | which index or side table a call means |
 //! | `search`, `side` | a search by an index, and by a side table |
@@ -17,11 +17,10 @@ mod check;
 mod cluster_of;
 mod explain;
 mod find;
+mod indexed;
 mod lookup_arguments;
-mod native;
 mod near_duplicates;
 mod operand;
-mod operator;
 mod overview;
 mod recall;
 mod search;

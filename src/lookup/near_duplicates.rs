@@ -4,11 +4,11 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
 use crate::lookup::find::Target;
+use crate::lookup::indexed::Indexed;
 use crate::lookup::lookup_arguments;
-use crate::lookup::native::Native;
 use crate::lookup::side::{Question, Side};
 use crate::options::{Threshold, Verify};
 use crate::pg::array;
@@ -38,8 +38,7 @@ const DEFAULT_K: i32 = 10;
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = Target::read(call, INDEX)?;
-    let threshold =
-        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
     of_document(call, &target, threshold, None, &result)
 }
 
@@ -52,7 +51,7 @@ fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
         return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
             .set_hint("It is the number of documents wanted."));
     }
-    of_document(call, &target, target.settings().threshold, Some(k), &result)
+    of_document(call, &target, target.options().threshold, Some(k), &result)
 }
 
 /// The near-duplicates of the document whose key is the first argument; the most similar `limit` of them.
@@ -78,7 +77,7 @@ pub struct Asked<'a> {
 }
 
 enum What<'a> {
-    Native(&'a Native),
+    Index(&'a Indexed),
     Side(Box<Side<'a>>),
 }
 
@@ -86,9 +85,9 @@ impl<'a> Asked<'a> {
     /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
     pub fn new(target: &'a Target, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
         let what = match target {
-            Target::Native(native) => {
-                check_verify(native, verify)?;
-                What::Native(native)
+            Target::Index(index) => {
+                check_verify(index, verify)?;
+                What::Index(index)
             }
             Target::Side(side) => What::Side(Box::new(Side::open(side)?)),
         };
@@ -98,7 +97,7 @@ impl<'a> Asked<'a> {
     /// The type of the keys.
     pub fn key_type(&self) -> Result<Oid> {
         match &self.what {
-            What::Native(native) => native.key().map(|key| key.base_type),
+            What::Index(index) => index.key().map(|key| key.base_type),
             What::Side(side) => Ok(side.key_type()),
         }
     }
@@ -112,9 +111,9 @@ impl<'a> Asked<'a> {
         result: &ResultRows,
     ) -> Result<()> {
         match &self.what {
-            What::Native(native) => {
-                let wanted = native.of_row(session, key, self.threshold, limit.map(i64::from))?;
-                wanted.map_or(Ok(()), |wanted| native.answer(session, &wanted, result))
+            What::Index(index) => {
+                let wanted = index.of_row(session, key, self.threshold, limit.map(i64::from))?;
+                wanted.map_or(Ok(()), |wanted| index.answer(session, &wanted, result))
             }
             What::Side(side) => {
                 let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
@@ -131,9 +130,9 @@ impl<'a> Asked<'a> {
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
         match &self.what {
-            What::Native(native) => {
-                let wanted = native.of_row(session, key, self.threshold, None)?;
-                wanted.map_or(Ok(()), |wanted| native.each(session, &wanted, visit))
+            What::Index(index) => {
+                let wanted = index.of_row(session, key, self.threshold, None)?;
+                wanted.map_or(Ok(()), |wanted| index.each(session, &wanted, visit))
             }
             What::Side(side) => {
                 let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
@@ -157,21 +156,20 @@ impl<'a> Asked<'a> {
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = Target::read(call, INDEX)?;
-    let threshold =
-        lookup_arguments::threshold(call, THRESHOLD, target.settings(), &target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
     let verify = lookup_arguments::verify(call, VERIFY)?;
     // SAFETY: a lookup in the system caches.
     let given = unsafe { pg_sys::getBaseType(call.argument_type(OF)) };
     match &target {
-        Target::Native(native) => {
-            check_verify(native, verify)?;
-            check_kind(native, given)?;
+        Target::Index(index) => {
+            check_verify(index, verify)?;
+            check_kind(index, given)?;
             let Some(document) = call.datum(OF) else { return Ok(None) };
             let session = Session::open();
             // SAFETY: an argument of the type that the call says it has.
             let argument = unsafe { Parameter::new(given, Some(document)) };
-            if let Some(wanted) = native.of_argument(&session, argument, threshold)? {
-                native.answer(&session, &wanted, &result)?;
+            if let Some(wanted) = index.of_argument(&session, argument, threshold)? {
+                index.answer(&session, &wanted, &result)?;
             }
         }
         Target::Side(side) => of_side(call, given, side, threshold, verify, &result)?,
@@ -226,16 +224,16 @@ fn of_side(
 }
 
 /// Refuses a document of another kind than those of the index.
-fn check_kind(native: &Native, given: Oid) -> Result<()> {
+fn check_kind(index: &Indexed, given: Oid) -> Result<()> {
     // SAFETY: a lookup in the system caches.
     let is_array = unsafe { pg_sys::get_element_type(given) } != Oid::INVALID;
-    let (holds, wanted, fits) = match native.values {
-        Values::Text => ("texts", "a text", given == pg_sys::TEXTOID),
-        Values::Set => ("sets", "an array of the elements", is_array),
-        Values::Signature => ("signatures", "an integer[]", given == pg_sys::INT4ARRAYOID),
+    let (holds, wanted, fits) = match index.info.kind {
+        Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
+        Kind::Set => ("sets", "an array of the elements", is_array),
+        Kind::Signature => ("signatures", "an integer[]", given == pg_sys::INT4ARRAYOID),
         _ => ("documents", "the table instead, with ~= and a minlsh_document", false),
     };
-    if fits { Ok(()) } else { Err(wrong_kind(native.name(), holds, given, wanted)) }
+    if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
 }
 
 fn wrong_kind(
@@ -252,14 +250,14 @@ fn wrong_kind(
 }
 
 /// Refuses a way of verifying that the index cannot have.
-fn check_verify(native: &Native, verify: Option<Verify>) -> Result<()> {
-    let name = native.name();
-    match (native.values, verify) {
-        (Values::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
+fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
+    let name = index.name();
+    match (index.info.kind, verify) {
+        (Kind::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
             "index \"{name}\" has signatures only: verify cannot be \"exact\""
         ))
         .set_hint("Leave verify out.")),
-        (Values::Text | Values::Document | Values::Set, Some(Verify::Signature)) => {
+        (Kind::Text | Kind::Document | Kind::Set, Some(Verify::Signature)) => {
             Err(invalid_parameter(format!(
                 "index \"{name}\" keeps no signatures: verify cannot be \"signature\""
             ))

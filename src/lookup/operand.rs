@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash, ShingleSet, memory};
 
 use crate::document::image::{self, Content, Document};
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
@@ -19,12 +19,12 @@ use crate::side_table::sign;
 
 /// A document, as old as the row that it was read from.
 pub struct Operand<'a> {
-    content: Kind<'a>,
+    content: Form<'a>,
     /// The least similarity that it asks for itself.
     pub least: f64,
 }
 
-enum Kind<'a> {
+enum Form<'a> {
     Text(Cow<'a, str>),
     /// The elements of an array, each with its hash, and their type.
     Elements(Vec<(u64, Datum)>, Oid),
@@ -44,7 +44,7 @@ pub enum Measured<'a> {
 impl Default for Operand<'_> {
     /// A document without shingles.
     fn default() -> Self {
-        Self { content: Kind::Text("".into()), least: 0.0 }
+        Self { content: Form::Text("".into()), least: 0.0 }
     }
 }
 
@@ -52,14 +52,14 @@ impl<'a> Operand<'a> {
     /// Reads a value of an index.
     ///
     /// # Safety
-    /// `value` must be a non-null value of `value_type`, of the kind that `values` says, and live as
+    /// `value` must be a non-null value of `value_type`, of that kind, and live as
     /// long as the result.
-    pub unsafe fn read(values: Values, value: Datum, value_type: Oid) -> Result<Self> {
+    pub unsafe fn read(kind: Kind, value: Datum, value_type: Oid) -> Result<Self> {
         // SAFETY: the caller's promise; elements live as long as their array.
         let content = unsafe {
-            match values {
-                Values::Text => Kind::Text(lossless::read(value)?),
-                Values::Set => {
+            match kind {
+                Kind::Text => Form::Text(lossless::read(value)?),
+                Kind::Set => {
                     let of = pg_sys::get_base_element_type(value_type);
                     let elements = array::elements(value, of)?;
                     let mut hashed = memory::with_capacity(elements.len()).map_err(engine)?;
@@ -67,17 +67,15 @@ impl<'a> Operand<'a> {
                         let hash = element::read(element, of)?.hash(ElementHash::default());
                         hashed.push((hash, element));
                     }
-                    Kind::Elements(hashed, of)
+                    Form::Elements(hashed, of)
                 }
-                Values::Signature | Values::Bands => {
-                    Kind::Signature(array::read_int4(value)?.into())
-                }
-                Values::Document => {
+                Kind::Signature | Kind::Bands => Form::Signature(array::read_int4(value)?.into()),
+                Kind::Document => {
                     let Document { threshold: least, content } = Document::read(value)?;
                     let content = match content {
-                        Content::Text(_, text) => Kind::Text(lossless::decode(text)?),
-                        Content::Set(stored) => Kind::Hashes(image::hashes(stored)?),
-                        Content::Signature(stored) => Kind::Signature(image::slots(stored).into()),
+                        Content::Text(_, text) => Form::Text(lossless::decode(text)?),
+                        Content::Set(stored) => Form::Hashes(image::hashes(stored)?),
+                        Content::Signature(stored) => Form::Signature(image::slots(stored).into()),
                     };
                     return Ok(Self { content, least: least.get() });
                 }
@@ -91,7 +89,7 @@ impl<'a> Operand<'a> {
         match self.set(config)? {
             Some(set) => Ok(Measured::Set(set)),
             None => match self.content {
-                Kind::Signature(slots) => Ok(Measured::Signature(slots)),
+                Form::Signature(slots) => Ok(Measured::Signature(slots)),
                 _ => Ok(Measured::Set(ShingleSet::default())),
             },
         }
@@ -99,15 +97,15 @@ impl<'a> Operand<'a> {
 
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
-        if let Kind::Text(text) = &self.content { Some(text) } else { None }
+        if let Form::Text(text) = &self.content { Some(text) } else { None }
     }
 
     /// The set of its shingles or elements; none of a signature.
     pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
         let set = match &self.content {
-            Kind::Text(text) => ShingleSet::from_text(config, text, &mut check_interrupts),
-            Kind::Signature(_) => return Ok(None),
-            Kind::Elements(..) | Kind::Hashes(_) => {
+            Form::Text(text) => ShingleSet::from_text(config, text, &mut check_interrupts),
+            Form::Signature(_) => return Ok(None),
+            Form::Elements(..) | Form::Hashes(_) => {
                 self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut check_interrupts))
             }
         };
@@ -116,9 +114,9 @@ impl<'a> Operand<'a> {
 
     fn hashes(&self) -> std::result::Result<Vec<u64>, sketch::Error> {
         match &self.content {
-            Kind::Elements(elements, _) => memory::collect(elements.iter().map(|(hash, _)| *hash)),
-            Kind::Hashes(hashes) => memory::copied(hashes),
-            Kind::Text(_) | Kind::Signature(_) => Ok(Vec::new()),
+            Form::Elements(elements, _) => memory::collect(elements.iter().map(|(hash, _)| *hash)),
+            Form::Hashes(hashes) => memory::copied(hashes),
+            Form::Text(_) | Form::Signature(_) => Ok(Vec::new()),
         }
     }
 
@@ -126,8 +124,8 @@ impl<'a> Operand<'a> {
     /// made of elements that can be shown.
     pub fn some(&self, count: usize, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
         let (elements, of) = match &self.content {
-            Kind::Elements(elements, of) => (elements, of),
-            Kind::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
+            Form::Elements(elements, of) => (elements, of),
+            Form::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
             _ => return Ok(None),
         };
         let output = Output::of(*of);
@@ -144,10 +142,10 @@ impl<'a> Operand<'a> {
     /// Its signature and bands, `None` if it has no shingles.
     pub fn signed(&self, options: &IndexOptions) -> Result<Option<StoredSketch>> {
         match &self.content {
-            Kind::Text(text) => sign::sign_text(options, text),
-            Kind::Signature(slots) if slots.is_empty() => Ok(None),
-            Kind::Signature(slots) => sign::of_signature(options, slots).map(Some),
-            Kind::Elements(..) | Kind::Hashes(_) => {
+            Form::Text(text) => sign::sign_text(options, text),
+            Form::Signature(slots) if slots.is_empty() => Ok(None),
+            Form::Signature(slots) => sign::of_signature(options, slots).map(Some),
+            Form::Elements(..) | Form::Hashes(_) => {
                 let hashes = self.hashes().map_err(engine)?;
                 with_sketcher(&options.config, |sketcher| {
                     let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);

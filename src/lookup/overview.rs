@@ -3,13 +3,12 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::access;
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, wrong_state};
-use crate::index::info::document_column;
+use crate::index::info::Info;
 use crate::index::stored_options;
-use crate::lookup::find::{self, Extension, Target};
+use crate::lookup::find;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::index::Index;
 use crate::pg::names::cstring;
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
@@ -22,16 +21,13 @@ sql_function!(minlsh_describe, describe);
 /// `minlsh_options(index) → jsonb`: as it was built.
 fn of_index(call: &Call) -> Result<Option<Datum>> {
     let target = find::required(call, 0)?;
-    let settings = match &target {
-        Target::Native(native) => native.settings.clone(),
-        Target::Side(side) => side.options.clone(),
-    };
-    if !settings.current {
+    let options = target.options();
+    if !options.current {
         return Err(
             wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
         );
     }
-    json(&stored_options::to_json(&settings)?).map(Some)
+    json(&stored_options::to_json(options)?).map(Some)
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options)`: of an index of
@@ -39,20 +35,11 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
 /// columns of the table; of an index, `body` is that of its document column. Nothing of what is
 /// not sound, and no options of what the caller may not read.
 fn describe(call: &Call) -> Result<Option<Datum>> {
-    let method = Extension::of(call).method;
-    let index = call.oid(0).and_then(Index::open).filter(|index| index.method == method);
-    let described = index.and_then(|index| {
+    let described = call.oid(0).and_then(Info::open).and_then(|info| {
         // The table goes last of all that a DROP removes.
-        if !relation::lock(index.table, Lock::Read) {
-            return None;
-        }
-        let place = index.columns.iter().zip(1..).find_map(|(column, place)| {
-            let is_it = document_column(&index).is_some_and(|it| std::ptr::eq(it, column));
-            is_it.then_some((place, column.input_type))
-        });
-        place.map(|(place, input_type)| match Values::of(input_type) {
-            Values::Bands => Described::of_side_table(&index),
-            _ => Described::of_index(&index, place),
+        relation::lock(info.index.table, Lock::Read).then(|| match info.kind {
+            Kind::Bands => Described::of_side_table(&info),
+            _ => Described::of_index(&info),
         })
     });
     let number = |number: Option<i16>| number.map(Datum::from);
@@ -83,22 +70,24 @@ struct Described {
 }
 
 impl Described {
-    fn of_index(index: &Index, body: i16) -> Self {
+    fn of_index(info: &Info) -> Self {
+        let index = &info.index;
         // SAFETY: a lookup in the system caches.
         let kind = unsafe { pg_sys::get_rel_relkind(index.table) } as u8;
-        let readable = index.valid && access::may_read(index.table, &find::columns_read(index));
+        let readable = index.valid && info.is_readable();
         Self {
             storage: index.oid,
             relation: Some(index.table),
             kind: "index",
-            key: Key::of_table(index.table, kind).ok().map(|key| key.column),
-            body: Some(body),
+            key: Key::of_table(index.table, kind, info.document()).ok().map(|key| key.column),
+            body: Some(info.document_place()),
             valid: index.valid,
-            options: readable.then(|| options_of(index.oid)).flatten(),
+            options: readable.then(|| options_of(info)).flatten(),
         }
     }
 
-    fn of_side_table(index: &Index) -> Self {
+    fn of_side_table(info: &Info) -> Self {
+        let index = &info.index;
         let found = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
         let kind = "side table";
         let Some(side) = found else {
@@ -122,14 +111,14 @@ impl Described {
             key: Some(key),
             body: Some(body),
             valid: index.valid,
-            options: readable.then(|| options_of(index.oid)).flatten(),
+            options: readable.then(|| options_of(info)).flatten(),
         }
     }
 }
 
 /// As JSON; nothing if they cannot be read.
-fn options_of(index: Oid) -> Option<String> {
-    stored_options::to_json(&*stored_options::built(index).ok()?).ok()
+fn options_of(info: &Info) -> Option<String> {
+    stored_options::to_json(&*info.options().ok()?).ok()
 }
 
 fn json(text: &str) -> Result<Datum> {

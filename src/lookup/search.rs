@@ -6,24 +6,22 @@
 
 use std::rc::Rc;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::document::to_bands::Values;
-use crate::error::{Result, not_supported};
-use crate::lookup::native::{Native, body_name};
-use crate::lookup::operator::no_function;
+use crate::document::kind::Kind;
+use crate::error::{Result, invalid_parameter, not_supported};
+use crate::extension::own;
+use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
 use crate::options::Threshold;
 use crate::pg::expression::{self, Expressions};
-use crate::pg::names::visible_name;
+use crate::pg::names::{type_label, visible_name};
 use crate::pg::passing::Passing;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::row_key::Key;
-
-/// The equality of an operator class of a scope column.
-const EQUAL_STRATEGY: i16 = 1;
 
 /// What is looked for.
 pub struct Wanted {
@@ -38,7 +36,7 @@ pub struct Wanted {
     pub row: Option<(Datum, Vec<Parameter>)>,
 }
 
-impl Native {
+impl Indexed {
     /// The question for the near-duplicates of a row; `None` if the caller sees no such row, or it
     /// has no document.
     pub fn of_row(
@@ -51,15 +49,15 @@ impl Native {
         let of_key = self.key()?;
         let query = self.query(Purpose::Document, Oid::INVALID, || {
             let expressions = Expressions::new();
-            let columns = self.columns(&expressions);
+            let columns = self.info.columns(&expressions);
             let least = expressions.parameter(2, pg_sys::FLOAT8OID);
             let document = self.document(&expressions, columns.document, least)?;
-            let scope = columns.scope.iter().map(|(column, _)| *column);
+            let of_row = columns.scopes.into_iter().chain(columns.predicate);
             TableQuery::prepare(
                 session,
                 &Parts {
-                    table: Some(self.index.table),
-                    columns: std::iter::once(document).chain(scope).collect(),
+                    table: Some(self.table()),
+                    columns: std::iter::once(document).chain(of_row).collect(),
                     conditions: vec![of_key.equals(&expressions, 1)],
                     parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
                     ..Parts::default()
@@ -71,11 +69,12 @@ impl Native {
         if rows.is_empty() {
             return Ok(None);
         }
-        let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
-        let types = self.scope_columns().map(|column| column.input_type);
-        let scope: Result<Vec<Parameter>> = types
-            .zip(2..)
-            .map(|(type_oid, column)| {
+        let Some(document) = rows.value(0, 1, self.extension.document)? else { return Ok(None) };
+        if self.info.index.partial && rows.bool(0, self.scopes.len() as i32 + 2)? != Some(true) {
+            return Err(self.outside());
+        }
+        let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(2..))
+            .map(|(&type_oid, column)| {
                 let value = rows.value(0, column, type_oid)?;
                 // SAFETY: a value of that type, which is as long as its rows, and a copy of it.
                 Ok(unsafe {
@@ -85,7 +84,7 @@ impl Native {
             })
             .collect();
         // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { Passing::of(self.document).copy(document) };
+        let document = unsafe { Passing::of(self.extension.document).copy(document) };
         Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)) }))
     }
 
@@ -96,7 +95,7 @@ impl Native {
         argument: Parameter,
         threshold: Threshold,
     ) -> Result<Option<Wanted>> {
-        if self.scope_columns().next().is_some() {
+        if self.info.has_scopes() {
             let name = self.name();
             return Err(not_supported(format!("index \"{name}\" has columns beside the document"))
                 .set_detail(
@@ -119,9 +118,9 @@ impl Native {
             )
         })?;
         let rows = query.rows(session, &[argument, Parameter::float8(threshold.get())])?;
-        let Some(document) = rows.value(0, 1, self.document)? else { return Ok(None) };
+        let Some(document) = rows.value(0, 1, self.extension.document)? else { return Ok(None) };
         // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { Passing::of(self.document).copy(document) };
+        let document = unsafe { Passing::of(self.extension.document).copy(document) };
         Ok(Some(Wanted { document, threshold, limit: None, row: None }))
     }
 
@@ -162,7 +161,7 @@ impl Native {
         })?;
         let mut values = vec![
             // SAFETY: what is wanted is like a document of the index.
-            unsafe { Parameter::new(self.document, Some(wanted.document)) },
+            unsafe { Parameter::new(self.extension.document, Some(wanted.document)) },
             // SAFETY: the limit is a bigint.
             unsafe { Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)) },
             Parameter::float8(wanted.threshold.get()),
@@ -183,39 +182,36 @@ impl Native {
         shown: Oid,
         of_row: bool,
     ) -> Result<TableQuery> {
-        let columns = self.columns(expressions);
-        let document = expressions.parameter(1, self.document);
+        let columns = self.info.columns(expressions);
+        let document = expressions.parameter(1, self.extension.document);
         let similarity = self.similarity(expressions, columns.document, document)?;
-        let mut parameters = vec![self.document, pg_sys::INT8OID, pg_sys::FLOAT8OID];
+        let mut parameters = vec![self.extension.document, pg_sys::INT8OID, pg_sys::FLOAT8OID];
         let mut conditions = vec![self.similar(expressions, columns.document, document)?];
         conditions.extend(columns.predicate);
-        if self.values == Values::Document {
+        if self.info.kind == Kind::Document {
             // Each document has a threshold of its own, and the greater one counts: not what was
             // asked for.
             let least = expressions.parameter(3, pg_sys::FLOAT8OID);
             let (schema, number) = (Oid::from(pg_sys::PG_CATALOG_NAMESPACE), pg_sys::FLOAT8OID);
             let at_least = expression::operator(schema, c">=", number, number);
-            let at_least = at_least.ok_or_else(no_function)?;
+            let at_least = own(at_least)?;
             conditions.push(expressions.operator(at_least, similarity, least));
         }
         if of_row {
             parameters.push(key.base_type);
             conditions.push(expressions.is_not_true(key.equals(expressions, 4)));
-            for ((column, of_index), number) in columns.scope.into_iter().zip(5..) {
-                let (family, input) = (of_index.family, of_index.input_type);
-                parameters.push(input);
-                // SAFETY: a lookup in the system caches.
-                let equals =
-                    unsafe { pg_sys::get_opfamily_member(family, input, input, EQUAL_STRATEGY) };
-                let given = expressions.parameter(number, input);
-                conditions.push(expressions.operator(equals, column, given));
+            for (column, number) in columns.scopes.into_iter().zip(5..) {
+                parameters.push(column.type_oid());
+                let given = expressions.parameter(number, column.type_oid());
+                let equal = expressions.equal(column, given);
+                conditions.push(equal.ok_or_else(|| self.no_equality(column.type_oid()))?);
             }
         }
         let name = expressions.column(key.table, key.column);
         TableQuery::prepare(
             session,
             &Parts {
-                table: Some(self.index.table),
+                table: Some(self.table()),
                 columns: vec![key.shown_as(expressions, shown), similarity],
                 conditions,
                 order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
@@ -232,15 +228,36 @@ impl Native {
         type_oid: Oid,
         prepare: impl FnOnce() -> Result<TableQuery>,
     ) -> Result<Rc<TableQuery>> {
-        session_cache::query(self.index.table, (self.index.oid, purpose, type_oid), prepare)
+        session_cache::query(self.table(), (self.info.index.oid, purpose, type_oid), prepare)
+    }
+
+    /// The error about a row that a partial index does not have.
+    fn outside(&self) -> ErrorReport {
+        let (name, table) = (self.name(), visible_name(self.table()));
+        invalid_parameter(format!("the document is not one of those in partial index \"{name}\""))
+            .set_detail("Its row does not fulfil the predicate of the index.")
+            .set_hint(format!(
+                "Ask the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
+                 minlsh_document(a.{body}, {threshold}) WHERE ...",
+                body = self.info.body_name(),
+                threshold = self.options.threshold,
+            ))
+    }
+
+    fn no_equality(&self, type_oid: Oid) -> ErrorReport {
+        let (name, label) = (self.name(), type_label(type_oid));
+        not_supported(format!(
+            "a scope of index \"{name}\" is of type {label}, which has no equality"
+        ))
+        .set_hint(self.hint_of_operator())
     }
 
     fn hint_of_operator(&self) -> String {
-        let table = visible_name(self.index.table);
+        let table = visible_name(self.table());
         format!(
             "Ask the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
-            body_name(&self.index),
-            self.settings.threshold
+            self.info.body_name(),
+            self.options.threshold
         )
     }
 }

@@ -12,7 +12,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::Result;
-use crate::lookup::native::Native;
+use crate::extension::Extension;
+use crate::lookup::indexed::Indexed;
 use crate::pg::relation::{self, Lock};
 use crate::pg::table_query::TableQuery;
 
@@ -38,7 +39,7 @@ type Place = (Oid, Purpose, Oid);
 type Asker = (Oid, Vec<Oid>);
 
 thread_local! {
-    static INDEXES: RefCell<HashMap<Oid, Rc<Native>>> = RefCell::default();
+    static INDEXES: RefCell<HashMap<Oid, Rc<Indexed>>> = RefCell::default();
     static QUERIES: RefCell<HashMap<Place, Rc<TableQuery>>> = RefCell::default();
     /// The relations that these are about.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
@@ -50,9 +51,8 @@ thread_local! {
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The index of that OID, of the access method `method` of the extension in `schema`, as it is under
-/// the lock on its table that this takes.
-pub fn native(index: Oid, method: Oid, schema: Oid) -> Result<Rc<Native>> {
+/// The index of that OID, as it is under the lock on its table that this takes.
+pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     loop {
         refresh();
         let kept = INDEXES.with_borrow(|indexes| indexes.get(&index).cloned());
@@ -60,15 +60,15 @@ pub fn native(index: Oid, method: Oid, schema: Oid) -> Result<Rc<Native>> {
             Some(found) => found,
             None => {
                 watch(index);
-                let found = Rc::new(Native::load(index, method, schema)?);
-                watch(found.index.table);
+                let found = Rc::new(Indexed::load(index, extension)?);
+                watch(found.table());
                 INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
                 found
             }
         };
         // Once the table is locked nobody can alter it; had they done so before, the lock has
         // brought us their message.
-        if relation::lock(found.index.table, Lock::Read) && !STALE.get() {
+        if relation::lock(found.table(), Lock::Read) && !STALE.get() {
             return Ok(found);
         }
         STALE.set(true);

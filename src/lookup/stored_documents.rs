@@ -5,10 +5,10 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
-use crate::document::to_bands::Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, engine};
 use crate::lookup::find::Target;
-use crate::lookup::native::Native;
+use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::lossless;
@@ -28,7 +28,7 @@ pub struct Documents<'a> {
 /// Where the documents are.
 enum Origin<'a> {
     /// What an index has as its document.
-    Native(&'a Native),
+    Index(&'a Indexed),
     /// What a side table is of.
     Side(&'a SideTable),
 }
@@ -39,8 +39,8 @@ pub struct Stored<'a> {
     pub key: Datum,
     /// The key as text.
     pub name: &'a str,
-    /// The values of the scope columns, as text.
-    pub scope: &'a str,
+    /// The values of the scopes.
+    pub scopes: &'a [Option<Datum>],
     /// The document, not NULL, of the type that [`Documents::value_type`] says.
     pub value: Datum,
 }
@@ -50,8 +50,8 @@ impl<'a> Documents<'a> {
     pub fn of(target: &'a Target, key: Key) -> Self {
         match target {
             Target::Side(side) => Self::of_side_table(side, key),
-            Target::Native(native) => {
-                Self { table: native.index.table, key, origin: Origin::Native(native) }
+            Target::Index(index) => {
+                Self { table: index.table(), key, origin: Origin::Index(index) }
             }
         }
     }
@@ -62,10 +62,10 @@ impl<'a> Documents<'a> {
     }
 
     /// What its values are.
-    pub fn values(&self) -> Values {
+    pub fn values(&self) -> Kind {
         match self.origin {
-            Origin::Native(native) => native.values,
-            Origin::Side(_) => Values::Text,
+            Origin::Index(index) => index.info.kind,
+            Origin::Side(_) => Kind::Text,
         }
     }
 
@@ -139,12 +139,9 @@ impl<'a> Documents<'a> {
         let key = expressions.column(self.table, self.key.column);
         let name = expressions.as_text(expressions.relabelled(key, self.key.base_type));
         let body = self.body(&expressions);
-        let columns = vec![
-            expressions.relabelled(key, self.key.base_type),
-            name,
-            self.scope(&expressions),
-            body,
-        ];
+        let mut columns = vec![expressions.relabelled(key, self.key.base_type), name, body];
+        let scopes = self.scopes(&expressions);
+        columns.extend(&scopes);
         let conditions =
             std::iter::once(expressions.is_not_null(body)).chain(self.predicate(&expressions));
         let mut parts = Parts {
@@ -168,46 +165,53 @@ impl<'a> Documents<'a> {
         let cursor = query.cursor(session, &values)?;
         cursor.each(|rows, row| {
             let key = rows.value(row, 1, self.key.base_type)?;
-            let (name, value) = (rows.text(row, 2)?, rows.value(row, 4, value_type)?);
+            let (name, value) = (rows.text(row, 2)?, rows.value(row, 3, value_type)?);
             let (Some(key), Some(name), Some(value)) = (key, name, value) else { return Ok(()) };
-            let scope = rows.text(row, 3)?.unwrap_or_default();
-            visit(&Stored { key, name, scope, value })
+            let mut values = Vec::new();
+            for (scope, column) in scopes.iter().zip(4..) {
+                values.push(rows.value(row, column, scope.type_oid())?);
+            }
+            visit(&Stored { key, name, scopes: &values, value })
         })
     }
 
     /// The relation that was asked.
     fn asked(&self) -> Oid {
         match self.origin {
-            Origin::Native(native) => native.index.oid,
+            Origin::Index(index) => index.info.index.oid,
             Origin::Side(side) => side.storage,
         }
     }
 
     fn body<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
         let body = match self.origin {
-            Origin::Native(native) => native.columns(expressions).document,
+            Origin::Index(index) => index.info.columns(expressions).document,
             Origin::Side(side) => expressions.column(self.table, side.body.number),
         };
         match self.values() {
-            Values::Text => expressions.relabelled(body, pg_sys::TEXTOID),
+            Kind::Text => expressions.relabelled(body, pg_sys::TEXTOID),
             _ => body,
         }
     }
 
     fn predicate<'e>(&self, expressions: &'e Expressions) -> Option<Expression<'e>> {
         match self.origin {
-            Origin::Native(native) => native.columns(expressions).predicate,
+            Origin::Index(index) => index.info.columns(expressions).predicate,
             Origin::Side(_) => None,
         }
     }
 
-    /// The scope columns as one text.
-    fn scope<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
-        let scope = match self.origin {
-            Origin::Native(native) => native.columns(expressions).scope,
+    fn scopes<'e>(&self, expressions: &'e Expressions) -> Vec<Expression<'e>> {
+        match self.origin {
+            Origin::Index(index) => index.info.columns(expressions).scopes,
             Origin::Side(_) => Vec::new(),
-        };
-        let values: Vec<_> = scope.into_iter().map(|(column, _)| column).collect();
-        if values.is_empty() { expressions.text("") } else { expressions.row_as_text(&values) }
+        }
+    }
+
+    /// The types and collations of the scopes.
+    pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
+        let expressions = Expressions::new();
+        let scopes = self.scopes(&expressions).into_iter();
+        scopes.map(|scope| (scope.type_oid(), scope.collation())).collect()
     }
 }

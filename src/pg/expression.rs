@@ -11,7 +11,6 @@ use pgrx::pg_sys::{self, Datum, Node, NodeTag, Oid};
 
 use crate::pg::catalog::CatalogRow;
 use crate::pg::memory::Memory;
-use crate::pg::names::cstring;
 use crate::pg::{index::Index, list, text};
 
 /// The place of the relation in the range table of a query.
@@ -75,19 +74,17 @@ impl Expressions {
         })
     }
 
-    /// What each column of an index is made of, as an expression over its table.
+    /// What each column of an index is made of, as an expression over its table, under the collation
+    /// that it has there.
     pub fn of_index(&self, index: &Index) -> Vec<Expression<'_>> {
         let mut stored = self
             .stored(index, pg_sys::Anum_pg_index_indexprs)
             .map(|list| list.elements())
             .unwrap_or_default()
             .into_iter();
-        let column = |column: &crate::pg::index::IndexColumn| {
-            let expression = match column.attribute {
-                0 => stored.next()?,
-                number => self.column(index.table, number),
-            };
-            Some(self.collated(expression, column.collation))
+        let column = |column: &crate::pg::index::IndexColumn| match column.attribute {
+            0 => stored.next(),
+            number => Some(self.column(index.table, number)),
         };
         index.columns.iter().map_while(column).collect()
     }
@@ -116,7 +113,7 @@ impl Expressions {
     }
 
     /// The expression under that collation, unless it is its own.
-    fn collated<'a>(&'a self, expression: Expression<'a>, collation: Oid) -> Expression<'a> {
+    pub fn collated<'a>(&'a self, expression: Expression<'a>, collation: Oid) -> Expression<'a> {
         // SAFETY: an expression is a valid tree of nodes.
         let own = unsafe { pg_sys::exprCollation(expression.node) };
         if collation == Oid::INVALID || collation == own {
@@ -186,6 +183,32 @@ impl Expressions {
         })
     }
 
+    /// `left = right` by the equality of their type; `None` if that has none. Both are of one type, and
+    /// the collation is that of `left`.
+    pub fn equal<'a>(
+        &'a self,
+        left: Expression<'a>,
+        right: Expression<'a>,
+    ) -> Option<Expression<'a>> {
+        let (mut input, mut other) = (Oid::INVALID, Oid::INVALID);
+        // SAFETY: the type cache keeps its entries; a lookup of the types of an operator.
+        let operator = unsafe {
+            let wanted = pg_sys::TYPECACHE_EQ_OPR as i32;
+            let operator = (*pg_sys::lookup_type_cache(left.type_oid(), wanted)).eq_opr;
+            if operator == Oid::INVALID {
+                return None;
+            }
+            pg_sys::op_input_types(operator, &mut input, &mut other);
+            operator
+        };
+        // SAFETY: a lookup in the system cache.
+        let is_polymorphic = unsafe { pg_sys::get_typtype(input) } as u8 == b'p';
+        let typed = |value: Expression<'a>| {
+            if is_polymorphic { value } else { self.relabelled(value, input) }
+        };
+        Some(self.operator(operator, typed(left), typed(right)))
+    }
+
     /// A binary operator that gives a `boolean`.
     pub fn operator<'a>(
         &'a self,
@@ -239,24 +262,6 @@ impl Expressions {
         })
     }
 
-    /// `ROW(values)` as `text`.
-    pub fn row_as_text<'a>(&'a self, values: &[Expression<'a>]) -> Expression<'a> {
-        let row = self.node(NodeTag::T_RowExpr, |node: &mut pg_sys::RowExpr| {
-            // SAFETY: a list of valid nodes, and one of as many names.
-            unsafe {
-                node.args = list_of(values);
-                node.colnames = (1..=values.len()).fold(std::ptr::null_mut(), |names, number| {
-                    let name = pg_sys::pstrdup(cstring(&format!("f{number}")).as_ptr());
-                    pg_sys::lappend(names, pg_sys::makeString(name).cast())
-                });
-            }
-            node.row_typeid = pg_sys::RECORDOID;
-            node.row_format = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
-            node.location = -1;
-        });
-        self.as_text(row)
-    }
-
     /// The value as `text`, by the output function of its type; without the padding of a `char(n)`.
     pub fn as_text<'a>(&'a self, value: Expression<'a>) -> Expression<'a> {
         if value.type_oid() == pg_sys::BPCHAROID {
@@ -277,6 +282,12 @@ impl<'a> Expression<'a> {
     pub fn type_oid(self) -> Oid {
         // SAFETY: an expression is a valid tree of nodes.
         unsafe { pg_sys::exprType(self.node) }
+    }
+
+    /// Its collation, invalid for a type that has none.
+    pub fn collation(self) -> Oid {
+        // SAFETY: an expression is a valid tree of nodes.
+        unsafe { pg_sys::exprCollation(self.node) }
     }
 
     /// The numbers of the columns it reads; 0 stands for the whole row.

@@ -62,7 +62,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
-            let least = target.settings();
+            let least = target.options();
             let threshold =
                 lookup_arguments::threshold(call, PLACES.threshold, least, &target.name())?;
             let verify = lookup_arguments::verify(call, PLACES.verify)?;

@@ -8,6 +8,7 @@ use sketch::memory;
 use super::tally::{Bands, Tally};
 use super::truth::Truth;
 use super::{ENTRY, Wanted};
+use crate::corpus::scopes::{Scope, Scopes};
 use crate::error::{Result, engine};
 use crate::lookup::find::Target;
 use crate::lookup::near_duplicates::Asked;
@@ -29,6 +30,7 @@ pub fn audit(
     let mut audit = Audit {
         target,
         value_type: documents.value_type(),
+        scopes: Scopes::new(&documents.scope_types())?,
         documents: &documents,
         session,
         asked: &Asked::new(target, threshold, verify)?,
@@ -50,7 +52,7 @@ struct Part {
 /// A document of the sample, and what was found for it.
 struct Member {
     name: String,
-    scope: String,
+    scope: Option<Scope>,
     /// The least similarity that it asks for itself.
     least: f64,
     /// Keys as texts, with the similarities that were given.
@@ -61,6 +63,7 @@ struct Member {
 struct Audit<'a> {
     target: &'a Target,
     documents: &'a Documents<'a>,
+    scopes: Scopes,
     value_type: Oid,
     session: &'a Session,
     asked: &'a Asked<'a>,
@@ -74,7 +77,7 @@ impl Audit<'_> {
         let (documents, session) = (self.documents, self.session);
         documents.sample(session, wanted.seed, wanted.count, &mut |stored| {
             let mut found = HashMap::new();
-            let mut bytes = ENTRY + stored.name.len() + stored.scope.len();
+            let mut bytes = ENTRY + stored.name.len();
             self.asked.each(session, stored.key, &mut |name, similarity| {
                 bytes += ENTRY + name.len();
                 memory::insert_at(&mut found, memory::owned(name).map_err(engine)?, similarity)
@@ -84,7 +87,7 @@ impl Audit<'_> {
             let (measured, least) = self.measured(stored)?;
             let member = Member {
                 name: memory::owned(stored.name).map_err(engine)?,
-                scope: memory::owned(stored.scope).map_err(engine)?,
+                scope: self.scopes.of(|place| stored.scopes[place])?,
                 least,
                 found,
                 tally: Tally::default(),
@@ -106,19 +109,21 @@ impl Audit<'_> {
         // SAFETY: a value of the index, which lives as long as what was read of its row.
         let operand = unsafe { Operand::read(values, stored.value, self.value_type)? };
         let least = operand.least;
-        Ok((operand.measured(&self.target.settings().config)?, least))
+        Ok((operand.measured(&self.target.options().config)?, least))
     }
 
     /// Compares the part of the sample at hand with all documents, and forgets it.
     fn compare_with_all(&mut self) -> Result<()> {
         let Part { mut truth, mut members, .. } = std::mem::take(&mut self.part);
         let (mut read, bands) = (0, &self.bands);
+        let mut scopes = std::mem::replace(&mut self.scopes, Scopes::new(&[])?);
         self.documents.each(self.session, &mut |stored| {
             read += 1;
             let (measured, least) = self.measured(stored)?;
+            let Some(scope) = scopes.of(|place| stored.scopes[place])? else { return Ok(()) };
             truth.similar_to(&measured, bands.least().max(least), &mut |number, similarity| {
                 let member = &mut members[number as usize];
-                let is_other = member.name != stored.name && member.scope == stored.scope;
+                let is_other = member.name != stored.name && member.scope == Some(scope);
                 if is_other && similarity >= member.least {
                     let given = member.found.remove(stored.name);
                     member.tally.pair(bands, similarity, given);
@@ -127,6 +132,7 @@ impl Audit<'_> {
             Ok(())
         })?;
         self.bands.population = read;
+        self.scopes = scopes;
         for mut member in members {
             // What is left of what was found is not similar enough.
             for similarity in member.found.into_values() {

@@ -36,9 +36,10 @@ pub fn audit(
 ) -> Result<Bands> {
     let (key_type, _) = source.key_column(pg_sys::TEXTOID);
     let rows = Rows { select: source.select(session, key_type, None, None)?, key_type };
-    let scope = source.scope().map(|column| (column.type_oid, column.collation));
+    let scope: Vec<_> =
+        source.scope().map(|column| (column.type_oid, column.collation)).into_iter().collect();
     let mut audit = Audit {
-        scopes: Scopes::new(scope)?,
+        scopes: Scopes::new(&scope)?,
         sketcher: Sketcher::new(criteria.config.clone()),
         bands: Bands::above(criteria.threshold.get()),
         criteria,
@@ -124,7 +125,7 @@ struct Document {
 /// A document of the sample.
 struct Member {
     name: String,
-    scope: Scope,
+    scope: Option<Scope>,
     signature: Vec<i32>,
     tally: Tally,
 }
@@ -168,7 +169,7 @@ impl Audit {
             self.part.truth.push(measured)?;
             let member = Member {
                 name: memory::owned(name).map_err(engine)?,
-                scope: self.scopes.of(scope)?,
+                scope: self.scopes.of(|_| scope)?,
                 signature,
                 tally: Tally::default(),
             };
@@ -185,7 +186,7 @@ impl Audit {
         let mut similar: Vec<(u32, f64)> = Vec::new();
         rows.each(&mut |name, value, scope| {
             read += 1;
-            let (measured, scope) = (self.sign(value)?, self.scopes.of(scope)?);
+            let (measured, scope) = (self.sign(value)?, self.scopes.of(|_| scope)?);
             part.sharing(&self.document.bands, &mut sharing)?;
             similar.clear();
             let mut outcome = Ok(());
@@ -195,7 +196,8 @@ impl Audit {
             });
             outcome.map_err(engine)?;
             similar.sort_unstable_by_key(|(member, _)| *member);
-            let others = |member: &Member| member.name != name && member.scope == scope;
+            let others =
+                |member: &Member| member.name != name && scope.is_some() && member.scope == scope;
             for &(number, similarity) in &similar {
                 let member = &mut part.members[number as usize];
                 if others(member) {

@@ -89,7 +89,7 @@ SELECT * FROM near_duplicates_between('versions', 'SELECT name, shingles(body) F
 -- A table may be compared with itself: every document is in both.
 SELECT count(*) FROM near_duplicates_between('versions', 'versions', 1);
 
--- Within equal values of a scope alone. NULL is a value, as it is to PARTITION BY.
+-- Within equal values of a scope alone, by the equality of the column: NULL equals nothing.
 SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, body, id % 2 AS tenant FROM versions', 0.6,
 	scope => 'tenant') ORDER BY 1, 2;
 SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, body, NULLIF(id % 2, 1) AS tenant FROM versions', 0.6,

@@ -1,0 +1,65 @@
+//! What a document is, decided once from the type of a value, or from an operator class.
+
+use std::fmt;
+
+use pgrx::pg_sys::{self, Oid};
+
+/// What the values of a column, or of an argument, are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `text`, and what is stored as text is: the shingles of the text are the set.
+    Text,
+    /// An array of any type: its elements are the set.
+    Set,
+    /// `minlsh_document`: a text, a set or a signature, with its options.
+    Document,
+    /// `integer[]` under `minlsh_signature_ops`: a signature, made with the options of the index.
+    Signature,
+    /// `bigint[]` under `minlsh_band_ops`: band hashes, as a side table stores them.
+    Bands,
+}
+
+impl Kind {
+    /// The kind that an operator class is for, by its input type.
+    pub fn of_class(input_type: Oid) -> Self {
+        match input_type {
+            pg_sys::TEXTOID => Self::Text,
+            pg_sys::ANYARRAYOID => Self::Set,
+            pg_sys::INT4ARRAYOID => Self::Signature,
+            pg_sys::INT8ARRAYOID => Self::Bands,
+            _ => Self::Document,
+        }
+    }
+
+    /// The kind of a value of that type, if it can be a document; `document` is the type
+    /// `minlsh_document`. An array is a set, an `integer[]` too: a signature is one by its operator
+    /// class, or by `minlsh_signature()`, which makes it a document.
+    pub fn of_type(type_oid: Oid, document: Oid) -> Option<Self> {
+        // SAFETY: lookups in the system caches.
+        let (base, is_text, element) = unsafe {
+            let base = pg_sys::getBaseType(type_oid);
+            let is_text = pg_sys::IsBinaryCoercible(base, pg_sys::TEXTOID);
+            (base, is_text, pg_sys::get_element_type(base))
+        };
+        match base {
+            Oid::INVALID => None,
+            _ if base == document => Some(Self::Document),
+            pg_sys::BPCHAROID => Some(Self::Text),
+            pg_sys::ANYARRAYOID => Some(Self::Set),
+            _ if is_text => Some(Self::Text),
+            _ => (element != Oid::INVALID).then_some(Self::Set),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "texts",
+            Self::Set => "sets",
+            Self::Document => "documents",
+            Self::Signature => "signatures",
+            Self::Bands => "band hashes",
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! The extension as the catalogs know it: its schema, and what it has there, by OID.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+
+use crate::error::{Result, wrong_state};
+use crate::pg::call::Call;
+use crate::pg::expression;
+
+/// The installed extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Its schema.
+    pub schema: Oid,
+    /// Its access method; invalid if there is none.
+    pub method: Oid,
+    /// Its type `minlsh_document`; invalid if there is none.
+    pub document: Oid,
+}
+
+impl Extension {
+    /// The one that a function belongs to.
+    pub fn of(call: &Call) -> Self {
+        // SAFETY: a lookup in the system caches.
+        let schema = unsafe { pg_sys::get_func_namespace(call.function()) };
+        let document = expression::type_named(schema, c"minlsh_document");
+        Self { schema, method: access_method(), document: document.unwrap_or(Oid::INVALID) }
+    }
+}
+
+/// The access method; invalid if there is none. Only a superuser can make one.
+pub fn access_method() -> Oid {
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::get_am_oid(c"minlsh".as_ptr(), true) }
+}
+
+/// The OID of something of the extension's own; if it is missing, its scripts are of another version.
+pub fn own(found: Option<Oid>) -> Result<Oid> {
+    found.ok_or_else(missing)
+}
+
+/// The error about what is missing in the extension's schema.
+pub fn missing() -> ErrorReport {
+    wrong_state("the library minlsh does not fit the functions that are installed")
+        .set_hint("Update them with ALTER EXTENSION minlsh UPDATE.")
+}
