@@ -18,11 +18,14 @@ impl Saturated {
     /// Looks at a text of the build.
     pub fn look(&mut self, config: &Config, text: &str) -> Result<()> {
         let better = sketch::saturated(config, text, &mut check_interrupts).map_err(engine)?;
-        if let Some(shingle_size) = better {
-            self.texts += 1;
-            self.shingle_size = self.shingle_size.max(shingle_size);
-        }
+        better.into_iter().for_each(|shingle_size| self.add(shingle_size));
         Ok(())
+    }
+
+    /// Adds a text which needs shingles of that size.
+    pub fn add(&mut self, shingle_size: usize) {
+        self.texts += 1;
+        self.shingle_size = self.shingle_size.max(shingle_size);
     }
 
     /// Warns, once for all texts; one alone has no other to be confused with.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::pipeline::Batch;
 use sketch::{Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
 use super::kind::Kind;
-use super::saturation::Saturated;
 use super::shingling::{Canonical, same};
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::with_sketcher;
@@ -30,18 +30,11 @@ pub enum Search {
 }
 
 impl Kind {
-    /// Appends the band hashes of a row's value to `bands`: none if it has no shingles. A build has
-    /// texts looked at, too.
+    /// Reads a row's value.
     ///
     /// # Safety
-    /// `value` must be a non-null value of the kind of type that `self` says.
-    pub unsafe fn row(
-        self,
-        value: Datum,
-        index: &IndexOptions,
-        saturated: Option<&mut Saturated>,
-        bands: &mut Vec<i64>,
-    ) -> Result<()> {
+    /// `value` must be a non-null value of the kind of type that `self` says, valid for `'a`.
+    pub unsafe fn row<'a>(self, value: Datum, index: &IndexOptions) -> Result<Sketched<'a>> {
         // SAFETY: the caller's promise.
         let sketched = unsafe {
             match self {
@@ -53,10 +46,7 @@ impl Kind {
             }
         };
         sketched.refuse_wrong_length(index)?;
-        if let (Sketched::Text(text), Some(saturated)) = (&sketched, saturated) {
-            saturated.look(&index.config, text)?;
-        }
-        sketched.append_bands(index, index.banding.bands(), bands)
+        Ok(sketched)
     }
 
     /// What to look up for `value`, the right side of an operator, of type `value_type`; the type of
@@ -212,7 +202,7 @@ enum Service<'a> {
 }
 
 /// A value on its way to its bands.
-enum Sketched<'a> {
+pub enum Sketched<'a> {
     Text(Cow<'a, str>),
     /// Hashes of elements.
     Hashes(Vec<u64>),
@@ -274,6 +264,22 @@ impl<'a> Sketched<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Appends all band hashes of a row of the index: none if it has no shingles.
+    pub fn append_all_bands(&self, index: &IndexOptions, bands: &mut Vec<i64>) -> Result<()> {
+        self.append_bands(index, index.banding.bands(), bands)
+    }
+
+    /// Copies it into a batch, to have the bands made there.
+    pub fn copy(&self, batch: &mut Batch) -> Result<()> {
+        match self {
+            Self::Text(text) => batch.push_text(text),
+            Self::Hashes(elements) => batch.push_elements(elements),
+            Self::Signature(slots) => batch.push_signature(slots),
+            Self::Bands(given) => batch.push_bands(given),
+        }
+        .map_err(engine)
     }
 
     /// Appends the first `count` band hashes: none of an empty set, and all of those that are

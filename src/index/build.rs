@@ -22,6 +22,9 @@ use crate::pg::names::relation_name;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::{element, ffi, list};
 
+/// The part of maintenance_work_mem for rows that are on their way to their entries.
+pub const READING: usize = 16;
+
 /// `ambuild`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuild(
@@ -76,22 +79,22 @@ unsafe fn build(
     // SAFETY: the caller's promise; the context is deleted below, or with its parent.
     unsafe {
         let options = reloptions::wanted(index)?;
-        let mut keys = Keys::of(index)?;
-        let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
+        let keys = Keys::of(index)?;
+        let memory = maintenance_work_mem() as usize * 1024;
+        let reading = memory / READING;
+        let mut sorter = Sorter::new(memory - reading);
         if keys.kind() == Kind::Set {
             check_elements(heap, info, keys.layout().document())?;
         }
-        keys.look_at_texts();
         progress::enter(Phase::Scanning);
         let mut found = 0;
         let mut take = |entry| {
             found += 1;
             sorter.push(entry)
         };
-        let rows = table_scan::each_entry(heap, index, info, true, &mut keys, &options, &mut take);
-        if let Some(saturated) = keys.saturated() {
-            saturated.warn(&options.config, &relation_name((*index).rd_id));
-        }
+        let scanned =
+            table_scan::each_entry(heap, index, info, true, &keys, &options, reading, &mut take)?;
+        scanned.saturated.warn(&options.config, &relation_name((*index).rd_id));
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
         let mut tree = TreeWriter::new(index, keys.layout(), reloptions::fillfactor(index));
@@ -111,7 +114,7 @@ unsafe fn build(
             let blocks = pg_sys::RelationGetNumberOfBlocksInFork(index, fork);
             pg_sys::log_newpage_range(index, fork, 0, blocks, true);
         }
-        Ok((rows, entries))
+        Ok((scanned.rows, entries))
     }
 }
 

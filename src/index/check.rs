@@ -9,6 +9,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
 
 use crate::error::Result;
+use crate::index::build::READING;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::sort::Sorter;
@@ -69,8 +70,10 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
             report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
         }
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
-        let mut keys = Keys::of(index)?;
-        let mut sorter = Sorter::new(maintenance_work_mem() as usize * 1024);
+        let keys = Keys::of(index)?;
+        let memory = maintenance_work_mem() as usize * 1024;
+        let reading = memory / READING;
+        let mut sorter = Sorter::new(memory - reading);
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
         tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
@@ -78,7 +81,7 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         })?;
         let mut take = |entry| sorter.push(mark(entry, EXPECTED));
         let info = concurrent_scan(index);
-        table_scan::each_entry(heap, index, info, false, &mut keys, &options, &mut take);
+        table_scan::each_entry(heap, index, info, false, &keys, &options, reading, &mut take)?;
         compare(heap, sorter, report)
     }
 }

@@ -5,24 +5,23 @@
 //! every row.
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
-use sketch::Scope;
+use sketch::pipeline::Batch;
+use sketch::{Scope, memory};
 
 use crate::document::kind::Kind;
-use crate::document::saturation::Saturated;
-use crate::error::{Result, out_of_memory};
+use crate::error::{Result, engine};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
 use crate::options::IndexOptions;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;
+
 /// Makes the keys of one index.
 pub struct Keys {
     index: Relation,
     kind: Kind,
     layout: Layout,
     bands: Vec<i64>,
-    /// Looks at the texts of a build.
-    saturated: Option<Saturated>,
 }
 
 impl Keys {
@@ -33,18 +32,8 @@ impl Keys {
         unsafe {
             let layout = Layout::of(index)?;
             let kind = Kind::of_class(layout::input_type(index, layout.document()));
-            Ok(Self { index, kind, layout, bands: Vec::new(), saturated: None })
+            Ok(Self { index, kind, layout, bands: Vec::new() })
         }
-    }
-
-    /// Has the texts looked at from now on.
-    pub fn look_at_texts(&mut self) {
-        self.saturated = Some(Saturated::default());
-    }
-
-    /// What was seen of the texts, where they were looked at.
-    pub fn saturated(&self) -> Option<&Saturated> {
-        self.saturated.as_ref()
     }
 
     /// How entries lie in tuples.
@@ -68,28 +57,56 @@ impl Keys {
         options: &IndexOptions,
         keys: &mut Vec<u64>,
     ) -> Result<()> {
-        let column = |number: usize| {
-            // SAFETY: the caller's promise.
-            unsafe { (!*nulls.add(number)).then(|| *values.add(number)) }
-        };
         self.bands.clear();
-        if let Some(document) = column(self.layout.document()) {
-            // SAFETY: a value of the column's type, which is what `Kind::of_class` was told.
-            unsafe {
-                self.kind.row(document, options, self.saturated.as_mut(), &mut self.bands)?;
+        // SAFETY: the caller's promise.
+        let scope = unsafe {
+            if let Some(document) = value(values, nulls, self.layout.document()) {
+                self.kind.row(document, options)?.append_all_bands(options, &mut self.bands)?;
             }
-        }
-        let scope = (0..self.layout.columns())
-            .filter(|&number| number != self.layout.document())
-            .fold(Scope::default(), |scope, number| {
-                // SAFETY: a value of the column's type.
-                scope.with(column(number).map(|value| unsafe { self.hash(number, None, value) }))
-            });
-        self.buckets(scope, &self.bands, keys)?;
+            self.scope(values, nulls)
+        };
+        buckets(scope, &self.bands, self.layout.mask(), keys).map_err(engine)?;
         if keys.is_empty() {
             keys.push(NO_BAND);
         }
         Ok(())
+    }
+
+    /// Copies the document of a row into a batch, to have its bands made there (NULL as an empty
+    /// signature); returns its scope.
+    ///
+    /// # Safety
+    /// As for [`Keys::row`].
+    pub unsafe fn copy(
+        &self,
+        values: *const Datum,
+        nulls: *const bool,
+        options: &IndexOptions,
+        documents: &mut Batch,
+    ) -> Result<Scope> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match value(values, nulls, self.layout.document()) {
+                Some(document) => self.kind.row(document, options)?.copy(documents)?,
+                None => documents.push_signature(&[]).map_err(engine)?,
+            }
+            Ok(self.scope(values, nulls))
+        }
+    }
+
+    /// # Safety
+    /// As for [`Keys::row`].
+    unsafe fn scope(&self, values: *const Datum, nulls: *const bool) -> Scope {
+        (0..self.layout.columns()).filter(|&number| number != self.layout.document()).fold(
+            Scope::default(),
+            |scope, number| {
+                // SAFETY: the caller's promise: a value of the column's type.
+                let hash = unsafe {
+                    value(values, nulls, number).map(|value| self.hash(number, None, value))
+                };
+                scope.with(hash)
+            },
+        )
     }
 
     /// Replaces `keys` by those under which rows with these band hashes and scope values are.
@@ -107,16 +124,7 @@ impl Keys {
             // SAFETY: the caller's promise.
             folded.with(Some(unsafe { self.hash(number, Some(type_oid), value) }))
         });
-        self.buckets(scope, bands, keys)
-    }
-
-    fn buckets(&self, scope: Scope, bands: &[i64], keys: &mut Vec<u64>) -> Result<()> {
-        keys.clear();
-        keys.try_reserve(bands.len() + 1).map_err(|_| out_of_memory())?;
-        keys.extend(bands.iter().map(|band| scope.bucket(*band) & self.layout.mask()));
-        keys.sort_unstable();
-        keys.dedup();
-        Ok(())
+        buckets(scope, bands, self.layout.mask(), keys).map_err(engine)
     }
 
     /// The hash of a value of a scope column; of another type of the same family, where `=` compares
@@ -146,4 +154,29 @@ impl Keys {
             hash.value() as u64
         }
     }
+}
+
+/// A value of a row; `None` for NULL.
+///
+/// # Safety
+/// There is a column of that number.
+unsafe fn value(values: *const Datum, nulls: *const bool, number: usize) -> Option<Datum> {
+    // SAFETY: the caller's promise.
+    unsafe { (!*nulls.add(number)).then(|| *values.add(number)) }
+}
+
+/// Replaces `keys` by those of a scope's bands, ascending, each once; of a key the bits of `mask`
+/// are stored.
+pub fn buckets(
+    scope: Scope,
+    bands: &[i64],
+    mask: u64,
+    keys: &mut Vec<u64>,
+) -> std::result::Result<(), sketch::Error> {
+    keys.clear();
+    memory::reserve(keys, bands.len() + 1)?;
+    keys.extend(bands.iter().map(|band| scope.bucket(*band) & mask));
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(())
 }

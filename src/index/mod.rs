@@ -8,6 +8,7 @@
 mod build;
 pub mod check;
 mod cost;
+mod entries;
 mod handler;
 pub mod info;
 mod insert;

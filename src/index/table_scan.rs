@@ -6,50 +6,141 @@ use std::ffi::c_void;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
+use sketch::memory;
+use sketch::pipeline::{Hands, hands};
 
-use crate::error::{Result, raise};
+use crate::document::saturation::Saturated;
+use crate::error::{Result, engine, raise};
+use crate::index::entries::{Maker, Rows};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::options::IndexOptions;
+use crate::pg::hands::{for_build, setting};
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+
+/// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
+const BATCH: usize = 128 << 10;
 
 /// What the callback of the table scan works with.
-struct Scan<'a> {
-    keys: &'a mut Keys,
+struct Scan<'a, 'scope, 'env> {
+    keys: &'a Keys,
     options: &'a IndexOptions,
-    take: &'a mut dyn FnMut(Entry) -> Result<()>,
-    row_keys: Vec<u64>,
+    take: &'a mut dyn FnMut(&mut Rows) -> Result<()>,
+    hands: &'a mut Hands<'scope, 'env, Maker>,
+    /// The batch that is being filled, and how many bytes fill it.
+    rows: Rows,
+    full: usize,
     /// What one row needs; emptied after each.
     memory: pg_sys::MemoryContext,
 }
 
+impl Scan<'_, '_, '_> {
+    /// Adds a row, and has a full batch computed.
+    ///
+    /// # Safety
+    /// As for [`Keys::row`].
+    unsafe fn row(&mut self, values: *mut Datum, nulls: *mut bool, tid: u64) -> Result<()> {
+        let documents = &mut self.rows.documents;
+        // SAFETY: the caller's promise; the context is alive, and nothing of the row is used after it
+        // was copied.
+        let scope = unsafe {
+            let previous = pg_sys::MemoryContextSwitchTo(self.memory);
+            let scope = self.keys.copy(values, nulls, self.options, documents);
+            pg_sys::MemoryContextSwitchTo(previous);
+            pg_sys::MemoryContextReset(self.memory);
+            scope?
+        };
+        memory::push(&mut self.rows.places, (tid, scope)).map_err(engine)?;
+        if self.rows.documents.bytes() < self.full { Ok(()) } else { self.give() }
+    }
+
+    fn give(&mut self) -> Result<()> {
+        let mut next = self.hands.batch();
+        next.clear();
+        let rows = std::mem::replace(&mut self.rows, next);
+        let bytes = rows.documents.bytes();
+        self.hands.give(rows, bytes, engine, self.take)
+    }
+}
+
+/// What a scan of a table has found.
+pub struct Scanned {
+    /// The number of rows.
+    pub rows: f64,
+    /// The texts that are too long for their shingles.
+    pub saturated: Saturated,
+}
+
 /// `table_index_build_scan`: calls `take` with each entry that the index should have, row by row in the
-/// order of their addresses; returns the number of rows. What `take` allocates outlives the row.
+/// order of their addresses. What `take` allocates outlives the row. `memory` bytes are for rows that
+/// are computed together, by threads as well if the table is large enough for them.
 /// `progress` is reported where a build is in progress.
 ///
 /// # Safety
 /// `heap` is an open table, `index` an open index of it that `keys` are of, and `info` describes it.
+#[expect(clippy::too_many_arguments, reason = "PostgreSQL's description of a build, and ours")]
 pub unsafe fn each_entry(
     heap: Relation,
     index: Relation,
     info: *mut pg_sys::IndexInfo,
     progress: bool,
-    keys: &mut Keys,
+    keys: &Keys,
     options: &IndexOptions,
+    memory: usize,
     take: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<Scanned> {
+    let mut saturated = Saturated::default();
+    let mut take = |rows: &mut Rows| {
+        rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
+        rows.entries.iter().try_for_each(|entry| take(*entry))
+    };
+    let make = || Maker::new(options, keys.layout().mask());
+    // SAFETY: the caller's promise.
+    let table = unsafe { (*heap).rd_id };
+    let mut others = || {
+        let table = Open::relation(table, Lock::Held);
+        (0..table.map_or(0, |table| for_build(&table))).map(|_| make()).collect()
+    };
+    let rows = hands(setting(memory), make(), &mut others, |hands| {
+        let (context, full) = (row_context(), BATCH.min(memory / 4));
+        let rows = Rows::default();
+        let mut scan = Scan { keys, options, take: &mut take, hands, rows, full, memory: context };
+        // SAFETY: the caller's promise; the context was made above.
+        let found = unsafe {
+            let found = each_row(heap, index, info, progress, &mut scan);
+            pg_sys::MemoryContextDelete(context);
+            found
+        };
+        scan.give()?;
+        hands.finish(engine, &mut take)?;
+        Ok(found)
+    })?;
+    Ok(Scanned { rows, saturated })
+}
+
+/// Adds each row of a table to a scan; returns how many there are.
+///
+/// # Safety
+/// As for [`each_entry`].
+unsafe fn each_row(
+    heap: Relation,
+    index: Relation,
+    info: *mut pg_sys::IndexInfo,
+    progress: bool,
+    scan: &mut Scan,
 ) -> f64 {
-    let memory = row_context();
-    let mut scan = Scan { keys, options, take, row_keys: Vec::new(), memory };
-    let state = std::ptr::from_mut(&mut scan).cast::<c_void>();
+    let state = std::ptr::from_mut(scan).cast::<c_void>();
     let all = pg_sys::InvalidBlockNumber;
     // Not synchronised with other scans: so rows come in the order of their addresses.
     let (synchronised, any_visible) = (false, false);
     let no_scan = std::ptr::null_mut();
     let callback: pg_sys::IndexBuildCallback = Some(take_row);
     // SAFETY: the caller's promise; a table has the functions of its access method, and nothing is
-    // dropped in the closure. The context was made above.
+    // dropped in the closure.
     unsafe {
         let function = (*(*heap).rd_tableam).index_build_range_scan;
-        let rows = pg_guard_ffi_boundary(|| {
+        pg_guard_ffi_boundary(|| {
             function.map_or(0.0, |function| {
                 function(
                     heap,
@@ -65,9 +156,7 @@ pub unsafe fn each_entry(
                     no_scan,
                 )
             })
-        });
-        pg_sys::MemoryContextDelete(memory);
-        rows
+        })
     }
 }
 
@@ -95,18 +184,8 @@ unsafe extern "C-unwind" fn take_row(
     _alive: bool,
     state: *mut c_void,
 ) {
-    // SAFETY: the state is the `Scan` of `each_entry`; tid, values and nulls are those of a row.
-    let result = unsafe {
-        let scan = &mut *state.cast::<Scan>();
-        let previous = pg_sys::MemoryContextSwitchTo(scan.memory);
-        let result = scan.keys.row(values, nulls, scan.options, &mut scan.row_keys);
-        pg_sys::MemoryContextSwitchTo(previous);
-        pg_sys::MemoryContextReset(scan.memory);
-        let tid = tid_to_u64(*tid);
-        result.and_then(|()| {
-            scan.row_keys.iter().try_for_each(|&key| (scan.take)(Entry { key, tid }))
-        })
-    };
+    // SAFETY: the state is the `Scan` of `each_row`; tid, values and nulls are those of a row.
+    let result = unsafe { (*state.cast::<Scan>()).row(values, nulls, tid_to_u64(*tid)) };
     if let Err(report) = result {
         raise(report);
     }

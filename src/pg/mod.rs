@@ -17,6 +17,7 @@ pub mod element;
 pub mod expression;
 pub mod ffi;
 pub mod guc;
+pub mod hands;
 pub mod index;
 pub mod interrupts;
 pub mod list;

@@ -31,6 +31,7 @@
 //! | `exact` | from hashes to the similarity that signatures estimate |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
+//! | [`pipeline`] | batches of documents, computed by several threads |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
 //! depends on nothing but the [`Config`]: not on the machine, its byte order
@@ -48,6 +49,7 @@ mod exact;
 mod hash;
 mod limits;
 pub mod memory;
+pub mod pipeline;
 mod scheme;
 mod shingle;
 mod signature;

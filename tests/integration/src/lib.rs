@@ -48,6 +48,17 @@ pub fn backend(client: &mut Client) -> i32 {
     client.query_one("SELECT pg_backend_pid()", &[]).expect("pg_backend_pid()").get(0)
 }
 
+/// A size of a process in kB, out of `/proc/PID/status`.
+///
+/// # Panics
+/// If there is no such process, or nothing of that name.
+#[must_use]
+pub fn kilobytes(process: i32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
+    let line = status.lines().find(|line| line.starts_with(name)).expect("a line");
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
+}
+
 /// The first column of all rows, as text.
 pub fn texts(client: &mut Client, sql: &str) -> Vec<String> {
     let rows = client.simple_query(sql).unwrap_or_else(|cause| panic!("{sql}: {cause:?}"));

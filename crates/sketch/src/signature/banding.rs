@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::limits::{MAX_NUM_PERM, in_range};
+use crate::memory;
 
 /// A valid number of bands and of rows per band:
 /// `bands * rows <= MAX_NUM_PERM`.
@@ -137,7 +138,9 @@ impl Banding {
                 rows: self.rows,
             });
         };
-        let bytes: Vec<u8> = covered.iter().flat_map(|slot| slot.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = memory::with_capacity(size_of_val(covered))?;
+        bytes.extend(covered.iter().flat_map(|slot| slot.to_le_bytes()));
+        memory::reserve(out, self.bands)?;
         let bands = bytes.chunks_exact(4 * self.rows).zip(0..);
         out.extend(bands.map(|(band, i)| xxh3_64_with_seed(band, i) as i64));
         Ok(())

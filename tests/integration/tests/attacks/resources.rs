@@ -2,14 +2,7 @@
 
 use std::io::Write;
 
-use minlsh_integration::{Client, Server, backend, database, sqlstate, texts};
-
-/// A size of a process in kB, out of `/proc/PID/status`.
-fn kilobytes(process: i32, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
-    let line = status.lines().find(|line| line.starts_with(name)).expect("a line");
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
-}
+use minlsh_integration::{Client, Server, backend, database, kilobytes, sqlstate, texts};
 
 /// Gives a session little more memory than it has.
 fn starve(server: &Server, client: &mut Client, megabytes: u64) {

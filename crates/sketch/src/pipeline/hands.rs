@@ -1,0 +1,316 @@
+//! The threads: batches go out in order, and come back in order.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// The time that the reader waits for a thread between two looks at interrupts.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Bytes of the stack of a thread, as the main thread of a server has at least.
+const STACK: usize = 2 << 20;
+
+/// What is computed of a batch; each thread has one of these.
+pub trait Work: Send {
+    /// What is computed, and its results.
+    type Batch: Default + Send;
+
+    /// Computes a batch. It may have been begun before: results that are there are replaced.
+    /// `check_interrupts` is called often, and may unwind.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and whatever is wrong with the batch.
+    fn work(
+        &mut self,
+        batch: &mut Self::Batch,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error>;
+}
+
+/// How the reader wants its threads.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Called with what starts the threads, which it calls: they inherit what is set meanwhile, such
+    /// as blocked signals.
+    pub around_spawn: fn(&mut dyn FnMut()),
+    /// Called by a thread before all else.
+    pub at_start: fn(),
+    /// Called by the reader often; may unwind.
+    pub check_interrupts: fn(),
+    /// Bytes of batches that are out at a time; one may be out however large it is.
+    pub memory: usize,
+}
+
+/// A batch that is out.
+enum Place<B> {
+    /// Waiting, or being computed.
+    Out,
+    Done(B),
+    /// A thread could not do it: the reader has to.
+    Refused(B),
+}
+
+struct State<B> {
+    waiting: VecDeque<(u64, B)>,
+    /// All that are out, in order, with their bytes.
+    places: VecDeque<(Place<B>, usize)>,
+    /// The number of the first of them.
+    first: u64,
+    bytes: usize,
+}
+
+impl<B> State<B> {
+    fn put(&mut self, number: u64, place: Place<B>) {
+        let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
+        if let Some(out) = self.places.get_mut(at) {
+            out.0 = place;
+        }
+    }
+}
+
+struct Shared<B> {
+    state: Mutex<State<B>>,
+    /// There is a batch to compute, or nothing more to do.
+    work: Condvar,
+    /// The first batch can be taken.
+    finished: Condvar,
+    stop: AtomicBool,
+}
+
+impl<B> Shared<B> {
+    fn lock(&self) -> MutexGuard<'_, State<B>> {
+        // No code of others runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a thread unwinds with that was told to stop.
+struct Stopped;
+
+/// The reader's side.
+pub struct Hands<'scope, 'env, W: Work> {
+    scope: &'scope Scope<'scope, 'env>,
+    shared: &'scope Shared<W::Batch>,
+    setting: Setting,
+    own: W,
+    /// Makes what the threads need, for as many threads as there should be.
+    others: &'env mut dyn FnMut() -> Vec<W>,
+    given: Given,
+    next: u64,
+    /// Batches that may be out when the reader goes on reading.
+    limit: usize,
+    /// Emptied batches, to be filled again.
+    spare: Vec<W::Batch>,
+    threads: Vec<ScopedJoinHandle<'scope, ()>>,
+}
+
+/// Tells the threads to stop and waits for them, however the reader ends.
+impl<W: Work> Drop for Hands<'_, '_, W> {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // Who has seen no stop holds the lock or waits for the signal.
+        drop(self.shared.lock());
+        self.shared.work.notify_all();
+        // The end of the scope would wait for their work, and not for their end.
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// How far the start is: one batch is no work for threads.
+#[derive(PartialEq)]
+enum Given {
+    Nothing,
+    One,
+    Started,
+}
+
+/// Runs `body` with hands that are gone when it returns or unwinds. `own` is the reader's; `others`
+/// makes the threads', when there is work for them.
+pub fn hands<W: Work, R>(
+    setting: Setting,
+    own: W,
+    others: &mut dyn FnMut() -> Vec<W>,
+    body: impl FnOnce(&mut Hands<'_, '_, W>) -> R,
+) -> R {
+    let state = State { waiting: VecDeque::new(), places: VecDeque::new(), first: 0, bytes: 0 };
+    let shared = Shared {
+        state: Mutex::new(state),
+        work: Condvar::new(),
+        finished: Condvar::new(),
+        stop: AtomicBool::new(false),
+    };
+    let shared = &shared;
+    std::thread::scope(|scope| {
+        let (spare, threads) = (Vec::new(), Vec::new());
+        let (given, next, limit) = (Given::Nothing, 0, 0);
+        body(&mut Hands { scope, shared, setting, own, others, given, next, limit, spare, threads })
+    })
+}
+
+impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
+    /// A batch to fill: one that was taken, as it was left, or a new one.
+    pub fn batch(&mut self) -> W::Batch {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Gives a batch of so many bytes to be computed, and calls `take` with those that are done, in
+    /// order.
+    ///
+    /// # Errors
+    /// Those of [`Work::work`], made what the reader wants by `refused`, and those of `take`.
+    pub fn give<E>(
+        &mut self,
+        mut batch: W::Batch,
+        bytes: usize,
+        refused: fn(Error) -> E,
+        take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.given == Given::One {
+            self.start();
+        }
+        if self.limit == 0 {
+            self.given = if self.given == Given::Nothing { Given::One } else { Given::Started };
+            self.own.work(&mut batch, &mut self.setting.check_interrupts).map_err(refused)?;
+            take(&mut batch)?;
+            self.spare.push(batch);
+            return Ok(());
+        }
+        let mut state = self.shared.lock();
+        state.waiting.push_back((self.next, batch));
+        state.places.push_back((Place::Out, bytes));
+        state.bytes += bytes;
+        self.next += 1;
+        drop(state);
+        self.shared.work.notify_one();
+        self.collect(self.limit, refused, take)
+    }
+
+    /// Calls `take` with all that are out.
+    ///
+    /// # Errors
+    /// As for [`Hands::give`].
+    pub fn finish<E>(
+        &mut self,
+        refused: fn(Error) -> E,
+        take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.collect(0, refused, take)
+    }
+
+    /// Starts threads, as many as there should be and can be had.
+    fn start(&mut self) {
+        self.given = Given::Started;
+        let mut works = (self.others)();
+        let most = 2 * works.len() + 2;
+        let mut state = self.shared.lock();
+        let room = state.waiting.try_reserve(most).and(state.places.try_reserve(most));
+        drop(state);
+        let room = room.is_ok() && self.spare.try_reserve(most).is_ok();
+        if !room || self.threads.try_reserve(works.len()).is_err() {
+            return;
+        }
+        let (scope, shared, at_start) = (self.scope, self.shared, self.setting.at_start);
+        let threads = &mut self.threads;
+        (self.setting.around_spawn)(&mut || {
+            for work in works.drain(..) {
+                let thread = move || {
+                    at_start();
+                    serve(shared, work);
+                };
+                let builder = Builder::new().stack_size(STACK).name("minlsh".into());
+                threads.extend(builder.spawn_scoped(scope, thread).ok());
+            }
+        });
+        self.limit = if threads.is_empty() { 0 } else { 2 * threads.len() + 1 };
+    }
+
+    /// Takes what is done until `most` batches are out, and their bytes are as few as they should
+    /// be. Where the threads are behind, the reader computes one itself.
+    fn collect<E>(
+        &mut self,
+        most: usize,
+        refused: fn(Error) -> E,
+        take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut check_interrupts = self.setting.check_interrupts;
+        loop {
+            check_interrupts();
+            let mut state = self.shared.lock();
+            if !matches!(state.places.front(), None | Some((Place::Out, _))) {
+                let Some((place, bytes)) = state.places.pop_front() else { return Ok(()) };
+                state.first += 1;
+                state.bytes -= bytes;
+                drop(state);
+                let batch = match place {
+                    Place::Out => None,
+                    Place::Done(batch) => Some(batch),
+                    Place::Refused(mut batch) => {
+                        self.own.work(&mut batch, &mut check_interrupts).map_err(refused)?;
+                        Some(batch)
+                    }
+                };
+                if let Some(mut batch) = batch {
+                    take(&mut batch)?;
+                    self.spare.push(batch);
+                }
+                continue;
+            }
+            let out = state.places.len();
+            if out <= most && (state.bytes <= self.setting.memory || out <= 1) {
+                return Ok(());
+            }
+            match state.waiting.pop_front() {
+                Some((number, mut batch)) => {
+                    drop(state);
+                    let done = self.own.work(&mut batch, &mut check_interrupts);
+                    // An error is due when the turn of the batch comes.
+                    let place =
+                        if done.is_ok() { Place::Done(batch) } else { Place::Refused(batch) };
+                    self.shared.lock().put(number, place);
+                }
+                None => drop(self.shared.finished.wait_timeout(state, PATIENCE)),
+            }
+        }
+    }
+}
+
+/// What a thread does until it is told to stop.
+fn serve<W: Work>(shared: &Shared<W::Batch>, mut work: W) {
+    let is_stopped = || shared.stop.load(Ordering::Relaxed);
+    loop {
+        let mut state = shared.lock();
+        let (number, mut batch) = loop {
+            if is_stopped() {
+                return;
+            }
+            match state.waiting.pop_front() {
+                Some(found) => break found,
+                None => state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(state);
+        let mut look = || {
+            if is_stopped() {
+                resume_unwind(Box::new(Stopped));
+            }
+        };
+        let done = catch_unwind(AssertUnwindSafe(|| work.work(&mut batch, &mut look)));
+        let place = match done {
+            Ok(Ok(())) => Place::Done(batch),
+            // Also what should not happen, a panic, is the reader's to report.
+            _ => Place::Refused(batch),
+        };
+        let mut state = shared.lock();
+        state.put(number, place);
+        let is_first = state.first == number;
+        drop(state);
+        if is_first {
+            shared.finished.notify_one();
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Work in batches, done by several threads and taken back in order.
+//!
+//! One thread reads; only it knows where documents come from and where results go. It copies
+//! them into batches. [`Hands`] computes the batches, by threads of its own and by the reader's,
+//! and hands them back in the order in which they came. So the results are the same, in the same
+//! order, whatever the number of threads.
+//!
+//! Rules for a thread, which a database server depends on:
+//!
+//! - It has copies only: no pointer into anything of the reader's.
+//! - It never ends the process for want of memory: [`Work::work`] returns an error, and the reader
+//!   does the batch itself, so that the error, if it comes again, is the reader's.
+//! - It looks often at whether it should stop. When the reader fails, or unwinds, all threads are
+//!   told to stop, and are waited for.
+
+mod hands;
+mod signer;
+
+pub use hands::{Hands, Setting, Work, hands};
+pub use signer::{Batch, Signer};

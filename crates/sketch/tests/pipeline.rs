@@ -1,0 +1,223 @@
+//! Several hands give the results of one, in its order, and leave nothing running.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sketch::pipeline::{Batch, Hands, Setting, Signer, Work, hands};
+use sketch::{Banding, Config, Error, Sketcher, signature_hash};
+
+const SETTING: Setting = Setting {
+    around_spawn: |spawn| spawn(),
+    at_start: || (),
+    check_interrupts: || (),
+    memory: 1 << 20,
+};
+
+/// Squares, one at a time.
+#[derive(Default)]
+struct Square {
+    /// Whether this is a thread's, which refuses every third batch and panics at every fifth.
+    is_poor: bool,
+    /// How long it takes.
+    pause: Duration,
+}
+
+impl Work for Square {
+    type Batch = (u64, u64);
+
+    fn work(&mut self, batch: &mut (u64, u64), _: &mut dyn FnMut()) -> Result<(), Error> {
+        std::thread::sleep(self.pause);
+        if self.is_poor && batch.0.is_multiple_of(3) {
+            return Err(Error::OutOfMemory { bytes: 1 });
+        }
+        if self.is_poor && batch.0.is_multiple_of(5) {
+            resume_unwind(Box::new("a panic without its message"));
+        }
+        batch.1 = batch.0 * batch.0;
+        Ok(())
+    }
+}
+
+fn squares(threads: usize, is_poor: bool, memory: usize) -> Vec<(u64, u64)> {
+    let mut others =
+        || (0..threads).map(|_| Square { is_poor, pause: Duration::from_micros(20) }).collect();
+    let setting = Setting { memory, ..SETTING };
+    hands(setting, Square::default(), &mut others, |hands| {
+        let mut all = Vec::new();
+        let mut take = |batch: &mut (u64, u64)| {
+            all.push(*batch);
+            Ok(())
+        };
+        for number in 0..300 {
+            let mut batch = hands.batch();
+            batch.0 = number;
+            hands.give(batch, 100, |cause| cause, &mut take)?;
+        }
+        hands.finish(|cause| cause, &mut take)?;
+        Ok::<_, Error>(all)
+    })
+    .unwrap()
+}
+
+#[test]
+fn results_come_in_order_whatever_the_number_of_threads() {
+    let expected: Vec<(u64, u64)> = (0..300).map(|number| (number, number * number)).collect();
+    for threads in [0, 1, 2, 7] {
+        for memory in [1 << 20, 250, 1] {
+            assert_eq!(squares(threads, false, memory), expected, "{threads} {memory}");
+        }
+    }
+}
+
+#[test]
+fn what_a_thread_cannot_do_the_reader_does() {
+    assert_eq!(squares(3, true, 1 << 20), squares(0, false, 1 << 20));
+}
+
+#[test]
+fn an_error_comes_at_its_turn() {
+    struct Picky;
+    impl Work for Picky {
+        type Batch = u64;
+        fn work(&mut self, batch: &mut u64, _: &mut dyn FnMut()) -> Result<(), Error> {
+            if *batch >= 20 { Err(Error::OutOfMemory { bytes: *batch as usize }) } else { Ok(()) }
+        }
+    }
+    for threads in [0, 1, 4] {
+        let mut others = || (0..threads).map(|_| Picky).collect();
+        let mut taken = Vec::new();
+        let result = hands(SETTING, Picky, &mut others, |hands| {
+            let mut take = |batch: &mut u64| {
+                taken.push(*batch);
+                Ok(())
+            };
+            for number in 0..100 {
+                hands.give(number, 1, |cause| cause, &mut take)?;
+            }
+            hands.finish(|cause| cause, &mut take)
+        });
+        assert_eq!(result, Err(Error::OutOfMemory { bytes: 20 }), "{threads}");
+        assert_eq!(taken, (0..20).collect::<Vec<_>>(), "{threads}");
+    }
+}
+
+/// Works for ever, unless it is told to stop.
+struct Endless<'a>(&'a AtomicUsize);
+
+impl Work for Endless<'_> {
+    type Batch = u64;
+    fn work(&mut self, batch: &mut u64, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+        if *batch == 0 {
+            return Ok(());
+        }
+        self.0.fetch_add(1, Ordering::SeqCst);
+        loop {
+            check_interrupts();
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn threads_stop_when_the_reader_unwinds_or_fails() {
+    static CANCELLED: AtomicBool = AtomicBool::new(false);
+    let running = AtomicUsize::new(0);
+    let setting = Setting {
+        check_interrupts: || {
+            if CANCELLED.load(Ordering::SeqCst) {
+                resume_unwind(Box::new("cancelled"));
+            }
+        },
+        ..SETTING
+    };
+    let start = |body: &mut dyn FnMut(&mut Hands<'_, '_, Endless>) -> Result<(), Error>| {
+        let mut others = || vec![Endless(&running), Endless(&running)];
+        hands(setting, Endless(&running), &mut others, |hands| {
+            // The first is done by the reader.
+            let mut take = |_: &mut u64| Ok(());
+            hands.give(0, 1, |cause| cause, &mut take)?;
+            for _ in 0..2 {
+                hands.give(1, 1, |cause| cause, &mut take)?;
+            }
+            while running.load(Ordering::SeqCst) < 2 {
+                std::thread::yield_now();
+            }
+            body(hands)
+        })
+    };
+    let failed = Error::OutOfMemory { bytes: 7 };
+    assert_eq!(start(&mut |_| Err(failed.clone())), Err(failed.clone()));
+    running.store(0, Ordering::SeqCst);
+    // While it waits for them.
+    let cancelled = catch_unwind(AssertUnwindSafe(|| {
+        start(&mut |hands| {
+            CANCELLED.store(true, Ordering::SeqCst);
+            hands.finish(|cause| cause, &mut |_| Ok(()))
+        })
+    }));
+    assert_eq!(cancelled.unwrap_err().downcast_ref::<&str>(), Some(&"cancelled"));
+}
+
+#[test]
+fn one_batch_starts_no_thread() {
+    let started = AtomicUsize::new(0);
+    for (batches, threads) in [(1, 0), (2, 3)] {
+        started.store(0, Ordering::SeqCst);
+        let mut others = || {
+            started.store(3, Ordering::SeqCst);
+            (0..3).map(|_| Square::default()).collect()
+        };
+        hands(SETTING, Square::default(), &mut others, |hands| {
+            let mut take = |_: &mut (u64, u64)| Ok::<_, Error>(());
+            for number in 0..batches {
+                hands.give((number, 0), 1, |cause| cause, &mut take).unwrap();
+            }
+            hands.finish(|cause| cause, &mut take).unwrap();
+        });
+        assert_eq!(started.load(Ordering::SeqCst), threads);
+    }
+}
+
+#[test]
+fn a_signer_makes_what_sketcher_and_banding_make() {
+    let config = Config::default();
+    let banding = Banding::for_recall(0.8, 128, 0.99).unwrap();
+    let texts = ["", "a", "the quick brown fox jumps over the lazy dog", "häufige Wörter"];
+    let elements: Vec<u64> = (1..200_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let mut sketcher = Sketcher::new(config.clone());
+    let mut expected = Vec::new();
+    let mut expect = |signature: Option<&[i32]>| {
+        let mut hashes = Vec::new();
+        if let Some(signature) = signature {
+            banding.hashes(signature, &mut hashes).unwrap();
+            hashes.push(signature_hash(signature) as i64);
+        }
+        expected.push(hashes);
+    };
+    for text in texts {
+        expect(sketcher.sketch(text, &mut || ()).unwrap());
+    }
+    let signature = sketcher.sketch_hashes(&elements, &mut || ()).unwrap().unwrap().to_vec();
+    expect(Some(&signature));
+    expect(Some(&signature));
+    expect(None);
+    expected.push(vec![-1, 5]);
+    let mut signer = Signer::new(Sketcher::new(config), banding).with_signature_hash();
+    let mut batch = Batch::default();
+    // Twice: what a batch had before does not matter.
+    for _ in 0..2 {
+        batch.clear();
+        for text in texts {
+            batch.push_text(text).unwrap();
+        }
+        batch.push_elements(&elements).unwrap();
+        batch.push_signature(&signature).unwrap();
+        batch.push_signature(&[]).unwrap();
+        batch.push_bands(&[-1, 5]).unwrap();
+        signer.work(&mut batch, &mut || ()).unwrap();
+        signer.work(&mut batch, &mut || ()).unwrap();
+        assert_eq!(batch.hashes().map(<[i64]>::to_vec).collect::<Vec<_>>(), expected);
+    }
+    assert_eq!((batch.len(), batch.is_empty()), (8, false));
+}

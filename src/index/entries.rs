@@ -1,0 +1,66 @@
+//! The entries of many rows, made a batch of rows at a time: by the backend, and by threads beside it.
+
+use sketch::pipeline::{Batch, Signer, Work};
+use sketch::{Scope, Sketcher, memory};
+
+use crate::index::keys::{NO_BAND, buckets};
+use crate::index::layout::Entry;
+use crate::options::IndexOptions;
+
+/// Copies of rows, and then their entries.
+#[derive(Default)]
+pub struct Rows {
+    /// Their documents; an empty signature stands for NULL.
+    pub documents: Batch,
+    /// The address and the scope of each.
+    pub places: Vec<(u64, Scope)>,
+    /// What comes of them.
+    pub entries: Vec<Entry>,
+}
+
+impl Rows {
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.documents.clear();
+        self.places.clear();
+    }
+}
+
+/// Makes entries.
+pub struct Maker {
+    signer: Signer,
+    mask: u64,
+    keys: Vec<u64>,
+}
+
+impl Maker {
+    /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
+    pub fn new(options: &IndexOptions, mask: u64) -> Self {
+        let sketcher = Sketcher::new(options.config.clone());
+        let signer = Signer::new(sketcher, options.banding).looking_for_saturated();
+        Self { signer, mask, keys: Vec::new() }
+    }
+}
+
+impl Work for Maker {
+    type Batch = Rows;
+
+    fn work(
+        &mut self,
+        rows: &mut Rows,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), sketch::Error> {
+        let Rows { documents, places, entries } = rows;
+        self.signer.work(documents, check_interrupts)?;
+        entries.clear();
+        for (bands, &(tid, scope)) in documents.hashes().zip(&*places) {
+            buckets(scope, bands, self.mask, &mut self.keys)?;
+            if self.keys.is_empty() {
+                memory::push(&mut self.keys, NO_BAND)?;
+            }
+            memory::reserve(entries, self.keys.len())?;
+            entries.extend(self.keys.iter().map(|&key| Entry { key, tid }));
+        }
+        Ok(())
+    }
+}

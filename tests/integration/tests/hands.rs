@@ -1,0 +1,246 @@
+//! Threads beside the backend: the same index, and nothing left running whatever ends the work.
+
+use std::time::{Duration, Instant};
+
+use minlsh_integration::{
+    Client, Database, NoTls, PATIENCE, Random, Server, assert_consistent, backend, database,
+    kilobytes, sqlstate, texts, wait_until,
+};
+
+/// How often each way to end the work is tried: at another moment each time.
+const TRIES: u64 = 20;
+
+/// A build, with as many threads as there may be: a table's `parallel_workers` does not look at the
+/// number of cores.
+const BUILD: &str = "CREATE INDEX docs_near ON docs USING minlsh (body)";
+const THREADS: &str = "SET max_parallel_maintenance_workers = 8; SET max_parallel_workers = 8; \
+                       SET max_parallel_workers_per_gather = 8";
+const NO_THREADS: &str =
+    "SET max_parallel_maintenance_workers = 0; SET max_parallel_workers_per_gather = 0";
+
+/// A table of 5,000 texts of 2 kB, of which four each are alike.
+fn docs(client: &mut Client) {
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+             INSERT INTO docs SELECT i, \
+               CASE WHEN i % 1000 = 7 THEN NULL WHEN i % 1000 = 8 THEN '' \
+               ELSE (SELECT string_agg(md5((i / 4 * 1000 + j)::text), ' ') FROM generate_series(1, 60) j) \
+                 || i END FROM generate_series(1, 5000) i",
+        )
+        .expect("a table");
+}
+
+/// How many threads a process has.
+fn threads(process: i32) -> usize {
+    std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count)
+}
+
+/// The pages of an index, without what tells when they were written.
+fn pages(client: &mut Client, index: &str) -> Vec<u8> {
+    client.batch_execute("CHECKPOINT").expect("a checkpoint");
+    let read = format!("SELECT pg_read_binary_file(pg_relation_filepath('{index}'))");
+    let mut bytes: Vec<u8> = client.query_one(&read, &[]).expect("a file").get(0);
+    // The LSN and the checksum.
+    bytes.chunks_mut(8192).for_each(|page| page[..10].fill(0));
+    bytes
+}
+
+#[test]
+fn an_index_is_the_same_whoever_makes_it() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client);
+    client
+        .batch_execute(
+            "ALTER TABLE docs ADD tenant int, ADD words text[]; \
+             UPDATE docs SET tenant = id % 5, words = string_to_array(body, ' ')",
+        )
+        .expect("more columns");
+    for columns in [
+        "body",
+        "tenant, body",
+        "words",
+        "minhash(body) minlsh_signature_ops",
+        "minlsh_document(body, 0.9)",
+    ] {
+        for memory in ["64MB", "1MB"] {
+            let mut build = |settings: &str| {
+                client
+                    .batch_execute(&format!(
+                        "SET maintenance_work_mem = '{memory}'; {settings}; \
+                         DROP INDEX IF EXISTS docs_near; CREATE INDEX docs_near ON docs USING minlsh ({columns})"
+                    ))
+                    .expect(columns);
+                assert_consistent(&mut client, "docs_near");
+                pages(&mut client, "docs_near")
+            };
+            assert!(build(THREADS) == build(NO_THREADS), "{columns} {memory}");
+        }
+    }
+}
+
+/// The threads that a backend has at most while it works.
+fn most_threads(client: &mut Client, work: &str) -> usize {
+    let pid = backend(client);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut most = 0;
+            while !done.load(std::sync::atomic::Ordering::Acquire) {
+                most = most.max(threads(pid));
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            most
+        });
+        client.batch_execute(work).expect(work);
+        done.store(true, std::sync::atomic::Ordering::Release);
+        watcher.join().expect("a watcher")
+    })
+}
+
+#[test]
+fn settings_say_how_many_threads_there_are() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client);
+    let mut most = |settings: &str| {
+        client.batch_execute(&format!("{THREADS}; {settings}")).expect(settings);
+        let most = most_threads(&mut client, BUILD);
+        client.batch_execute("DROP INDEX docs_near").expect("dropped");
+        most
+    };
+    assert_eq!(most(""), 9);
+    assert_eq!(most("SET max_parallel_maintenance_workers = 3"), 4);
+    assert_eq!(most("SET max_parallel_maintenance_workers = 0"), 1);
+    assert_eq!(most("SET max_parallel_workers = 2"), 3);
+    assert_eq!(most("ALTER TABLE docs SET (parallel_workers = 5)"), 6);
+    assert_eq!(most("ALTER TABLE docs SET (parallel_workers = 0)"), 1);
+    // No more than other cores.
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    assert_eq!(most("ALTER TABLE docs RESET (parallel_workers)"), cores.min(9));
+    // A batch alone is no work for them.
+    let few =
+        "ALTER TABLE docs SET (parallel_workers = 8); DELETE FROM docs WHERE id > 40; VACUUM docs";
+    few.split("; ").for_each(|statement| client.batch_execute(statement).expect(statement));
+    assert_eq!(most_threads(&mut client, BUILD), 1);
+}
+
+/// The moment of a try, as spread over the time of all of the work.
+fn moment(random: &mut Random, whole: Duration) -> Duration {
+    Duration::from_micros(random.below(whole.as_micros() as usize).max(1) as u64)
+}
+
+/// What all works are put to: whatever ends them, the session has one thread, and works on.
+fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &str) {
+    let server = database.server;
+    let mut observer = database.connect();
+    let start = "SELECT pg_postmaster_start_time()::text";
+    let began = texts(&mut observer, start);
+    let mut client = database.connect();
+    client.batch_execute(THREADS).expect("settings");
+    let pid = backend(&mut client);
+    let timer = Instant::now();
+    client.batch_execute(&format!("BEGIN; {work}; ROLLBACK")).expect(work);
+    let whole = timer.elapsed();
+    let mut random = Random::new(7);
+    // A timeout, and a cancel from another session: an error unless it came too late.
+    for _ in 0..TRIES {
+        let timeout = moment(&mut random, whole).as_millis().max(1);
+        let ended = client.batch_execute(&format!("SET statement_timeout = {timeout}; {work}"));
+        let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
+        assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
+        assert_eq!(threads(pid), 1, "{work}");
+        client.batch_execute("RESET statement_timeout").expect("reset");
+        client.batch_execute(undo).expect(undo);
+    }
+    for _ in 0..TRIES {
+        let token = client.cancel_token();
+        let moment = moment(&mut random, whole);
+        let canceller = std::thread::spawn(move || {
+            std::thread::sleep(moment);
+            token.cancel_query(NoTls).expect("cancel");
+        });
+        let timer = Instant::now();
+        let ended = client.batch_execute(work);
+        assert!(timer.elapsed() < PATIENCE, "{work}");
+        let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
+        canceller.join().expect("a canceller");
+        // One that came late would hit the next statement.
+        let _ = client.batch_execute("SELECT pg_sleep(0.01)");
+        assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
+        assert_eq!(threads(pid), 1, "{work}");
+        client.batch_execute(undo).expect(undo);
+    }
+    // An error of what is read.
+    for _ in 0..TRIES {
+        let row = random.below(5000);
+        let broken = broken.replace("ROW", &row.to_string());
+        assert_eq!(sqlstate(&mut client, &broken), "22012", "{broken}");
+        assert_eq!(threads(pid), 1, "{broken}");
+    }
+    // The session ends.
+    for _ in 0..TRIES {
+        let mut victim = database.connect();
+        victim.batch_execute(THREADS).expect("settings");
+        let pid = backend(&mut victim);
+        let moment = moment(&mut random, whole);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _ = victim.batch_execute(&format!("BEGIN; {work}; ROLLBACK"));
+            });
+            std::thread::sleep(moment);
+            let _ = observer.query("SELECT pg_terminate_backend($1)", &[&pid]).expect("terminated");
+        });
+        wait_until("the backend is gone", || threads(pid) == 0);
+    }
+    assert_eq!(texts(&mut observer, start), began);
+    assert!(!server.log().contains("was terminated by signal"), "{}", server.log());
+    client.batch_execute(work).expect(work);
+    client.batch_execute(undo).expect(undo);
+}
+
+#[test]
+fn a_build_is_ended_in_every_way() {
+    let database = database();
+    docs(&mut database.connect());
+    is_ended_in_every_way(
+        &database,
+        BUILD,
+        "DROP INDEX IF EXISTS docs_near",
+        "CREATE INDEX docs_near ON docs USING minlsh ((body || (1 / (id - ROW - 1))))",
+    );
+}
+
+#[test]
+fn want_of_address_space_is_an_error_or_fewer_threads() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = database.connect();
+    docs(&mut client);
+    let began = texts(&mut client, "SELECT pg_postmaster_start_time()::text");
+    // A thread takes 2 MB of stack, and 64 MB for what it allocates, or does without.
+    for megabytes in [1, 2, 3, 5, 8, 12, 20, 40, 70, 100, 200, 400] {
+        let mut poor = database.connect();
+        poor.batch_execute(THREADS).expect("settings");
+        poor.batch_execute("SELECT minhash('x')").expect("the library");
+        let pid = backend(&mut poor);
+        let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
+        server.limit(pid, &format!("--as={bytes}"));
+        let timer = Instant::now();
+        let ended = poor.batch_execute(BUILD);
+        assert!(timer.elapsed() < PATIENCE, "{megabytes}");
+        match ended {
+            Ok(()) => {
+                client.batch_execute("DROP INDEX docs_near").expect("dropped");
+            }
+            Err(error) => {
+                let code = error.code().map(|code| code.code().to_owned());
+                assert!(matches!(code.as_deref(), Some("53200" | "53000")), "{megabytes}: {error}");
+            }
+        }
+        assert_eq!(threads(pid), 1, "{megabytes}");
+    }
+    assert_eq!(texts(&mut client, "SELECT pg_postmaster_start_time()::text"), began);
+    assert!(!server.log().contains("was terminated by signal"), "{}", server.log());
+}
