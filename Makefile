@@ -11,6 +11,7 @@
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
 #   make cassert      regression and integration tests on a PostgreSQL with its assertions on
+#   make differential asks CASES random tables one question in every way, and compares with brute force
 #   make fuzz         calls every SQL function, and the engine, with random values for SECONDS each
 
 # Only a PG_CONFIG that was given goes to the scripts: they may have to install one first.
@@ -32,7 +33,7 @@ extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)') && export PG_CONFIG &&)
 
 .PHONY: all install uninstall installcheck demo bench experiments book test lint engine regress integration clients \
-	cassert torture fuzz accept dist pgxn-test deb deb-test clean
+	cassert torture differential fuzz accept dist pgxn-test deb deb-test clean
 
 all:
 	scripts/build.sh
@@ -95,6 +96,12 @@ CYCLES ?= 20
 torture:
 	$(with_pg) MINLSH_TORTURE_CYCLES='$(CYCLES)' MINLSH_TORTURE_SEED='$(SEED)' \
 		scripts/integration.sh --test torture -- --nocapture
+
+# CASES=20000, PG=16; SEED=... CASES=1 repeats a case
+CASES ?= 300
+differential:
+	$(with_pg) MINLSH_DIFFERENTIAL_CASES='$(CASES)' MINLSH_DIFFERENTIAL_SEED='$(SEED)' \
+		scripts/integration.sh --test differential -- --nocapture
 
 # SECONDS=600, PG=16; SEED=... repeats a run
 SECONDS ?= 60

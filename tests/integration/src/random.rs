@@ -41,6 +41,11 @@ impl Random {
         usize::try_from(self.seed() % bound.max(1) as u64).expect("less than a usize")
     }
 
+    /// One of some words that live for ever.
+    pub fn pick_static(&mut self, from: &[&'static str]) -> &'static str {
+        from[self.below(from.len())]
+    }
+
     /// One of some words.
     pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]

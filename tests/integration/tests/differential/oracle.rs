@@ -1,0 +1,154 @@
+//! The truth: every document compared with every other, by the engine's naive path.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sketch::Banding;
+
+use crate::documents::{Drawn, Value};
+
+/// Two rows, the lesser place first, and how similar they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    pub a: usize,
+    pub b: usize,
+    pub similarity: f64,
+}
+
+/// Documents, each with the scope that it is in: `None` if it is in no scope that equals another.
+pub struct Documents {
+    drawn: Vec<Option<Drawn>>,
+    scopes: Vec<Option<Vec<Option<usize>>>>,
+}
+
+impl Documents {
+    /// Rows; those without a value are not documents.
+    pub fn new(
+        values: &[Option<Value>],
+        scopes: Vec<Option<Vec<Option<usize>>>>,
+        config: &sketch::Config,
+    ) -> Self {
+        let draw = |value: &Option<Value>| value.as_ref().and_then(|v| Drawn::of(v, config));
+        Self { drawn: values.iter().map(draw).collect(), scopes }
+    }
+
+    /// Whether a row is a document.
+    pub fn is_document(&self, row: usize) -> bool {
+        self.drawn[row].is_some()
+    }
+
+    /// All pairs from the threshold on.
+    pub fn pairs(&self, threshold: f64) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        for a in 0..self.drawn.len() {
+            for b in a + 1..self.drawn.len() {
+                let (Some(x), Some(y)) = (&self.drawn[a], &self.drawn[b]) else { continue };
+                let similarity = x.similarity(y);
+                let one_scope = self.scopes[a].is_some() && self.scopes[a] == self.scopes[b];
+                if one_scope && similarity >= threshold {
+                    pairs.push(Pair { a, b, similarity });
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Those of them that share a band.
+    pub fn sharing(&self, pairs: &[Pair], banding: Banding) -> Vec<Pair> {
+        let bands = |row: usize| self.drawn[row].as_ref().map(|drawn| drawn.bands(banding));
+        let shares = |pair: &&Pair| {
+            let (a, b) = (bands(pair.a), bands(pair.b));
+            a.into_iter().flatten().zip(b.into_iter().flatten()).any(|(x, y)| x == y)
+        };
+        pairs.iter().filter(shares).copied().collect()
+    }
+}
+
+/// The cluster of each of `count` rows, named by its least row by `rank`; rows that are in no pair are alone.
+pub fn clusters(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<usize> {
+    let mut of: Vec<usize> = (0..count).collect();
+    for pair in pairs {
+        let (from, to) = (of[pair.a], of[pair.b]);
+        of.iter_mut().filter(|c| **c == from).for_each(|c| *c = to);
+    }
+    let mut least = BTreeMap::new();
+    for row in 0..count {
+        let name = least.entry(of[row]).or_insert(row);
+        if rank[row] < rank[*name] {
+            *name = row;
+        }
+    }
+    of.iter().map(|cluster| least[cluster]).collect()
+}
+
+/// The rows that a plan removes: in the order of `rank`, each that is similar to one that was kept.
+pub fn removed(count: usize, pairs: &[Pair], rank: &[usize]) -> BTreeSet<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|row| rank[*row]);
+    let mut kept = BTreeSet::new();
+    let mut removed = BTreeSet::new();
+    for row in order {
+        let meets = |pair: &Pair| {
+            (pair.a == row && kept.contains(&pair.b)) || (pair.b == row && kept.contains(&pair.a))
+        };
+        if pairs.iter().any(meets) {
+            removed.insert(row);
+        } else {
+            kept.insert(row);
+        }
+    }
+    removed
+}
+
+/// A pair without which its cluster would fall in two, and how many rows are on the side of each.
+#[derive(Debug, PartialEq)]
+pub struct Bridge {
+    pub cluster: usize,
+    pub pair: Pair,
+    pub sizes: [usize; 2],
+}
+
+/// All bridges; copies count as one document, of which the first by `rank` is shown.
+pub fn bridges(count: usize, pairs: &[Pair], rank: &[usize]) -> Vec<Bridge> {
+    let copies: Vec<Pair> = pairs.iter().filter(|pair| pair.similarity == 1.0).copied().collect();
+    let leader = clusters(count, &copies, rank);
+    let names = clusters(count, pairs, rank);
+    let mut links: Vec<Pair> = Vec::new();
+    for pair in pairs.iter().filter(|pair| pair.similarity < 1.0) {
+        let link = Pair { a: leader[pair.a], b: leader[pair.b], ..*pair };
+        let known = |l: &Pair| (l.a, l.b) == (link.a, link.b) || (l.b, l.a) == (link.a, link.b);
+        if !links.iter().any(known) {
+            links.push(link);
+        }
+    }
+    let side = |skipped: usize, start: usize| {
+        let mut reached = BTreeSet::from([start]);
+        loop {
+            let before = reached.len();
+            for (at, link) in links.iter().enumerate() {
+                if at != skipped && (reached.contains(&link.a) || reached.contains(&link.b)) {
+                    reached.extend([link.a, link.b]);
+                }
+            }
+            if reached.len() == before {
+                return reached;
+            }
+        }
+    };
+    let size =
+        |side: &BTreeSet<usize>| (0..count).filter(|row| side.contains(&leader[*row])).count();
+    let mut bridges = Vec::new();
+    for (at, link) in links.iter().enumerate() {
+        let (a, b) = (side(at, link.a), side(at, link.b));
+        if a.contains(&link.b) {
+            continue;
+        }
+        let (x, y) = ((link.a, size(&a)), (link.b, size(&b)));
+        let (first, second) = if rank[x.0] <= rank[y.0] { (x, y) } else { (y, x) };
+        bridges.push(Bridge {
+            cluster: names[link.a],
+            pair: Pair { a: first.0, b: second.0, similarity: link.similarity },
+            sizes: [first.1, second.1],
+        });
+    }
+    bridges
+}

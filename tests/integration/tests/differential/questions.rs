@@ -1,0 +1,225 @@
+//! Questions about a scene: each with what it must answer, by the oracle.
+
+pub mod jobs;
+mod lookups;
+mod operators;
+
+use std::collections::BTreeMap;
+
+pub use jobs::other_key_type;
+
+use minlsh_integration::Random;
+use sketch::Banding;
+
+use crate::documents::{Options, Value};
+use crate::errors::Refusal;
+use crate::oracle::{Documents, Pair};
+use crate::scene::{Of, Scene, TAIL};
+
+/// What a question must answer. Rows are columns with ` | ` between them, in any order.
+#[derive(Clone, Debug)]
+pub enum Expected {
+    /// One of these lists of rows: an index, or its rival, may be what is used.
+    OneOf(Vec<Vec<String>>),
+    /// All of the first rows, and others of the second only: what a search by bands may miss.
+    Between(Vec<String>, Vec<String>),
+    /// For one of these: the rows that are removed, and all pairs that may stand for it.
+    Plan(Vec<(Vec<String>, Vec<String>)>),
+    /// A plan that has one of these words.
+    Using(Vec<String>),
+    /// Nothing but an error.
+    Refused,
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// What it asks, in a few words: differences are counted by it.
+    pub label: String,
+    /// Settings, as the lists of SET LOCAL.
+    pub settings: Vec<String>,
+    /// Whether it is asked in a serializable transaction.
+    pub serializable: bool,
+    /// Statements that give no rows, and the one that does.
+    pub before: Vec<String>,
+    pub sql: String,
+    pub expected: Expected,
+    /// Errors that are documented for it.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Question {
+    fn new(label: impl Into<String>, sql: String, expected: Expected) -> Self {
+        Self {
+            label: label.into(),
+            settings: Vec::new(),
+            serializable: false,
+            before: Vec::new(),
+            sql,
+            expected,
+            refusals: Vec::new(),
+        }
+    }
+}
+
+/// What a scene has come to in the database.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The key of each row, as a text.
+    pub keys: Vec<String>,
+    /// The place of each row in the order of its key.
+    pub rank: Vec<usize>,
+    /// For other types: the key of each row cast to it, and its place in that order.
+    pub cast: BTreeMap<&'static str, (Vec<String>, Vec<usize>)>,
+}
+
+/// Makes questions about a scene.
+pub struct Asker<'a> {
+    pub scene: &'a Scene,
+    pub facts: &'a Facts,
+    pub random: &'a mut Random,
+}
+
+/// How documents are read: from which column, as what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum As {
+    /// What the type of the column says.
+    Itself(Of),
+    /// An `integer[]` as a signature.
+    Signature,
+}
+
+/// Documents as a source gives them.
+pub struct Reading {
+    pub documents: Documents,
+    pub pairs: Vec<Pair>,
+}
+
+const THRESHOLDS: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0];
+
+impl Asker<'_> {
+    /// A random question.
+    pub fn question(&mut self) -> Option<Question> {
+        let mut question = match self.random.below(20) {
+            0..8 => self.job(),
+            8 => self.between(),
+            9 => self.window(),
+            10..14 => self.lookup(),
+            14 => self.outside(),
+            15 => self.planned().or_else(|| self.recall()),
+            16 => self.prepared(),
+            17 => self.recall(),
+            _ => self.join(),
+        }?;
+        if self.random.below(6) == 0 {
+            question.serializable = true;
+        }
+        if self.random.below(6) == 0 {
+            let modes =
+                ["plan_cache_mode = force_generic_plan", "plan_cache_mode = force_custom_plan"];
+            question.settings.push(self.random.pick(&modes).into());
+        }
+        if question.settings.iter().all(|s| !s.starts_with("enable")) && self.random.below(4) == 0 {
+            let scans =
+                ["enable_seqscan = off", "enable_indexscan = off", "enable_bitmapscan = off"];
+            question.settings.push(self.random.pick(&scans).into());
+        }
+        Some(question)
+    }
+
+    fn threshold(&mut self) -> f64 {
+        let least = if self.scene.kind == crate::documents::Kind::Document {
+            self.scene.own.0
+        } else {
+            0.0
+        };
+        loop {
+            let threshold = THRESHOLDS[self.random.below(THRESHOLDS.len())];
+            if threshold >= least {
+                return threshold;
+            }
+        }
+    }
+
+    /// The documents of the rows that `wanted` accepts.
+    fn values(&self, how: As, wanted: &dyn Fn(usize) -> bool) -> Vec<Option<Value>> {
+        let scene = self.scene;
+        let read = |row: usize| {
+            let value = scene.rows[row].document.clone().filter(|_| wanted(row))?;
+            Some(match (value, how) {
+                (Value::Text(text), As::Itself(Of::Longer)) => Value::Text(text + TAIL),
+                (Value::Signature(slots), As::Itself(_)) => {
+                    Value::Set(slots.iter().map(ToString::to_string).collect())
+                }
+                (value, _) => value,
+            })
+        };
+        (0..scene.rows.len()).map(read).collect()
+    }
+
+    /// The scopes of all rows by these columns. NULL equals nothing, but in PARTITION BY.
+    fn scopes(&self, columns: &[usize], nulls_are_equal: bool) -> Vec<Option<Vec<Option<usize>>>> {
+        let of = |row: &crate::scene::Row| {
+            let values: Vec<_> =
+                columns.iter().map(|at| row.scopes[*at].map(|value| value.0)).collect();
+            (nulls_are_equal || values.iter().all(Option::is_some)).then_some(values)
+        };
+        self.scene.rows.iter().map(of).collect()
+    }
+
+    /// All documents of a source, and all pairs from the threshold on.
+    fn reading(
+        &self,
+        how: As,
+        options: &Options,
+        threshold: f64,
+        scopes: &[usize],
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> Reading {
+        let values = self.values(how, wanted);
+        let documents = Documents::new(&values, self.scopes(scopes, false), &options.config());
+        let pairs = documents.pairs(threshold);
+        Reading { documents, pairs }
+    }
+
+    /// Whether an index has all rows of the table, of this document cut so, in no scope.
+    fn serves(&self, at: usize, how: As, options: &Options, threshold: f64) -> Option<Banding> {
+        let index = &self.scene.indexes[at];
+        let same = index.valid
+            && !index.partial
+            && index.scopes.is_empty()
+            && self.read_by(at) == how
+            && index.options.same_shingles(options)
+            && index.threshold <= threshold;
+        let banding = index.options.banding(index.threshold);
+        same.then(|| banding.trimmed(threshold, index.options.recall))
+    }
+
+    /// Those of the pairs that share one of the bands that an index of these options, for `least`, is asked for.
+    fn sharing(
+        &self,
+        pairs: &[Pair],
+        how: As,
+        options: &Options,
+        least: f64,
+        threshold: f64,
+    ) -> Vec<Pair> {
+        let reading = self.reading(how, options, threshold, &[], &|_| true);
+        reading.documents.sharing(pairs, options.banding(least).trimmed(threshold, options.recall))
+    }
+
+    /// How an index reads its documents.
+    fn read_by(&self, at: usize) -> As {
+        let index = &self.scene.indexes[at];
+        if index.signatures { As::Signature } else { As::Itself(index.of) }
+    }
+
+    fn is_even(&self, row: usize) -> bool {
+        self.scene.rows[row].flag.is_multiple_of(2)
+    }
+}
+
+/// A similarity as the answers have it.
+fn rounded(similarity: f64) -> String {
+    format!("{similarity:.9}")
+}

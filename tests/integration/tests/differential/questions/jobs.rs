@@ -1,0 +1,600 @@
+//! Questions about a whole corpus: pairs, clusters, bridges, plans, between, and the window function.
+
+use sketch::Banding;
+
+use super::{As, Asker, Expected, Question, Reading, rounded};
+use crate::documents::{Kind, Options, quoted};
+use crate::errors::Refusal;
+use crate::oracle::{Documents, Pair, bridges, clusters, removed};
+use crate::scene::{Of, TAIL, unquoted};
+
+/// A source, its arguments, and what it must be read as.
+struct Source {
+    label: &'static str,
+    sql: String,
+    arguments: Vec<String>,
+    how: As,
+    options: Options,
+    threshold: f64,
+    /// Whether the threshold is left to the default.
+    by_default: bool,
+    scopes: Vec<usize>,
+    /// Whether rows with an odd flag are left out.
+    only_even: bool,
+    /// The bands by which documents may meet.
+    bandings: Vec<Banding>,
+    refusals: Vec<Refusal>,
+    must_fail: bool,
+    /// Whether there is a column `flag` that `keep` may name.
+    has_flag: bool,
+}
+
+/// The type that keys are asked for, and what they are then.
+struct Keys {
+    argument: String,
+    texts: Vec<String>,
+    rank: Vec<usize>,
+    collide: bool,
+    label: &'static str,
+}
+
+impl Asker<'_> {
+    pub(super) fn job(&mut self) -> Option<Question> {
+        let source = match self.random.below(8) {
+            0 | 1 => self.by_table(),
+            2..5 if !self.scene.indexes.is_empty() => self.by_index()?,
+            5 if self.scene.side.is_some() => self.by_side_table()?,
+            6 => self.by_view(),
+            _ => self.by_query(),
+        };
+        let keys = self.keys(&source)?;
+        let wanted = |row: usize| !source.only_even || self.is_even(row);
+        let reading =
+            self.reading(source.how, &source.options, source.threshold, &source.scopes, &wanted);
+        let found: Vec<Vec<Pair>> = source
+            .bandings
+            .iter()
+            .map(|banding| reading.documents.sharing(&reading.pairs, *banding))
+            .collect();
+        let mut question = match self.random.below(5) {
+            0 => self.cluster_question(&source, &keys, &found),
+            1 => self.bridge_question(&source, &keys, &found),
+            2 => self.plan_question(&source, &keys, &found),
+            _ => pair_question(&source, &keys, &found),
+        };
+        question.label = format!("{} by {}{}", question.label, source.label, keys.label);
+        question.refusals = source.refusals.clone();
+        if keys.collide {
+            question.refusals.push(Refusal::KeysBecomeEqual);
+        }
+        if source.must_fail || (keys.collide && found.iter().any(|pairs| !pairs.is_empty())) {
+            question.expected = Expected::Refused;
+        }
+        Some(question)
+    }
+
+    /// Options as arguments of a source that has no index of its own.
+    fn options_given(&mut self) -> (Options, Vec<String>) {
+        let mut options = Options::default();
+        match self.scene.kind {
+            Kind::Document => return (self.scene.own.1, Vec::new()),
+            Kind::Text(_) if self.random.below(3) == 0 => {
+                options = Options::random(self.random, true);
+            }
+            Kind::Set(_) if self.random.below(3) == 0 => {
+                options = Options::random(self.random, false);
+            }
+            _ => {}
+        }
+        let given = options.arguments();
+        let given: Vec<_> =
+            given.split(", ").filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        (options, given)
+    }
+
+    fn threshold_given(&mut self) -> (f64, bool) {
+        if self.scene.kind != Kind::Document && self.random.below(8) == 0 {
+            return (0.8, true);
+        }
+        (self.threshold(), false)
+    }
+
+    /// One scope by the argument, now and then.
+    fn scope_given(&mut self, arguments: &mut Vec<String>) -> Vec<usize> {
+        let count = self.scene.scopes.len();
+        if count == 0 || self.random.below(2) == 0 {
+            return Vec::new();
+        }
+        let at = self.random.below(count);
+        arguments.push(format!("scope => {}", quoted(&unquoted(&self.scene.scopes[at].name))));
+        vec![at]
+    }
+
+    fn by_table(&mut self) -> Source {
+        let scene = self.scene;
+        let (options, mut arguments) = self.options_given();
+        let (threshold, by_default) = self.threshold_given();
+        let scopes = self.scope_given(&mut arguments);
+        let (mut refusals, mut must_fail) = (Vec::new(), false);
+        let text_scopes = (0..scene.scopes.len()).filter(|at| scene.scopes[*at].is_text());
+        let (named, others): (Vec<_>, Vec<_>) = text_scopes.partition(|at| scopes.contains(at));
+        let others = others.len() + usize::from(scene.title);
+        let is_text = matches!(scene.kind, Kind::Text(_));
+        let is_needed = !is_text && others + named.len() > 0;
+        if is_needed || self.random.below(3) > 0 {
+            arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+        } else if is_text && others > 0 {
+            refusals.push(Refusal::NoBody);
+            must_fail = true;
+        } else if !is_text || !named.is_empty() {
+            refusals.push(Refusal::NoBody);
+        }
+        if self.random.below(4) == 0 {
+            arguments.push(format!("key_column => {}", quoted(&unquoted(&scene.key))));
+        } else if !scene.declared.names_rows() {
+            refusals.extend([Refusal::NoKey, Refusal::NoBody]);
+            must_fail = true;
+        }
+        let how = As::Itself(Of::Column);
+        let mut bandings = vec![options.banding(threshold)];
+        let same = |at: &usize| {
+            let index = &scene.indexes[*at];
+            index.options.num_perm == options.num_perm && index.options.recall >= options.recall
+        };
+        let indexes = (0..scene.indexes.len()).filter(same);
+        bandings.extend(indexes.filter_map(|at| {
+            let banding = self.serves(at, how, &options, threshold)?;
+            Some(banding.trimmed(threshold, options.recall))
+        }));
+        Source {
+            label: "table",
+            sql: scene.table.clone(),
+            arguments,
+            how,
+            options,
+            threshold,
+            by_default,
+            scopes,
+            only_even: false,
+            bandings,
+            refusals,
+            must_fail,
+            has_flag: true,
+        }
+    }
+
+    fn by_index(&mut self) -> Option<Source> {
+        let scene = self.scene;
+        let at = self.random.below(scene.indexes.len());
+        let index = &scene.indexes[at];
+        let mut arguments = Vec::new();
+        let (mut threshold, mut by_default) = self.threshold_given();
+        if by_default {
+            threshold = index.threshold;
+        }
+        if scene.kind == Kind::Document && by_default {
+            (threshold, by_default) = (1.0, false);
+        }
+        let mut refusals = Vec::new();
+        let mut must_fail = false;
+        if index.scopes.len() > 1 {
+            refusals.push(Refusal::SeveralScopes);
+        }
+        if !index.valid {
+            refusals.push(Refusal::NotValid);
+        }
+        if index.of == Of::Column && self.random.below(4) == 0 {
+            arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+        }
+        if self.random.below(6) == 0 {
+            arguments.push(format!("key_column => {}", quoted(&unquoted(&scene.key))));
+        } else if !scene.declared.names_rows() {
+            refusals.push(Refusal::NoKey);
+            must_fail = true;
+        }
+        let options = index.options;
+        let banding = if threshold >= index.threshold {
+            options.banding(index.threshold).trimmed(threshold, options.recall)
+        } else {
+            options.banding(threshold)
+        };
+        Some(Source {
+            label: if index.scopes.is_empty() { "index" } else { "scoped index" },
+            sql: index.name.clone(),
+            arguments,
+            how: self.read_by(at),
+            options,
+            threshold,
+            by_default,
+            scopes: index.scopes.clone(),
+            only_even: index.partial,
+            bandings: vec![banding],
+            refusals,
+            must_fail,
+            has_flag: true,
+        })
+    }
+
+    fn by_side_table(&mut self) -> Option<Source> {
+        let (least, options) = self.scene.side?;
+        let threshold = self.threshold();
+        let mut bandings = vec![options.banding(threshold)];
+        if threshold >= least {
+            bandings.push(options.banding(least).trimmed(threshold, options.recall));
+        }
+        Some(Source {
+            label: "side table",
+            sql: "aside".into(),
+            arguments: Vec::new(),
+            how: As::Itself(Of::Column),
+            options,
+            threshold,
+            by_default: false,
+            scopes: Vec::new(),
+            only_even: false,
+            bandings,
+            refusals: Vec::new(),
+            must_fail: false,
+            has_flag: true,
+        })
+    }
+
+    fn by_view(&mut self) -> Source {
+        let mut source = self.by_table();
+        let (body, key) = (unquoted(&self.scene.body), unquoted(&self.scene.key));
+        source.arguments.retain(|one| !one.starts_with("body") && !one.starts_with("key_column"));
+        source.arguments.push(format!("body => {}", quoted(&body)));
+        source.arguments.push(format!("key_column => {}", quoted(&key)));
+        source.bandings.truncate(1);
+        Source { label: "view", sql: "v".into(), refusals: Vec::new(), must_fail: false, ..source }
+    }
+
+    fn by_query(&mut self) -> Source {
+        let scene = self.scene;
+        let (mut options, mut arguments) = self.options_given();
+        let (threshold, by_default) = self.threshold_given();
+        let scopes = self.scope_given(&mut arguments);
+        let (mut refusals, mut must_fail) = (Vec::new(), false);
+        let mut how = As::Itself(Of::Column);
+        let mut body = scene.body.clone();
+        let mut label = "query";
+        match scene.kind {
+            Kind::Signature if self.random.below(2) == 0 => {
+                how = As::Signature;
+                body = format!("minlsh_signature({body})");
+                options.num_perm = scene.slots;
+                if scene.slots != 128 {
+                    arguments.push(format!("num_perm => {}", scene.slots));
+                }
+                label = "query of signatures";
+            }
+            Kind::Text(_) if self.random.below(6) == 0 => {
+                how = As::Itself(Of::Longer);
+                body = format!("{body}::text || '{TAIL}'");
+            }
+            Kind::Text(_) if self.random.below(6) == 0 => {
+                // Documents of their own options, which hold rather than the defaults.
+                arguments.retain(|one| one.starts_with("scope"));
+                options =
+                    Options { recall: 0.99, num_perm: 128, ..Options::random(self.random, true) };
+                body = format!("minlsh_document({body}::text, 0.1{})", options.of_document());
+                label = "query of documents";
+            }
+            Kind::Set(_) if self.random.below(6) == 0 => {
+                arguments.retain(|one| one.starts_with("scope"));
+                options = Options::default();
+                body = format!("minlsh_document({body}, 0.1)");
+                label = "query of documents";
+            }
+            _ => {}
+        }
+        let scope = scopes.first().map(|at| scene.scopes[*at].name.clone());
+        let mut columns = vec![scene.key.clone(), format!("{body} AS {}", scene.body)];
+        columns.extend(scope);
+        let mut has_flag = false;
+        match self.random.below(8) {
+            0 if scopes.is_empty() => {
+                columns.push(if scene.title { "title".into() } else { "flag".into() });
+                refusals.push(Refusal::MoreColumns);
+                must_fail = true;
+                label = "query of more columns";
+            }
+            1 if !scopes.is_empty() => {
+                columns.swap(1, 2);
+                arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+                label = "query with body";
+            }
+            2 => {
+                columns.push("flag".into());
+                has_flag = true;
+                refusals.push(Refusal::MoreColumns);
+            }
+            _ => {}
+        }
+        let only_even = self.random.below(3) == 0;
+        let condition = if only_even { " WHERE flag % 2 = 0" } else { "" };
+        let bandings = vec![options.banding(threshold)];
+        Source {
+            label,
+            sql: format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table),
+            arguments,
+            how,
+            options,
+            threshold,
+            by_default,
+            scopes,
+            only_even,
+            bandings,
+            refusals,
+            must_fail,
+            has_flag,
+        }
+    }
+
+    /// The type of the keys that is asked for.
+    fn keys(&mut self, source: &Source) -> Option<Keys> {
+        let (facts, scene) = (self.facts, self.scene);
+        let own = |argument: String, label| Keys {
+            argument,
+            texts: facts.keys.clone(),
+            rank: facts.rank.clone(),
+            collide: false,
+            label,
+        };
+        if source.by_default || self.random.below(2) == 0 {
+            return Some(own(String::new(), ""));
+        }
+        let other = other_key_type(scene.key_type).filter(|_| self.random.below(3) == 0);
+        let Some(other) = other else {
+            return Some(own(format!(", NULL::{}", scene.key_type), ""));
+        };
+        let (texts, rank) = facts.cast.get(other)?;
+        let mut distinct = texts.clone();
+        distinct.sort();
+        distinct.dedup();
+        Some(Keys {
+            argument: format!(", NULL::{other}"),
+            texts: texts.clone(),
+            rank: rank.clone(),
+            collide: distinct.len() < texts.len(),
+            label: ", keys of another type",
+        })
+    }
+
+    fn cluster_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+        let answer = |pairs: &Vec<Pair>| cluster_rows(pairs, keys);
+        let sql = call(
+            "near_duplicate_clusters",
+            source,
+            keys,
+            "",
+            "doc_id::text, cluster_id::text, size::text",
+        );
+        let expected = Expected::OneOf(found.iter().map(answer).collect());
+        Question::new("clusters", sql, expected)
+    }
+
+    fn bridge_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+        let answer = |pairs: &Vec<Pair>| {
+            let name = |row: usize| keys.texts[row].clone();
+            bridges(keys.texts.len(), pairs, &keys.rank)
+                .iter()
+                .map(|bridge| {
+                    let Pair { a, b, similarity } = bridge.pair;
+                    let [x, y] = bridge.sizes;
+                    let similarity = rounded(similarity);
+                    [
+                        name(bridge.cluster),
+                        name(a),
+                        name(b),
+                        similarity,
+                        x.to_string(),
+                        y.to_string(),
+                    ]
+                    .join(" | ")
+                })
+                .collect()
+        };
+        let columns = "cluster_id::text, doc_a::text, doc_b::text, round(similarity::numeric, 9), size_a, size_b";
+        let sql = call("near_duplicate_bridges", source, keys, "", columns);
+        Question::new("bridges", sql, Expected::OneOf(found.iter().map(answer).collect()))
+    }
+
+    fn plan_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+        let scene = self.scene;
+        let mut rank = keys.rank.clone();
+        let mut keep = String::new();
+        match self.random.below(3) {
+            0 => {
+                // By the column itself, whatever the result is cast to.
+                rank = self.facts.rank.iter().map(|place| usize::MAX - place).collect();
+                keep = format!(", keep => {}", quoted(&format!("{} DESC", scene.key)));
+            }
+            1 if source.has_flag => {
+                let by = |row: usize| (usize::MAX - scene.rows[row].flag, self.facts.rank[row]);
+                let mut order: Vec<usize> = (0..rank.len()).collect();
+                order.sort_by_key(|row| by(*row));
+                order.iter().enumerate().for_each(|(place, row)| rank[*row] = place);
+                keep = ", keep => 'flag DESC'".into();
+            }
+            _ => {}
+        }
+        let label = if keep.is_empty() { "plan" } else { "plan with keep" };
+        let answer = |pairs: &Vec<Pair>| {
+            let removed = removed(rank.len(), pairs, &rank);
+            let mut may = Vec::new();
+            for pair in pairs {
+                for (a, b) in [(pair.a, pair.b), (pair.b, pair.a)] {
+                    if removed.contains(&a) && !removed.contains(&b) {
+                        may.push(line(keys, a, b, pair.similarity));
+                    }
+                }
+            }
+            (removed.iter().map(|row| keys.texts[*row].clone()).collect(), may)
+        };
+        let columns = "doc_id::text, kept_id::text, round(similarity::numeric, 9)";
+        let sql = call("near_duplicate_plan", source, keys, &keep, columns);
+        Question::new(label, sql, Expected::Plan(found.iter().map(answer).collect()))
+    }
+
+    /// Documents of the rows with an even flag, or all, beside those with an odd one.
+    pub(super) fn between(&mut self) -> Option<Question> {
+        let scene = self.scene;
+        let (options, mut arguments) = self.options_given();
+        let threshold = self.threshold();
+        let by_name = scene.declared.names_rows() && matches!(scene.kind, Kind::Text(_)) && {
+            !scene.title && scene.scopes.iter().all(|scope| !scope.is_text())
+        };
+        let by_name = by_name && self.random.below(2) == 0;
+        let mut scopes = Vec::new();
+        if !scene.scopes.is_empty() && self.random.below(2) == 0 {
+            scopes.push(0);
+            arguments.push(format!("scope => {}", quoted(&unquoted(&scene.scopes[0].name))));
+        }
+        let scope: String =
+            scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();
+        let part = |condition: &str| {
+            format!(
+                "SELECT {}, {}{scope} FROM {} WHERE {condition}",
+                scene.key, scene.body, scene.table
+            )
+        };
+        let a = if by_name { scene.table.clone() } else { part("flag % 2 = 0") };
+        let b = part("flag % 2 = 1");
+        let reading: Reading =
+            self.reading(As::Itself(Of::Column), &options, threshold, &scopes, &|_| true);
+        let shared = reading.documents.sharing(&reading.pairs, options.banding(threshold));
+        let in_a = |row: usize| by_name || self.is_even(row);
+        let in_b = |row: usize| !self.is_even(row);
+        let mut rows = Vec::new();
+        let name = |row: usize| self.facts.keys[row].clone();
+        for pair in &shared {
+            for (a, b) in [(pair.a, pair.b), (pair.b, pair.a)] {
+                if in_a(a) && in_b(b) {
+                    rows.push(format!("{} | {} | {}", name(a), name(b), rounded(pair.similarity)));
+                }
+            }
+        }
+        let known = self.scopes(&scopes, false);
+        for (row, scope) in known.iter().enumerate() {
+            if in_a(row) && in_b(row) && reading.documents.is_document(row) && scope.is_some() {
+                rows.push(format!("{} | {} | {}", name(row), name(row), rounded(1.0)));
+            }
+        }
+        let arguments: String = arguments.iter().map(|one| format!(", {one}")).collect();
+        let sql = format!(
+            "SELECT doc_a::text, doc_b::text, round(similarity::numeric, 9) FROM \
+             near_duplicates_between({}, {}, {threshold}{arguments})",
+            quoted(&a),
+            quoted(&b)
+        );
+        Some(Question::new("between", sql, Expected::OneOf(vec![rows])))
+    }
+
+    /// The window function. NULLs are one part of PARTITION BY.
+    pub(super) fn window(&mut self) -> Option<Question> {
+        let scene = self.scene;
+        if scene.kind == Kind::Document {
+            return None;
+        }
+        let (options, arguments) = self.options_given();
+        let threshold = self.threshold();
+        let scopes: Vec<usize> = (0..scene.scopes.len()).take(self.random.below(3)).collect();
+        let values = self.values(As::Itself(Of::Column), &|_| true);
+        let in_scopes = self.scopes(&scopes, true);
+        let documents = Documents::new(&values, in_scopes.clone(), &options.config());
+        let pairs = documents.pairs(threshold);
+        let pairs = documents.sharing(&pairs, options.banding(threshold));
+        let names = clusters(scene.rows.len(), &pairs, &self.facts.rank);
+        let number = |row: usize| {
+            let before = |other: &usize| {
+                in_scopes[*other] == in_scopes[row]
+                    && self.facts.rank[*other] <= self.facts.rank[row]
+            };
+            (0..scene.rows.len()).filter(before).count()
+        };
+        let rows = (0..scene.rows.len())
+            .map(|row| {
+                let is_null = values[row].is_none();
+                let cluster = if is_null { "NULL".into() } else { number(names[row]).to_string() };
+                format!("{} | {cluster}", self.facts.keys[row])
+            })
+            .collect();
+        let columns: Vec<_> = scopes.iter().map(|at| scene.scopes[*at].name.clone()).collect();
+        let partition = if columns.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {} ", columns.join(", "))
+        };
+        let arguments: String = arguments.iter().map(|one| format!(", {one}")).collect();
+        let sql = format!(
+            "SELECT {key}::text, near_duplicate_cluster({}, {threshold}{arguments}) \
+             OVER ({partition}ORDER BY {key}) FROM {}",
+            scene.body,
+            scene.table,
+            key = scene.key
+        );
+        Some(Question::new("window", sql, Expected::OneOf(vec![rows])))
+    }
+}
+
+/// A type that keys of `type_name` may be asked for as well; that of numbers with fractions loses some.
+pub fn other_key_type(type_name: &str) -> Option<&'static str> {
+    Some(match type_name {
+        "smallint" => "integer",
+        "int" | "dint" => "bigint",
+        "bigint" => "numeric",
+        "numeric" => "integer",
+        "varchar" | "char(8)" => "text",
+        "text" => "varchar",
+        "timestamptz" => "date",
+        _ => return None,
+    })
+}
+
+fn line(keys: &Keys, a: usize, b: usize, similarity: f64) -> String {
+    format!("{} | {} | {}", keys.texts[a], keys.texts[b], rounded(similarity))
+}
+
+fn pair_question(source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+    let answer = |pairs: &Vec<Pair>| {
+        pairs
+            .iter()
+            .map(|pair| {
+                let (a, b) = if keys.rank[pair.a] < keys.rank[pair.b] {
+                    (pair.a, pair.b)
+                } else {
+                    (pair.b, pair.a)
+                };
+                line(keys, a, b, pair.similarity)
+            })
+            .collect()
+    };
+    let columns = "doc_a::text, doc_b::text, round(similarity::numeric, 9)";
+    let sql = call("near_duplicate_pairs", source, keys, "", columns);
+    Question::new("pairs", sql, Expected::OneOf(found.iter().map(answer).collect()))
+}
+
+fn cluster_rows(pairs: &[Pair], keys: &Keys) -> Vec<String> {
+    let count = keys.texts.len();
+    let names = clusters(count, pairs, &keys.rank);
+    let size = |name: usize| names.iter().filter(|other| **other == name).count();
+    let members = (0..count).filter(|row| size(names[*row]) > 1);
+    members
+        .map(|row| {
+            format!("{} | {} | {}", keys.texts[row], keys.texts[names[row]], size(names[row]))
+        })
+        .collect()
+}
+
+/// A call of a whole-corpus function.
+fn call(function: &str, source: &Source, keys: &Keys, keep: &str, columns: &str) -> String {
+    let threshold =
+        if source.by_default { String::new() } else { format!(", {}", source.threshold) };
+    let arguments: String = source.arguments.iter().map(|one| format!(", {one}")).collect();
+    format!(
+        "SELECT {columns} FROM {function}({}{threshold}{}{keep}{arguments})",
+        quoted(&source.sql),
+        keys.argument
+    )
+}
