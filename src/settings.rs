@@ -1,7 +1,10 @@
 //! Settings: what a user may `SET`.
 
+use std::ffi::c_void;
+
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
+use pgrx::prelude::*;
 
 use crate::options::Threshold;
 
@@ -29,7 +32,7 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::default(),
     );
-    GucRegistry::define_float_guc(
+    GucRegistry::define_float_guc_with_hooks(
         c"minlsh.threshold",
         c"Least similarity of two texts, or of two arrays, for which a ~= b is true.",
         c"A minlsh_document on either side has a threshold of its own, and does not look at this one.",
@@ -38,9 +41,22 @@ pub fn define() {
         1.0,
         GucContext::Userset,
         GucFlags::EXPLAIN,
+        None,
+        Some(threshold_changes),
+        None,
     );
     // SAFETY: a NUL-terminated prefix; called while the library is loaded.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
+}
+
+/// Has all plans made again when `minlsh.threshold` changes: a plan depends on whether an index serves it, as
+/// plans depend on `session_replication_role`, which does the same.
+#[pg_guard]
+unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_void) {
+    if threshold != THRESHOLD.get() {
+        // SAFETY: it marks plans as out of date, and reads no catalog.
+        unsafe { pg_sys::ResetPlanCache() };
+    }
 }
 
 /// `minlsh.bucket_limit`

@@ -1,6 +1,6 @@
 //! `minlsh_document()` and `minlsh_signature()`.
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{ElementHash, ShingleSet};
 
 use super::image::{Content, Document, stored_set, stored_signature};
@@ -8,8 +8,10 @@ use super::shingling::Canonical;
 use crate::error::Result;
 use crate::options::{Options, Threshold};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::CatalogRow;
 use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::lossless;
 
 sql_function!(minlsh_document_of_text, of_text);
 sql_function!(minlsh_document_of_set, of_set);
@@ -49,4 +51,91 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
     let threshold = Threshold::new(least)?;
     let content = Content::Signature(&stored_signature(signature)?);
     Ok(Some(Document { threshold, content }.write()))
+}
+
+/// What is known of a document before the call that makes it, from those of the arguments that are constants.
+pub struct Outline {
+    /// The threshold, unless it is unknown.
+    pub threshold: Option<Threshold>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A text and its options, unless one of them is unknown.
+    Text(Option<Canonical>),
+    Set,
+    Signature,
+}
+
+/// The language of C functions in `pg_language`.
+const LANGUAGE_C: u32 = 13;
+
+impl Outline {
+    /// What a call of `function` makes, with those of its arguments that are known and their types; `None` if
+    /// that is no constructor of documents.
+    ///
+    /// # Safety
+    /// The arguments are values of their types.
+    pub unsafe fn of_call(function: Oid, arguments: &[Option<(Oid, Datum)>]) -> Option<Self> {
+        let known = |number: usize, type_oid: Oid| {
+            let (of_argument, value) = (*arguments.get(number)?)?;
+            (of_argument == type_oid).then_some(value)
+        };
+        // SAFETY: the caller's promise: values of those types.
+        let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
+        let kind = match constructor(function)?.as_slice() {
+            b"minlsh_document_of_text" => Kind::Text((|| {
+                let options = Options {
+                    shingle_size: known(2, pg_sys::INT4OID)?.value() as i32,
+                    unit: text(3)?,
+                    normalization: text(4)?,
+                    stop_words: text(5)?,
+                    bag: known(6, pg_sys::BOOLOID)?.value() != 0,
+                    ..Options::default()
+                };
+                options.config().ok().map(|config| Canonical::of(&config))
+            })()),
+            b"minlsh_document_of_set" => Kind::Set,
+            b"minlsh_document_of_signature" => Kind::Signature,
+            _ => return None,
+        };
+        let threshold = known(1, pg_sys::FLOAT8OID);
+        // One that is out of range is for the call to refuse.
+        let threshold =
+            threshold.map(|value| Threshold::clamped(f64::from_bits(value.value() as u64)));
+        Some(Self { threshold, kind })
+    }
+
+    /// An empty document like that, with the threshold `least` if it is unknown; `None` if its options are. A
+    /// signature has `num_perm` slots.
+    pub fn with_least<T>(
+        &self,
+        least: Threshold,
+        num_perm: usize,
+        read: impl FnOnce(&Document) -> T,
+    ) -> Option<T> {
+        let threshold = self.threshold.unwrap_or(least);
+        let slots;
+        let content = match &self.kind {
+            Kind::Text(options) => Content::Text(options.as_ref()?.shingling(), b""),
+            Kind::Set => Content::Set(&[]),
+            Kind::Signature => {
+                slots = vec![[0; 4]; num_perm];
+                Content::Signature(&slots)
+            }
+        };
+        Some(read(&Document { threshold, content }))
+    }
+}
+
+/// The name of the C function that a function of SQL calls, if it is one of that language.
+fn constructor(function: Oid) -> Option<Vec<u8>> {
+    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
+    if row.prolang != Oid::from(LANGUAGE_C) {
+        return None;
+    }
+    let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;
+    // SAFETY: a text that PostgreSQL has stored, copied while the row is held. Superusers alone declare functions
+    // of that language, and who declares one by that name means ours.
+    Some(unsafe { crate::pg::bytes::read(name) }.to_vec())
 }

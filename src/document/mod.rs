@@ -16,7 +16,7 @@
 //! | `kind` | what a value is, from its type or its operator class |
 //! | `to_bands` | from a value to the band hashes of an index |
 
-mod constructors;
+pub mod constructors;
 pub mod image;
 mod io;
 mod json;
@@ -25,6 +25,6 @@ mod literal;
 mod prepared;
 pub mod saturation;
 mod selectivity;
-mod shingling;
+pub mod shingling;
 mod similar;
 pub mod to_bands;

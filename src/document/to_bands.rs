@@ -85,6 +85,11 @@ impl Kind {
         !matches!(service, Ok(Service::Everything))
     }
 
+    /// Whether an index with these options serves a search for that document: for plans.
+    pub fn serves_document(self, document: &Document, index: &IndexOptions) -> bool {
+        !matches!(self.document(*document, index), Ok(Service::Everything))
+    }
+
     /// # Safety
     /// As for [`Kind::search`].
     unsafe fn service<'a>(
@@ -108,6 +113,11 @@ impl Kind {
                 Self::Set | Self::Signature | Self::Bands => self.array(value, index),
             }
         }
+    }
+
+    /// Whether a search for a value of that type is one by `minlsh.threshold`.
+    pub fn takes_setting(self, value_type: Oid) -> bool {
+        matches!(self, Self::Text | Self::Set) && self.of_value(value_type) == self
     }
 
     /// The kind of a value of that type beside values of this kind.

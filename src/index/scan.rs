@@ -9,11 +9,13 @@ use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
 use pgrx::prelude::*;
 
 use crate::document::to_bands::Search;
-use crate::error::{Result, out_of_memory, raise};
+use crate::error::{Result, out_of_memory, raise, wrong_state};
 use crate::index::keys::Keys;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::index::{nbtree, stored_options};
+use crate::options::IndexOptions;
 use crate::pg::interrupts::check_interrupts;
+use crate::settings;
 
 /// Rows handed to a bitmap at a time.
 const BATCH: usize = 1 << 16;
@@ -294,10 +296,32 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
         }
         let mut found = Vec::new();
         match keys.kind().search(value, type_oid, &options)? {
+            Search::Everything if keys.kind().takes_setting(type_oid) => {
+                refuse_lowered(&options)?;
+                return Ok(Lookup::AllRows);
+            }
             Search::Everything => return Ok(Lookup::AllRows),
             Search::Nothing => {}
             Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
         }
         Ok(Lookup::Keys(found))
     }
+}
+
+/// Refuses a search below the threshold of the index that `minlsh.threshold` asks for. No plan does that, so
+/// the setting was lowered by the query itself. To give all rows for recheck would be right, but would let the
+/// caller count rows that it must not see by how similar they are.
+fn refuse_lowered(options: &IndexOptions) -> Result<()> {
+    let threshold = settings::threshold();
+    if threshold >= options.threshold {
+        return Ok(());
+    }
+    Err(wrong_state("minlsh.threshold was lowered while a query was running")
+        .set_detail(format!(
+            "The index of the query's plan serves thresholds of {} and more, not {threshold}.",
+            options.threshold
+        ))
+        .set_hint(
+            "Set minlsh.threshold before the query, or pass minlsh_document(body, threshold).",
+        ))
 }

@@ -18,6 +18,7 @@ use crate::options::Threshold;
 use crate::pg::expression::{self, Expressions};
 use crate::pg::names::{type_label, visible_name};
 use crate::pg::passing::Passing;
+use crate::pg::relation::has_row_security;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
@@ -217,7 +218,8 @@ impl Indexed {
                 order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
                 limit: Some(expressions.parameter(2, pg_sys::INT8OID)),
                 parameters,
-                custom: self.has_rivals,
+                // Where rows are hidden, no index serves a document that the planner does not see.
+                custom: self.has_rivals || has_row_security(self.info.index.table),
             },
         )
     }

@@ -168,6 +168,12 @@ pub fn owner_of(relation: Oid) -> Oid {
     row.map_or(Oid::INVALID, |row| row.relowner)
 }
 
+/// Whether policies decide which rows of a relation a role sees.
+pub fn has_row_security(relation: Oid) -> bool {
+    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
+    row.is_some_and(|row| row.relrowsecurity)
+}
+
 /// Whether `role` has the rights of the relation's owner.
 pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
