@@ -9,6 +9,7 @@
 #   make test         everything: format, lint, engine, regression and integration tests
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
+#   make sbom         what the library is made of: build/minlsh.spdx.json
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
 #   make cassert      regression and integration tests on a PostgreSQL with its assertions on
 #   make differential asks CASES random tables one question in every way, and compares with brute force
@@ -32,8 +33,9 @@ extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 # Before a command: PG=17 has it run with that version, which is fetched if need be.
 with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)') && export PG_CONFIG &&)
 
-.PHONY: all install uninstall installcheck demo bench experiments book test lint engine regress integration clients \
-	cassert torture differential fuzz accept dist pgxn-test deb deb-test clean
+.PHONY: all install uninstall installcheck demo clean
+.PHONY: test lint engine regress integration clients cassert torture differential fuzz accept
+.PHONY: bench experiments book sbom dist pgxn-test deb deb-test
 
 all:
 	scripts/build.sh
@@ -124,6 +126,11 @@ pgxn-test:
 
 deb:
 	scripts/deb.sh
+
+# The crates of Cargo.lock with versions, licences and checksums, in the format SPDX 2.3.
+sbom:
+	[ -x build/sbom/bin/cargo-sbom ] || cargo install --locked --quiet --root build/sbom --version 0.10.0 cargo-sbom
+	build/sbom/bin/cargo-sbom sbom --output-format spdx_json_2_3 >build/minlsh.spdx.json
 
 deb-test:
 	scripts/deb-test.sh

@@ -19,4 +19,6 @@ cp LICENSE "$source"
 sed -i -E 's#\]\(\.\./((bench/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
 scripts/links.py "$source"
 mdbook build
+# For programs that read: the pages in one file, and a list of them.
+scripts/manual.py build/book/html
 echo "build/book/html/index.html"

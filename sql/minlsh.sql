@@ -260,7 +260,18 @@ COMMENT ON FUNCTION minhash_with(bigint[], bigint[], bigint[], bigint) IS
 
 CREATE FUNCTION minlsh_version() RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION minlsh_version() IS 'version of the minlsh library that is loaded';
+COMMENT ON FUNCTION minlsh_version() IS
+	'version of the minlsh library that is loaded';
+
+CREATE FUNCTION minlsh_versions(OUT library text, OUT extension text, OUT algorithm integer, OUT unicode text)
+	AS 'MODULE_PATHNAME', 'minlsh_versions' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION minlsh_versions() IS
+	'versions of the loaded library, of the extension in this database, of the signatures, and of Unicode';
+
+CREATE FUNCTION minlsh_self_test(OUT instructions text, OUT options text, OUT passed boolean) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_self_test' LANGUAGE C VOLATILE PARALLEL SAFE ROWS 12;
+COMMENT ON FUNCTION minlsh_self_test() IS
+	'known signatures, computed with each set of instructions of this machine; all must pass';
 
 -- documents
 

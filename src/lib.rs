@@ -18,11 +18,7 @@ mod row_key;
 mod settings;
 mod side_table;
 
-use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
-
-use crate::error::Result;
-use crate::pg::call::{Call, sql_function};
 
 pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("../sql/minlsh.sql", name = "minlsh", finalize);
@@ -39,11 +35,4 @@ extern "C-unwind" fn _PG_init() {
 fn without_backtraces() {
     // SAFETY: PostgreSQL loads a library when it has one thread; Rust reads this at its first error.
     unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
-}
-
-sql_function!(minlsh_version, version);
-
-/// `minlsh_version() → text`: of the library that is loaded.
-fn version(_call: &Call) -> Result<Option<Datum>> {
-    Ok(Some(pg::text::write(env!("CARGO_PKG_VERSION"))))
 }

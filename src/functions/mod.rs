@@ -1,6 +1,7 @@
-//! The pure functions: text to shingles, sets to signatures, signatures to bands, and the
+//! What is installed, and the pure functions: text to shingles, sets to signatures, signatures to bands, and the
 //! measures between them. Each is a shim over the engine.
 
+mod about;
 mod bands;
 mod estimate;
 mod exact;

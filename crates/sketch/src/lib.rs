@@ -51,6 +51,7 @@ mod limits;
 pub mod memory;
 pub mod pipeline;
 mod scheme;
+mod self_test;
 mod shingle;
 mod signature;
 mod simd;
@@ -68,6 +69,7 @@ pub use limits::{
     MIN_WEIGHT,
 };
 pub use scheme::Scheme;
+pub use self_test::{Answer, self_test};
 pub use shingle::{
     VisitShingle, for_each_shingle, normalize_text, saturated, shingle_hashes, tokens,
 };

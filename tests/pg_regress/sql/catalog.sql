@@ -1,3 +1,4 @@
+\pset footer off
 -- What the extension puts into the catalog.
 
 CREATE TEMP VIEW members AS
@@ -65,6 +66,10 @@ SELECT oid::regprocedure AS not_for_everybody FROM members WHERE NOT has_functio
 SELECT extconfig FROM pg_extension WHERE extname = 'minlsh';
 
 -- The library that is loaded belongs to the scripts that were run.
+-- The versions of library, extension, signatures and Unicode; and known signatures, with each set of instructions.
+SELECT library = extension AS same_version, algorithm, unicode LIKE 'segmentation %' AS has_unicode
+FROM minlsh_versions();
+SELECT bool_and(passed) AS passed, count(DISTINCT options) AS kinds FROM minlsh_self_test();
 SELECT minlsh_version() = extversion AS same_version, extrelocatable FROM pg_extension WHERE extname = 'minlsh';
 SELECT name FROM pg_settings WHERE name LIKE 'minlsh%' ORDER BY name COLLATE "C";
 DROP VIEW members;
