@@ -12,6 +12,7 @@ mod extension;
 mod functions;
 mod index;
 mod lookup;
+mod memory;
 mod options;
 mod pg;
 mod row_key;

@@ -15,8 +15,8 @@ use crate::corpus::kind::Kind;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::work::report;
 use crate::error::{Result, engine, not_supported};
+use crate::memory::Job;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::guc::work_mem;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::window::Window;
@@ -25,9 +25,6 @@ use crate::settings::bucket_limit;
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
 const PLACES: Places = Places { threshold: 1, verify: 2, options: 3 };
-
-/// Parts of work_mem, as those of maintenance_work_mem for the other jobs.
-const SHARES: usize = 2;
 
 /// `MaxAllocSize`: the most that PostgreSQL gives for one value.
 const MAX_ALLOC: usize = 0x3fff_ffff;
@@ -57,11 +54,11 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let kind = Kind::of(call.argument_type(0)).unwrap_or(Kind::Text);
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
     let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
-    let share = work_mem() as usize * 1024 / SHARES;
-    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, share)?;
+    let memory = Job::of_window();
+    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, memory.documents)?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
-    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, share)?;
+    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, memory.batch)?;
     let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
     let mut left_out = LeftOut::default();
     batches.each(&mut |group| {

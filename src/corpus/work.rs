@@ -16,15 +16,11 @@ use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
 use crate::error::{Result, error, invalid_parameter, warning};
-use crate::pg::guc::maintenance_work_mem;
+use crate::memory::Job;
 use crate::pg::names::type_label;
 use crate::pg::spi::Session;
 use crate::pg::tuple_store::TupleStore;
 use crate::settings::bucket_limit;
-
-/// Parts of maintenance_work_mem: for hashes or documents, for sorting them or what is made of
-/// them, and for rows put aside.
-const SHARES: usize = 3;
 
 /// Which rows of a source are read, and in which order.
 #[derive(Clone, Copy, Default)]
@@ -83,9 +79,9 @@ impl Work {
         key_type: Oid,
         order: Order,
     ) -> Result<Self> {
-        let share = maintenance_work_mem() as usize * 1024 / SHARES;
+        let memory = Job::of_corpus();
         let scopes = Scopes::new(&common_scope(sources)?.into_iter().collect::<Vec<_>>())?;
-        let mut documents = Documents::new(&criteria, scopes, share)?;
+        let mut documents = Documents::new(&criteria, scopes, memory.documents)?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();
         let mut second = u32::MAX;
@@ -100,13 +96,13 @@ impl Work {
                 unique: Unique::new(key.0, !source.key_is_unique),
                 argument: source.argument,
             };
-            let mut rows = TupleStore::new(share / sources.len());
+            let mut rows = TupleStore::new(memory.rows / sources.len());
             documents.read(&mut reading, &mut rows)?;
             stores.push(rows);
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
-        let batches = Batches::gather(documents, &mut rows, second, criteria, share)?;
+        let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch)?;
         Ok(Self { members: rows.members, batches })
     }
 }

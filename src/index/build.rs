@@ -17,13 +17,10 @@ use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_writer::TreeWriter;
 use crate::index::{reloptions, stored_options};
-use crate::pg::guc::maintenance_work_mem;
+use crate::memory;
 use crate::pg::names::relation_name;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::{element, ffi, list};
-
-/// The part of maintenance_work_mem for rows that are on their way to their entries.
-pub const READING: usize = 16;
 
 /// `ambuild`
 #[pg_guard]
@@ -80,9 +77,8 @@ unsafe fn build(
     unsafe {
         let options = reloptions::wanted(index)?;
         let keys = Keys::of(index)?;
-        let memory = maintenance_work_mem() as usize * 1024;
-        let reading = memory / READING;
-        let mut sorter = Sorter::new(memory - reading);
+        let memory = memory::Entries::of_index();
+        let mut sorter = Sorter::new(memory.sort);
         if keys.kind() == Kind::Set {
             check_elements(heap, info, keys.layout().document())?;
         }
@@ -92,8 +88,16 @@ unsafe fn build(
             found += 1;
             sorter.push(entry)
         };
-        let scanned =
-            table_scan::each_entry(heap, index, info, true, &keys, &options, reading, &mut take)?;
+        let scanned = table_scan::each_entry(
+            heap,
+            index,
+            info,
+            true,
+            &keys,
+            &options,
+            memory.rows,
+            &mut take,
+        )?;
         scanned.saturated.warn(&options.config, &relation_name((*index).rd_id));
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;

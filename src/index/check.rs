@@ -9,15 +9,14 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
 
 use crate::error::Result;
-use crate::index::build::READING;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_check::{self, Links};
 use crate::index::{reloptions, stored_options};
+use crate::memory;
 use crate::options::IndexOptions;
-use crate::pg::guc::maintenance_work_mem;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
@@ -71,9 +70,8 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         }
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
         let keys = Keys::of(index)?;
-        let memory = maintenance_work_mem() as usize * 1024;
-        let reading = memory / READING;
-        let mut sorter = Sorter::new(memory - reading);
+        let memory = memory::Entries::of_index();
+        let mut sorter = Sorter::new(memory.sort);
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
         tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
@@ -81,7 +79,7 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         })?;
         let mut take = |entry| sorter.push(mark(entry, EXPECTED));
         let info = concurrent_scan(index);
-        table_scan::each_entry(heap, index, info, false, &keys, &options, reading, &mut take)?;
+        table_scan::each_entry(heap, index, info, false, &keys, &options, memory.rows, &mut take)?;
         compare(heap, sorter, report)
     }
 }

@@ -56,18 +56,6 @@ impl Drop for LocalSettings {
     }
 }
 
-/// The caller's `maintenance_work_mem`, in kB.
-pub fn maintenance_work_mem() -> i32 {
-    // SAFETY: reads a backend-local setting.
-    unsafe { pg_sys::maintenance_work_mem }
-}
-
-/// The caller's `work_mem`, in kB.
-pub fn work_mem() -> i32 {
-    // SAFETY: reads a backend-local setting.
-    unsafe { pg_sys::work_mem }
-}
-
 thread_local! {
     static ASSERTIONS: OnceCell<bool> = const { OnceCell::new() };
 }

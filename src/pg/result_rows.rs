@@ -5,6 +5,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, not_supported};
+use crate::memory;
 use crate::pg::call::Call;
 use crate::pg::ffi;
 
@@ -50,7 +51,7 @@ impl ResultRows {
             let random_access = (*info).allowedModes
                 & pg_sys::SetFunctionReturnMode::SFRM_Materialize_Random as i32
                 != 0;
-            let store = pg_sys::tuplestore_begin_heap(random_access, false, pg_sys::work_mem);
+            let store = pg_sys::tuplestore_begin_heap(random_access, false, memory::of_result());
             (*info).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
             (*info).setResult = store;
             (*info).setDesc = descriptor;

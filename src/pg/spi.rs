@@ -14,13 +14,14 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::memory;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::{ffi, guc, text};
+use crate::pg::{ffi, text};
 
 /// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
@@ -142,8 +143,7 @@ impl Cursor<'_> {
     /// Calls `visit(rows, row)` for each row that is left. What it allocates is freed after each.
     pub fn each(&self, mut visit: impl FnMut(&Rows, usize) -> Result<()>) -> Result<()> {
         let mut scratch = Memory::scratch(c"minlsh row");
-        // Rows at a time: as many as take about a quarter of work_mem.
-        let (mut batch, room) = (16, guc::work_mem() as usize * 1024 / 4);
+        let (mut batch, room) = (16, memory::of_fetch());
         loop {
             // SAFETY: the portal is open and pinned; its rows belong to this connection.
             unmoved(|| unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, batch) });

@@ -14,8 +14,8 @@ use crate::lookup::find::Target;
 use crate::lookup::near_duplicates::Asked;
 use crate::lookup::operand::{Measured, Operand};
 use crate::lookup::stored_documents::{Documents, Stored};
+use crate::memory::of_sample;
 use crate::options::{Threshold, Verify};
-use crate::pg::guc::maintenance_work_mem;
 use crate::pg::spi::Session;
 
 /// Audits an index.
@@ -73,7 +73,7 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     fn run(&mut self, wanted: Wanted) -> Result<()> {
-        let memory = maintenance_work_mem() as usize * 1024;
+        let room = of_sample();
         let (documents, session) = (self.documents, self.session);
         documents.sample(session, wanted.seed, wanted.count, &mut |stored| {
             let mut found = HashMap::new();
@@ -95,7 +95,7 @@ impl Audit<'_> {
             self.part.truth.push(measured)?;
             memory::push(&mut self.part.members, member).map_err(engine)?;
             self.part.bytes += bytes;
-            if self.part.truth.bytes() + self.part.bytes >= memory {
+            if self.part.truth.bytes() + self.part.bytes >= room {
                 self.compare_with_all()?;
             }
             Ok(())

@@ -18,8 +18,8 @@ use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::error::{Result, engine, out_of_memory};
 use crate::lookup::operand::Measured;
+use crate::memory::of_sample;
 use crate::options::Verify;
-use crate::pg::guc::maintenance_work_mem;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
@@ -153,9 +153,9 @@ struct Audit {
 impl Audit {
     /// Takes in documents of the sample, as many as memory holds.
     fn take(&mut self, rows: &Rows, left: &mut HashSet<String>) -> Result<()> {
-        let memory = maintenance_work_mem() as usize * 1024;
+        let room = of_sample();
         rows.each(&mut |name, value, scope| {
-            let full = self.part.truth.bytes() + self.part.bytes >= memory;
+            let full = self.part.truth.bytes() + self.part.bytes >= room;
             if full && !self.part.members.is_empty() || !left.remove(name) {
                 return Ok(());
             }

@@ -1,0 +1,89 @@
+//! Memory: which work may take which share of `maintenance_work_mem` and of `work_mem`.
+//!
+//! | work | of | share |
+//! |---|---|---|
+//! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
+//! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
+//! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
+//! | the window function: documents, the batch at hand | `work_mem` | a half each |
+//! | the rows that a query gives at a time | `work_mem` | a quarter |
+//! | the rows that a function returns | `work_mem` | all, then a file |
+//!
+//! What is kept beside these is a few bytes for each document.
+
+use pgrx::pg_sys;
+
+/// The parts of a build of an index, or of a check, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries {
+    /// For rows that are on their way to their entries.
+    pub rows: usize,
+    /// For entries that are sorted.
+    pub sort: usize,
+}
+
+impl Entries {
+    /// All of `maintenance_work_mem`.
+    pub fn of_index() -> Self {
+        let all = maintenance();
+        let rows = all / 16;
+        Self { rows, sort: all - rows }
+    }
+}
+
+/// The bytes that the part of a sample may take that an audit compares at a time.
+pub fn of_sample() -> usize {
+    maintenance()
+}
+
+/// The bytes of the rows that a query is asked for at a time.
+pub fn of_fetch() -> usize {
+    work() / 4
+}
+
+/// What a tuplestore may hold of a function's rows before it writes to a file, in kB.
+pub fn of_result() -> i32 {
+    // SAFETY: reads a backend-local setting.
+    unsafe { pg_sys::work_mem }
+}
+
+/// The parts of a whole-corpus job, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// For the documents, or for their hashes.
+    pub documents: usize,
+    /// For the rows of all sources that are put aside.
+    pub rows: usize,
+    /// For the documents that are compared at a time, and what is made of them.
+    pub batch: usize,
+}
+
+impl Job {
+    /// A job that a user starts by itself.
+    pub fn of_corpus() -> Self {
+        let share = maintenance() / 3;
+        Self { documents: share, rows: share, batch: share }
+    }
+
+    /// A partition of a window function, of which a query may have many; its rows are the executor's.
+    pub fn of_window() -> Self {
+        let share = work() / 2;
+        Self { documents: share, rows: 0, batch: share }
+    }
+}
+
+/// `maintenance_work_mem`, in bytes.
+fn maintenance() -> usize {
+    // SAFETY: reads a backend-local setting.
+    bytes(unsafe { pg_sys::maintenance_work_mem })
+}
+
+/// `work_mem`, in bytes.
+fn work() -> usize {
+    // SAFETY: reads a backend-local setting.
+    bytes(unsafe { pg_sys::work_mem })
+}
+
+fn bytes(kilobytes: i32) -> usize {
+    usize::try_from(kilobytes).unwrap_or(0) * 1024
+}
