@@ -8,6 +8,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, not_allowed};
+use crate::pg::catalog::relation_schema;
 use crate::pg::names::relation_name;
 use crate::pg::relation::Relation;
 use crate::pg::text;
@@ -35,7 +36,7 @@ pub fn may_read(table: Oid, columns: &[i16]) -> bool {
             0 => pg_sys::pg_attribute_aclcheck_all(table, user, select, all) == ok,
             &column => pg_sys::pg_attribute_aclcheck(table, column, user, select) == ok,
         };
-        may_use_schema(pg_sys::get_rel_namespace(table), user)
+        may_use_schema(relation_schema(table), user)
             && (pg_sys::pg_class_aclcheck(table, user, select) == ok
                 || (!columns.is_empty() && columns.iter().all(may_read)))
     }

@@ -1,10 +1,11 @@
 //! The extension as the catalogs know it: its schema, and what it has there, by OID.
 
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, wrong_state};
 use crate::pg::call::Call;
+use crate::pg::catalog;
 use crate::pg::expression;
 
 /// The installed extension.
@@ -21,8 +22,7 @@ pub struct Extension {
 impl Extension {
     /// The one that a function belongs to.
     pub fn of(call: &Call) -> Self {
-        // SAFETY: a lookup in the system caches.
-        let schema = unsafe { pg_sys::get_func_namespace(call.function()) };
+        let schema = catalog::function_schema(call.function());
         let document = expression::type_named(schema, c"minlsh_document");
         Self { schema, method: access_method(), document: document.unwrap_or(Oid::INVALID) }
     }
@@ -30,8 +30,7 @@ impl Extension {
 
 /// The access method; invalid if there is none. Only a superuser can make one.
 pub fn access_method() -> Oid {
-    // SAFETY: a lookup in the system caches.
-    unsafe { pg_sys::get_am_oid(c"minlsh".as_ptr(), true) }
+    catalog::access_method_called(c"minlsh")
 }
 
 /// The OID of something of the extension's own; if it is missing, its scripts are of another version.

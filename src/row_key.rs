@@ -5,6 +5,7 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, error};
 use crate::pg::call::Call;
+use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::catching::catching;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::Index;
@@ -76,28 +77,18 @@ impl Key {
         if !index.unique || index.partial || !is_btree || column.attribute <= 0 {
             return None;
         }
-        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
-        // SAFETY: lookups in the system caches; a tuple is released after it was read.
-        unsafe {
-            let (table, number) = (Datum::from(index.table), Datum::from(column.attribute));
-            let tuple = pg_sys::SearchSysCache2(cache, table, number);
-            if tuple.is_null() {
-                return None;
-            }
-            let form = &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_attribute>();
-            let (not_null, type_oid) = (form.attnotnull, form.atttypid);
-            pg_sys::ReleaseSysCache(tuple);
-            let (input, equal) = (column.input_type, pg_sys::BTEqualStrategyNumber as i16);
-            let equals = pg_sys::get_opfamily_member(column.family, input, input, equal);
-            (equals != Oid::INVALID && (not_null || nulls == Nulls::Allowed)).then(|| Self {
-                table: index.table,
-                column: column.attribute,
-                base_type: pg_sys::getBaseType(type_oid),
-                input_type: input,
-                equals,
-                collation: column.collation,
-            })
-        }
+        let attribute = AttributeRow::find(index.table, column.attribute)?;
+        let (input, equal) = (column.input_type, pg_sys::BTEqualStrategyNumber as i16);
+        let equals = catalog::operator_of_family(column.family, input, input, equal);
+        let is_key = attribute.attnotnull || nulls == Nulls::Allowed;
+        (equals != Oid::INVALID && is_key).then(|| Self {
+            table: index.table,
+            column: column.attribute,
+            base_type: catalog::base_type(attribute.atttypid),
+            input_type: input,
+            equals,
+            collation: column.collation,
+        })
     }
 
     /// `key = parameter number`, whose type is the key's base type.
@@ -105,8 +96,7 @@ impl Key {
         let column = expressions.column(self.table, self.column);
         let given = expressions.parameter(number, self.base_type);
         // An operator class for anyarray, anyenum, record and the like takes values as they are.
-        // SAFETY: a lookup in the system cache.
-        let polymorphic = unsafe { pg_sys::get_typtype(self.input_type) } as u8 == b'p';
+        let polymorphic = catalog::type_kind(self.input_type) == b'p';
         let input = if polymorphic { self.base_type } else { self.input_type };
         expressions.operator(
             self.equals,
@@ -126,8 +116,7 @@ impl Key {
         if type_oid == pg_sys::INT8OID && widened != 0 {
             return expressions.call(Oid::from(widened), type_oid, &[column]);
         }
-        // SAFETY: a lookup in the system cache.
-        if unsafe { pg_sys::getBaseType(type_oid) } == self.base_type {
+        if catalog::base_type(type_oid) == self.base_type {
             return expressions.relabelled(column, type_oid);
         }
         expressions.as_text(expressions.relabelled(column, self.base_type))
@@ -167,8 +156,7 @@ pub fn argument(
     let Some(datum) = call.datum(argument) else {
         return Ok(None);
     };
-    // SAFETY: a lookup in the system caches.
-    let given = unsafe { pg_sys::getBaseType(call.argument_type(argument)) };
+    let given = catalog::base_type(call.argument_type(argument));
     if given == base_type {
         return Ok(Some(datum));
     }
@@ -252,8 +240,7 @@ pub fn to_text(key: Datum, base_type: Oid) -> Datum {
 
 /// A key as a value of `type_oid`, the type of a result.
 pub fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
-    // SAFETY: a lookup in the system cache.
-    if unsafe { pg_sys::getBaseType(type_oid) } == base_type {
+    if catalog::base_type(type_oid) == base_type {
         return key;
     }
     match integer(key, base_type) {

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::catalog;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, element, text};
 
@@ -42,8 +43,7 @@ impl Kind {
             pg_sys::INT4ARRAYOID => Some(Self::Signature),
             pg_sys::BPCHAROID => Some(Self::Text),
             _ if is_text => Some(Self::Text),
-            // SAFETY: a lookup in the system caches.
-            _ => match unsafe { pg_sys::get_element_type(base) } {
+            _ => match catalog::element_type(base) {
                 Oid::INVALID => None,
                 element => Some(Self::Set(element)),
             },

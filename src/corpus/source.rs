@@ -14,6 +14,7 @@ use crate::corpus::kind::Kind;
 use crate::corpus::table::{self, Found};
 use crate::error::{Result, error, invalid_parameter};
 use crate::options::IndexOptions;
+use crate::pg::catalog;
 use crate::pg::catching::Complaint;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
@@ -224,8 +225,7 @@ impl Source {
         if wanted == pg_sys::TEXTOID || wanted == column.type_oid {
             return (column.type_oid, column.collation);
         }
-        // SAFETY: a lookup in the system caches.
-        (wanted, unsafe { pg_sys::get_typcollation(wanted) })
+        (wanted, catalog::type_collation(wanted))
     }
 
     /// The column of the scope, if there is one.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::catalog;
+
 /// What the values of a column, or of an argument, are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -35,12 +37,9 @@ impl Kind {
     /// `minlsh_document`. An array is a set, an `integer[]` too: a signature is one by its operator
     /// class, or by `minlsh_signature()`, which makes it a document.
     pub fn of_type(type_oid: Oid, document: Oid) -> Option<Self> {
-        // SAFETY: lookups in the system caches.
-        let (base, is_text, element) = unsafe {
-            let base = pg_sys::getBaseType(type_oid);
-            let is_text = pg_sys::IsBinaryCoercible(base, pg_sys::TEXTOID);
-            (base, is_text, pg_sys::get_element_type(base))
-        };
+        let base = catalog::base_type(type_oid);
+        let is_text = catalog::is_stored_as(base, pg_sys::TEXTOID);
+        let element = catalog::element_type(base);
         match base {
             Oid::INVALID => None,
             _ if base == document => Some(Self::Document),

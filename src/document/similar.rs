@@ -15,6 +15,7 @@ use super::shingling::{Canonical, same};
 use crate::error::{Result, invalid_parameter};
 use crate::options::Options;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::catalog::base_type;
 use crate::pg::element;
 use crate::pg::{array, bytes};
 use crate::settings;
@@ -251,7 +252,7 @@ unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
     // SAFETY: the caller's promise; the elements are of the type that the array itself says.
     unsafe {
         let (array, element_type) = array::detoast(array);
-        if pg_sys::getBaseType(element_type) != pg_sys::INT4OID {
+        if base_type(element_type) != pg_sys::INT4OID {
             return None;
         }
         let slots = array::each_element(array, element_type);

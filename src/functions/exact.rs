@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::pg::array;
 use crate::pg::bytes;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::catalog::{self, base_element_type};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
 
@@ -55,8 +56,7 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
     let (Some(a), Some(b)) = (call.datum(0), call.datum(1)) else {
         return Ok(None);
     };
-    // SAFETY: a lookup in the system caches.
-    let element = unsafe { pg_sys::get_base_element_type(call.argument_type(0)) };
+    let element = base_element_type(call.argument_type(0));
     let order = Order::of(element, call.collation())?;
     // SAFETY: both arguments are arrays of `element` (anyarray is one type in a call).
     let [a, b] = unsafe { [array::elements(a, element)?, array::elements(b, element)?] };
@@ -84,6 +84,5 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
 
 /// Whether texts of that collation are equal only if their bytes are.
 fn is_deterministic(collation: Oid) -> bool {
-    // SAFETY: a lookup in the system caches.
-    collation != Oid::INVALID && unsafe { pg_sys::get_collation_isdeterministic(collation) }
+    collation != Oid::INVALID && catalog::is_deterministic(collation)
 }

@@ -18,6 +18,7 @@ use crate::index::table_scan;
 use crate::index::tree_writer::TreeWriter;
 use crate::index::{reloptions, stored_options};
 use crate::memory;
+use crate::pg::catalog::base_element_type;
 use crate::pg::names::relation_name;
 use crate::pg::progress::{self, Phase, Tuples};
 use crate::pg::{element, ffi, list};
@@ -143,8 +144,7 @@ unsafe fn check_elements(
             }
         }
     };
-    // SAFETY: a lookup in the system caches.
-    element::check(unsafe { pg_sys::get_base_element_type(array) }).map_err(|report| {
+    element::check(base_element_type(array)).map_err(|report| {
         report.set_hint(
             "Index an array of text, varchar, bytea, uuid or integers: a column of type text[] has the others cast.",
         )

@@ -14,6 +14,7 @@ use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
+use crate::pg::catalog;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
@@ -212,7 +213,6 @@ fn is_scope(column: &IndexColumn) -> bool {
 
 /// Whether the operator class of a family for a type is for scope columns.
 pub fn is_scope_class(family: Oid, input: Oid) -> bool {
-    // SAFETY: a lookup in the system caches.
-    let hash = unsafe { pg_sys::get_opfamily_proc(family, input, input, SCOPE_HASH as i16) };
+    let hash = catalog::function_of_family(family, input, SCOPE_HASH as i16);
     hash != Oid::INVALID
 }

@@ -12,6 +12,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, engine};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
 use crate::options::IndexOptions;
+use crate::pg::catalog::function_of_family;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;
@@ -142,8 +143,7 @@ impl Keys {
             let hash = match type_oid {
                 Some(other) if other != own && other != pg_sys::InvalidOid => {
                     let family = *(*self.index).rd_opfamily.add(column);
-                    let function =
-                        pg_sys::get_opfamily_proc(family, other, other, SCOPE_HASH as i16);
+                    let function = function_of_family(family, other, SCOPE_HASH as i16);
                     pg_sys::OidFunctionCall2Coll(function, collation, value, seed)
                 }
                 _ => {

@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 
 use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::function_of_family;
 use crate::pg::names::type_label;
 
 /// Support function 1 of a B-tree: comparison.
@@ -43,10 +44,7 @@ fn class(oid: Oid) -> Option<Class> {
 }
 
 fn problems(class: &Class) -> Vec<String> {
-    let function = |number: i16| {
-        // SAFETY: a lookup in the system caches.
-        unsafe { pg_sys::get_opfamily_proc(class.family, class.input, class.input, number) }
-    };
+    let function = |number: i16| function_of_family(class.family, class.input, number);
     let is = |number: i16, expected: u32| function(number) == Oid::from(expected);
     let is_scope = function(SCOPE_HASH as i16) != Oid::INVALID;
     let mut problems = Vec::new();

@@ -22,6 +22,7 @@ use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache;
 use crate::options::IndexOptions;
 use crate::pg::call::Call;
+use crate::pg::catalog;
 use crate::pg::dependency;
 use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
@@ -120,8 +121,7 @@ impl Finder {
 
     /// The same; nothing if it is a table without one.
     fn find(self, named: Oid) -> Result<Option<Target>> {
-        // SAFETY: a lookup in the system caches.
-        match unsafe { pg_sys::get_rel_relkind(named) } as u8 {
+        match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
             0 => Err(self.no_such_relation(named)),
@@ -251,12 +251,10 @@ impl Finder {
     /// What to name an index by, if the caller may read it.
     fn readable_index(oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = Index::table_of(oid);
-        // SAFETY: lookups in the system caches. A partition's index is part of another.
-        let skipped = unsafe {
-            table == Oid::INVALID
-                || pg_sys::get_rel_relispartition(oid)
-                || pg_sys::isOtherTempNamespace(pg_sys::get_rel_namespace(table))
-        };
+        // A partition's index is part of another.
+        let skipped = table == Oid::INVALID
+            || catalog::is_partition(oid)
+            || catalog::is_of_other_session(catalog::relation_schema(table));
         // Of a side table the user's table counts, which a trigger ties to it.
         let mut tables = dependency::triggers_of(table);
         tables = tables.into_iter().filter_map(dependency::table_of_trigger).collect();

@@ -13,6 +13,7 @@ use crate::lookup::side::{Question, Side};
 use crate::options::{Threshold, Verify};
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog;
 use crate::pg::names::type_label;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
@@ -158,8 +159,7 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let target = Target::read(call, INDEX)?;
     let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
     let verify = lookup_arguments::verify(call, VERIFY)?;
-    // SAFETY: a lookup in the system caches.
-    let given = unsafe { pg_sys::getBaseType(call.argument_type(OF)) };
+    let given = catalog::base_type(call.argument_type(OF));
     match &target {
         Target::Index(index) => {
             check_verify(index, verify)?;
@@ -225,8 +225,7 @@ fn of_side(
 
 /// Refuses a document of another kind than those of the index.
 fn check_kind(index: &Indexed, given: Oid) -> Result<()> {
-    // SAFETY: a lookup in the system caches.
-    let is_array = unsafe { pg_sys::get_element_type(given) } != Oid::INVALID;
+    let is_array = catalog::element_type(given) != Oid::INVALID;
     let (holds, wanted, fits) = match index.info.kind {
         Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
         Kind::Set => ("sets", "an array of the elements", is_array),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::{Config, ElementHash, ShingleSet, memory};
 
 use crate::document::image::{self, Content, Document};
@@ -11,6 +11,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
+use crate::pg::catalog::base_element_type;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::output::Output;
 use crate::pg::{array, element, lossless};
@@ -60,7 +61,7 @@ impl<'a> Operand<'a> {
             match kind {
                 Kind::Text => Form::Text(lossless::read(value)?),
                 Kind::Set => {
-                    let of = pg_sys::get_base_element_type(value_type);
+                    let of = base_element_type(value_type);
                     let elements = array::elements(value, of)?;
                     let mut hashed = memory::with_capacity(elements.len()).map_err(engine)?;
                     for element in elements {

@@ -9,6 +9,7 @@ use crate::index::info::Info;
 use crate::index::stored_options;
 use crate::lookup::find;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog;
 use crate::pg::names::cstring;
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
@@ -72,8 +73,7 @@ struct Described {
 impl Described {
     fn of_index(info: &Info) -> Self {
         let index = &info.index;
-        // SAFETY: a lookup in the system caches.
-        let kind = unsafe { pg_sys::get_rel_relkind(index.table) } as u8;
+        let kind = catalog::relation_kind(index.table);
         let readable = index.valid && info.is_readable();
         Self {
             storage: index.oid,

@@ -1,9 +1,69 @@
-//! Rows of the system catalogs, found by OID in their caches.
+//! Rows of the system catalogs, found in their caches, and what single look-ups there give. A look-up is safe for
+//! whatever it is asked: of what does not exist it gives an invalid OID, or raises an error where it says so.
 
+use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 use pgrx::pg_sys::{self, Datum, Oid};
+
+/// Look-ups in the system caches by OIDs, as PostgreSQL's lsyscache has them.
+macro_rules! look_ups {
+    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $call:expr;)*) => {
+        $($(#[$meta])*
+        pub fn $name($($argument: $type),*) -> $result {
+            // SAFETY: a look-up in the system caches, which takes any value.
+            unsafe { $call }
+        })*
+    };
+}
+
+look_ups! {
+    /// The type of a domain's values; any other type itself. An error for a type that does not exist.
+    base_type(type_oid: Oid) -> Oid = pg_sys::getBaseType(type_oid);
+    /// The type of an array's elements; invalid for another type, and for a domain over arrays.
+    element_type(type_oid: Oid) -> Oid = pg_sys::get_element_type(type_oid);
+    /// The same, also of a domain over arrays.
+    base_element_type(type_oid: Oid) -> Oid = pg_sys::get_base_element_type(type_oid);
+    /// The collation that a type has by itself; invalid if it has none.
+    type_collation(type_oid: Oid) -> Oid = pg_sys::get_typcollation(type_oid);
+    /// `pg_type.typtype`
+    type_kind(type_oid: Oid) -> u8 = pg_sys::get_typtype(type_oid) as u8;
+    /// Whether values of a type are stored as those of another.
+    is_stored_as(type_oid: Oid, other: Oid) -> bool = pg_sys::IsBinaryCoercible(type_oid, other);
+    /// Whether texts of a collation are equal only if their bytes are. An error if it does not exist.
+    is_deterministic(collation: Oid) -> bool = pg_sys::get_collation_isdeterministic(collation);
+    /// `pg_class.relkind`; 0 if there is no such relation.
+    relation_kind(relation: Oid) -> u8 = pg_sys::get_rel_relkind(relation) as u8;
+    /// The schema of a relation.
+    relation_schema(relation: Oid) -> Oid = pg_sys::get_rel_namespace(relation);
+    /// Whether a relation is a partition, or the index of one.
+    is_partition(relation: Oid) -> bool = pg_sys::get_rel_relispartition(relation);
+    /// Whether the search path finds a relation by its name alone.
+    is_visible(relation: Oid) -> bool = pg_sys::RelationIsVisible(relation);
+    /// The relation of that name in a schema.
+    relation_called(name: &CStr, schema: Oid) -> Oid = pg_sys::get_relname_relid(name.as_ptr(), schema);
+    /// Whether a schema is that of the temporary tables of another session.
+    is_of_other_session(schema: Oid) -> bool = pg_sys::isOtherTempNamespace(schema);
+    /// The table that an index is of.
+    table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);
+    /// The constraint that an index belongs to.
+    constraint_of_index(index: Oid) -> Oid = pg_sys::get_index_constraint(index);
+    /// The trigger of that name.
+    trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
+    /// The schema of a function.
+    function_schema(function: Oid) -> Oid = pg_sys::get_func_namespace(function);
+    /// The access method of that name.
+    access_method_called(name: &CStr) -> Oid = pg_sys::get_am_oid(name.as_ptr(), true);
+    /// The operator of a family for two types.
+    operator_of_family(family: Oid, left: Oid, right: Oid, strategy: i16) -> Oid =
+        pg_sys::get_opfamily_member(family, left, right, strategy);
+    /// The support function of a family for a type.
+    function_of_family(family: Oid, type_oid: Oid, number: i16) -> Oid =
+        pg_sys::get_opfamily_proc(family, type_oid, type_oid, number);
+    /// The function that an operator calls.
+    function_of_operator(operator: Oid) -> Oid = pg_sys::get_opcode(operator);
+}
 
 /// The fixed columns of a catalog.
 ///
@@ -86,6 +146,38 @@ impl<F: Form> Drop for CatalogRow<F> {
         if !std::thread::panicking() {
             // SAFETY: found by `find`, given back once; after an ERROR the abort does it.
             unsafe { pg_sys::ReleaseSysCache(self.tuple) };
+        }
+    }
+}
+
+/// A column of a relation, held while this lives.
+pub struct AttributeRow(pg_sys::HeapTuple);
+
+impl AttributeRow {
+    /// The column of that number, if there is one.
+    pub fn find(relation: Oid, number: i16) -> Option<Self> {
+        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
+        let (relation, number) = (Datum::from(relation), Datum::from(number));
+        // SAFETY: a look-up in the cache of that key; `Drop` gives the row back.
+        let tuple = unsafe { pg_sys::SearchSysCache2(cache, relation, number) };
+        (!tuple.is_null()).then(|| Self(tuple))
+    }
+}
+
+impl Deref for AttributeRow {
+    type Target = pg_sys::FormData_pg_attribute;
+
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: a row of that cache, which is held.
+        unsafe { &*pg_sys::GETSTRUCT(self.0).cast::<pg_sys::FormData_pg_attribute>() }
+    }
+}
+
+impl Drop for AttributeRow {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: found by `find`, given back once; after an ERROR the abort does it.
+            unsafe { pg_sys::ReleaseSysCache(self.0) };
         }
     }
 }

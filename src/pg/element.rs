@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use sketch::{Element, ElementHash, memory};
 
 use crate::error::{Result, engine, error};
+use crate::pg::catalog::base_type;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
@@ -44,8 +45,7 @@ enum ElementType {
 
 impl ElementType {
     fn of(type_oid: Oid) -> Result<Self> {
-        // SAFETY: a lookup in the system caches.
-        Ok(match unsafe { pg_sys::getBaseType(type_oid) } {
+        Ok(match base_type(type_oid) {
             pg_sys::TEXTOID | pg_sys::VARCHAROID => Self::Text,
             pg_sys::BYTEAOID => Self::Bytes,
             pg_sys::INT2OID => Self::Int2,

@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Node, NodeTag, Oid};
 
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::type_collation;
+use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::memory::Memory;
 use crate::pg::{index::Index, list, text};
 
@@ -133,8 +134,7 @@ impl Expressions {
             node.paramid = number;
             node.paramtype = type_oid;
             node.paramtypmod = -1;
-            // SAFETY: a lookup in the system cache.
-            node.paramcollid = unsafe { pg_sys::get_typcollation(type_oid) };
+            node.paramcollid = type_collation(type_oid);
             node.location = -1;
         })
     }
@@ -201,8 +201,7 @@ impl Expressions {
             pg_sys::op_input_types(operator, &mut input, &mut other);
             operator
         };
-        // SAFETY: a lookup in the system cache.
-        let is_polymorphic = unsafe { pg_sys::get_typtype(input) } as u8 == b'p';
+        let is_polymorphic = catalog::type_kind(input) == b'p';
         let typed = |value: Expression<'a>| {
             if is_polymorphic { value } else { self.relabelled(value, input) }
         };
@@ -255,9 +254,9 @@ impl Expressions {
             return value;
         }
         let implicit = pg_sys::CoercionForm::COERCE_IMPLICIT_CAST;
-        // SAFETY: a valid node; a lookup in the system cache.
+        let collation = type_collation(type_oid);
+        // SAFETY: a valid node.
         self.make(|| unsafe {
-            let collation = pg_sys::get_typcollation(type_oid);
             pg_sys::makeRelabelType(value.node.cast(), type_oid, -1, collation, implicit)
         })
     }

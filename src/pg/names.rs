@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::catalog::{is_visible, relation_schema};
 use crate::pg::text;
 
 /// An identifier, quoted where it must be.
@@ -20,7 +21,7 @@ pub fn literal(value: &str) -> String {
 pub fn qualified(relation: Oid) -> String {
     // SAFETY: lookups in the system caches; null for an object that does not exist.
     let (schema, name) = unsafe {
-        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
+        let schema = pg_sys::get_namespace_name(relation_schema(relation));
         (text::from_cstring(schema), text::from_cstring(pg_sys::get_rel_name(relation)))
     };
     format!("{}.{}", quoted(&schema), quoted(&name))
@@ -28,12 +29,7 @@ pub fn qualified(relation: Oid) -> String {
 
 /// A relation's name as `regclass` prints it: qualified where the search path does not find it.
 pub fn visible_name(relation: Oid) -> String {
-    // SAFETY: looks a relation up on the search path.
-    if unsafe { pg_sys::RelationIsVisible(relation) } {
-        quoted(&relation_name(relation))
-    } else {
-        qualified(relation)
-    }
+    if is_visible(relation) { quoted(&relation_name(relation)) } else { qualified(relation) }
 }
 
 /// A relation's [`visible_name`] as a literal: what a HINT names a relation by, so that it can be pasted.

@@ -3,6 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
+use crate::pg::catalog::{function_of_operator, operator_of_family};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
@@ -91,7 +92,7 @@ impl OpenIndex {
         // SAFETY: an open index has its operator families and types.
         let function = unsafe {
             let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
-            pg_sys::get_opcode(pg_sys::get_opfamily_member(family, input, input, strategy as i16))
+            function_of_operator(operator_of_family(family, input, input, strategy as i16))
         };
         // SAFETY: the caller's promise.
         unsafe { self.each_match(table, (strategy, function), key, snapshot, visit) }

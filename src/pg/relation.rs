@@ -188,12 +188,6 @@ pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
     }
 }
 
-/// The type of a domain's values; any other type itself.
-pub fn base_type(type_oid: Oid) -> Oid {
-    // SAFETY: a lookup in the system caches.
-    unsafe { pg_sys::getBaseType(type_oid) }
-}
-
 /// The tables that have the rows of a table: itself, or the leaves below a partitioned one. Locks
 /// them.
 pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {

@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::pg::catalog::relation_schema;
 use crate::pg::text;
 
 /// A piece of SQL.
@@ -41,8 +42,7 @@ impl Sql {
 
     /// Adds a relation, with its schema. The relation must exist.
     pub fn relation(self, relation: Oid) -> Self {
-        // SAFETY: a lookup in the system caches.
-        let schema = unsafe { pg_sys::get_rel_namespace(relation) };
+        let schema = relation_schema(relation);
         self.qualified(schema, &relation_name(relation))
     }
 

@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
+use crate::pg::catalog;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{self, Column, Lock, Relation};
@@ -48,8 +49,7 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         _ => return Err(wrong()),
     }
     check_owner(relation.oid)?;
-    // SAFETY: a lookup in the system caches.
-    if relation.is_temporary() && unsafe { pg_sys::isOtherTempNamespace(relation.schema) } {
+    if relation.is_temporary() && catalog::is_of_other_session(relation.schema) {
         return Err(not_supported("cannot index temporary tables of other sessions"));
     }
     if let Some(open) = Open::relation(relation.oid, Lock::Held) {

@@ -8,10 +8,11 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, wrong_state};
 use crate::options::IndexOptions;
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::base_type;
+use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::ffi;
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, base_type, grantees};
+use crate::pg::relation::{Lock, Relation, grantees};
 use crate::pg::restricted::{local_to, restricted_to};
 use crate::pg::sql::{Sql, relation_name};
 use crate::side_table::arguments::Blueprint;
@@ -28,8 +29,7 @@ pub fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Res
     let name = side_table_name(documents, blueprint);
     create_table(documents, blueprint, &name)?;
     let _rights = restricted_to(documents.owner);
-    // SAFETY: a lookup in the system caches with a NUL-terminated name.
-    let storage = unsafe { pg_sys::get_relname_relid(name.as_ptr(), blueprint.schema) };
+    let storage = catalog::relation_called(&name, blueprint.schema);
     prepare_table(storage)?;
     let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
     let count = {
@@ -224,10 +224,7 @@ pub fn create_triggers(
 fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
     // SAFETY: a catalog lookup within a transaction.
     let tables = unsafe { ffi::inheritors(table, Lock::Held.mode()) };
-    // SAFETY: a catalog lookup with a NUL-terminated name.
-    let is_trigger = |table: Oid, name: &CStr| unsafe {
-        pg_sys::get_trigger_oid(table, name.as_ptr(), true) != Oid::INVALID
-    };
+    let is_trigger = |table: Oid, name: &CStr| catalog::trigger_called(table, name) != Oid::INVALID;
     let taken = |name: &CStr| {
         let mut tables = tables.iter();
         tables.any(|table| is_trigger(*table, name) || ffi::constraint_name_is_used(*table, name))
@@ -240,10 +237,4 @@ fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
         name = object_name(first, &CString::new(numbered).unwrap_or_default());
     }
     name
-}
-
-/// The extension's schema: where its functions are.
-pub fn schema_of(function: Oid) -> Oid {
-    // SAFETY: a lookup in the system caches.
-    unsafe { pg_sys::get_func_namespace(function) }
 }

@@ -7,11 +7,12 @@ use sketch::counted;
 use crate::error::{Result, error};
 use crate::options::IndexOptions;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::function_schema;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::side_table::SideTable;
 use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
-use crate::side_table::build::{build, schema_of};
+use crate::side_table::build::build;
 use crate::side_table::find;
 
 sql_function!(minlsh_create_index, create_index);
@@ -22,7 +23,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     if let Some(existing) = identical(&documents, &blueprint) {
         return already(&existing, call.bool(15).unwrap_or(false));
     }
-    let (storage, count) = build(schema_of(call.function()), &documents, &blueprint)?;
+    let (storage, count) = build(function_schema(call.function()), &documents, &blueprint)?;
     report(storage, &documents.name, count, &blueprint.options);
     Ok(Some(Datum::from(storage)))
 }

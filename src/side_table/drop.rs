@@ -4,6 +4,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, invalid_parameter, not_supported};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::table_of_index;
 use crate::pg::dependency::Object;
 use crate::pg::names::{regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
@@ -74,8 +75,7 @@ fn missing(name: Oid) -> pgrx::pg_sys::panic::ErrorReport {
 pub fn native_index(relation: Oid) -> Option<Oid> {
     let open = Open::relation(relation, Lock::Read)?;
     let table = match open.class().relkind as u8 {
-        // SAFETY: a lookup in the system caches.
-        b'i' | b'I' => unsafe { pg_sys::IndexGetRelation(relation, true) },
+        b'i' | b'I' => table_of_index(relation),
         _ => relation,
     };
     let native = |index: &crate::pg::open_index::OpenIndex| index.access_method() == "minlsh";

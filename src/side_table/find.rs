@@ -1,8 +1,9 @@
 //! Finding side tables: through the triggers of the documents, or backwards through `pg_depend`.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::Oid;
 
 use crate::error::Result;
+use crate::pg::catalog::table_of_index;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
@@ -46,8 +47,7 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
     let storage = match opened.class().relkind as u8 {
         b'i' => {
             drop(opened);
-            // SAFETY: a lookup in the system caches; invalid if there is no such index.
-            unsafe { pg_sys::IndexGetRelation(relation, true) }
+            table_of_index(relation)
         }
         _ => {
             let found: Vec<FoundSideTable> =

@@ -7,13 +7,14 @@ use crate::error::Result;
 use crate::index::reloptions;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::function_schema;
 use crate::pg::dependency;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::trigger::triggers;
 use crate::side_table::arguments::{check_owner, open_table};
-use crate::side_table::build::{create_triggers, schema_of};
+use crate::side_table::build::create_triggers;
 use crate::side_table::create::report;
 use crate::side_table::drop::the_only;
 use crate::side_table::fill::fill;
@@ -42,7 +43,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         fill(&table, &documents, columns, &options)?
     };
     rebuild_indexes(side.storage, 0);
-    renew_triggers(schema_of(call.function()), &documents, &found.watch, columns)?;
+    renew_triggers(function_schema(call.function()), &documents, &found.watch, columns)?;
     report(side.storage, &documents.name, count, &options);
     Ok(Some(Datum::from(side.storage)))
 }

@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, not_supported, wrong_state};
 use crate::pg::bulk;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::is_stored_as;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
@@ -197,9 +198,7 @@ fn key_and_body(documents: &Open, key: i16, body: i16) -> Result<(Column, Column
 
 /// Refuses a column that is not stored as text is.
 pub fn check_body(body: &Column) -> Result<()> {
-    let is_text = body.type_oid == pg_sys::TEXTOID
-        // SAFETY: a lookup in the system caches.
-        || unsafe { pg_sys::IsBinaryCoercible(body.type_oid, pg_sys::TEXTOID) };
+    let is_text = body.type_oid == pg_sys::TEXTOID || is_stored_as(body.type_oid, pg_sys::TEXTOID);
     if !is_text {
         let label = crate::pg::names::type_label(body.type_oid);
         let code = PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH;

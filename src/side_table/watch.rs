@@ -9,7 +9,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::bytes;
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::{CatalogRow, constraint_of_index};
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -131,9 +131,7 @@ pub fn link(documents: &Open, watch: &Watch) {
     }
     dependency::drop_on_cascade(storage, Object::Function(watch.trigger.function));
     if let Some(index) = key_index(documents, watch.key, Lock::Read) {
-        // SAFETY: a catalog lookup.
-        let constraint = unsafe { pg_sys::get_index_constraint(index.oid()) };
-        let key = match constraint {
+        let key = match constraint_of_index(index.oid()) {
             Oid::INVALID => Object::Relation(index.oid()),
             constraint => Object::Constraint(constraint),
         };

@@ -11,7 +11,7 @@ mod of_job;
 mod tally;
 mod truth;
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 
 use crate::corpus::arguments::raw_text;
 use crate::corpus::arguments::{Arguments, Places};
@@ -21,6 +21,7 @@ use crate::error::{Result, invalid_parameter};
 use crate::lookup::find::Target;
 use crate::lookup::lookup_arguments;
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::catalog;
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
@@ -94,8 +95,7 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
         return Ok(None);
     }
     let relation = table::named(name, "source")?;
-    // SAFETY: a lookup in the system caches.
-    match unsafe { pg_sys::get_rel_relkind(relation) } as u8 {
+    match catalog::relation_kind(relation) {
         b'v' | b'f' => Ok(None),
         _ => Target::of_relation(call, relation),
     }
