@@ -7,7 +7,8 @@
 use std::fmt;
 
 use crate::limits::{
-    MAX_MIN_LENGTH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_WEIGHT,
+    MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT,
+    MIN_MIN_MATCH, MIN_WEIGHT,
 };
 
 /// The most characters of a refused text that an error carries.
@@ -147,6 +148,12 @@ pub enum Error {
     },
     /// A modulus outside `1..2^31`.
     Modulus(i64),
+    /// A `min_match` outside `MIN_MIN_MATCH..=MAX_MIN_MATCH`.
+    MinMatch(i64),
+    /// A coverage outside `(0, 1]`.
+    Coverage(f64),
+    /// A normalisation of passages that drops tokens.
+    PassageTokens,
 }
 
 impl fmt::Display for Error {
@@ -245,6 +252,15 @@ impl fmt::Display for Error {
             ),
             Self::Coefficients { a, b } => {
                 write!(f, "a and b must have as many elements as each other, not {a} and {b}")
+            }
+            Self::MinMatch(n) => {
+                write!(f, "min_match must be between {MIN_MIN_MATCH} and {MAX_MIN_MATCH}, not {n}")
+            }
+            Self::Coverage(c) => {
+                write!(f, "coverage must be greater than 0 and at most 1, not {c}")
+            }
+            Self::PassageTokens => {
+                write!(f, "the normalization of passages must not drop tokens")
             }
             Self::Modulus(p) => write!(f, "p must be between 1 and {}, not {p}", i32::MAX),
         }
@@ -361,6 +377,17 @@ impl Error {
             }
             Self::Coefficients { .. } => {
                 "Give one a and one b for each hash function (a * x + b) mod p.".to_owned()
+            }
+            Self::MinMatch(_) => {
+                "Use 50 for sentences and 200 for paragraphs; it is counted in characters."
+                    .to_owned()
+            }
+            Self::Coverage(_) => {
+                "Use the share of the passage that must be there, such as 0.8.".to_owned()
+            }
+            Self::PassageTokens => {
+                "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\"."
+                    .to_owned()
             }
             Self::Modulus(_) => {
                 "Choose a prime that is at least the number of rows: then each function with a \

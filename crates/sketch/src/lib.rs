@@ -29,6 +29,7 @@
 //! | `shingle` | from a text and a [`Config`] to tokens, windows ("shingles") and their hashes |
 //! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
 //! | `exact` | from hashes to the similarity that signatures estimate |
+//! | [`passage`] | from normalised texts to what they have in common, and the fingerprints that find it |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //! | [`pipeline`] | batches of documents, computed by several threads |
@@ -50,6 +51,7 @@ mod hash;
 mod limits;
 pub mod memory;
 pub mod pipeline;
+pub mod passage;
 mod scheme;
 mod self_test;
 mod shingle;
@@ -64,9 +66,9 @@ pub use exact::{
 };
 pub use hash::{Element, ElementHash};
 pub use limits::{
-    DEFAULT_ANCHORED_SIZE, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE,
-    DEFAULT_THRESHOLD, MAX_MIN_LENGTH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT,
-    MIN_WEIGHT,
+    DEFAULT_ANCHORED_SIZE, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
+    DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM,
+    MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};

@@ -24,6 +24,16 @@ pub const MAX_MIN_LENGTH: usize = 64;
 /// list is bounded.
 pub const MAX_STOP_WORDS: usize = 1 << 16;
 
+/// The shortest passage that is looked for, in characters: what is shorter is a phrase.
+pub const MIN_MIN_MATCH: usize = 16;
+/// The longest `min_match`: blocks of windows are hashed in scratch memory of this size.
+pub const MAX_MIN_MATCH: usize = 1000;
+/// Length of a passage unless you specify another: shorter ones are found where words were changed
+/// around them, longer ones take a smaller index.
+pub const DEFAULT_MIN_MATCH: usize = 50;
+/// The share of a passage that a text must have unless you specify another.
+pub const DEFAULT_COVERAGE: f64 = 0.8;
+
 /// The least weight of an element but 0.
 pub const MIN_WEIGHT: f64 = 1e-100;
 /// The greatest weight of an element.

@@ -9,7 +9,7 @@ mod unit;
 mod word_rules;
 pub(crate) mod words;
 
-pub(crate) use normalize::Dropped;
+pub(crate) use normalize::{Dropped, Places};
 pub use normalize::{Normalization, UNICODE_VERSIONS};
 pub use stop_words::StopWords;
 pub use unit::Unit;

@@ -2,6 +2,7 @@
 //! white space. Bytes go in blocks of fixed size, and conditions are masks, so
 //! that the compiler makes vectors of the loops.
 
+use super::places::Record;
 use super::steps::{Characters, Punctuation};
 use crate::error::Error;
 use crate::memory;
@@ -73,31 +74,39 @@ impl Bytes {
 
     /// Appends what becomes of `bytes`. `spaced` is whether there is a space,
     /// or nothing, before it, and is so again after it.
-    pub(super) fn append(
+    pub(super) fn append<R: Record>(
         self,
         bytes: &[u8],
         out: &mut Vec<u8>,
         spaced: &mut bool,
+        record: &mut R,
     ) -> Result<(), Error> {
         // As much as is written to, beyond what is kept of it.
         memory::reserve(out, bytes.len() + 2 * BLOCK)?;
+        record.reserve(bytes.len())?;
         self.level.compiled(
             #[inline(always)]
-            || self.append_here(bytes, out, spaced),
+            || self.append_here(bytes, out, spaced, record),
         );
         Ok(())
     }
 
     #[inline(always)]
-    fn append_here(self, bytes: &[u8], out: &mut Vec<u8>, spaced: &mut bool) {
+    fn append_here<R: Record>(
+        self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        spaced: &mut bool,
+        record: &mut R,
+    ) {
         let mut end = out.len();
         out.resize(end + bytes.len() + 2 * BLOCK, 0);
         let (blocks, rest) = bytes.as_chunks();
         for block in blocks {
-            end = self.append_block(block, BLOCK, out, end, spaced);
+            end = self.append_block(block, BLOCK, out, end, spaced, record);
         }
         if !rest.is_empty() {
-            end = self.append_block(&filled(rest), rest.len(), out, end, spaced);
+            end = self.append_block(&filled(rest), rest.len(), out, end, spaced, record);
         }
         out.truncate(end);
     }
@@ -105,23 +114,25 @@ impl Bytes {
     /// Writes what becomes of the first `len` bytes of a block to `out` from `end` on, where there
     /// is room for two blocks; returns where it ends.
     #[inline(always)]
-    fn append_block(
+    fn append_block<R: Record>(
         self,
         block: &Block,
         len: usize,
         out: &mut [u8],
         end: usize,
         spaced: &mut bool,
+        record: &mut R,
     ) -> usize {
         let mapped = self.mapped_block(block);
         let dropped = self.dropped(block, &mapped, *spaced);
         if dropped == 0 {
             out[end..][..BLOCK].copy_from_slice(&mapped);
             *spaced = mapped[len - 1] == b' ';
+            record.one_by_one(len);
             return end + len;
         }
         let start = end;
-        let end = append_kept(&mapped, dropped, len, out, end);
+        let end = append_kept(&mapped, dropped, len, out, end, record);
         if end > start {
             *spaced = out[end - 1] == b' ';
         }
@@ -182,7 +193,14 @@ impl Bytes {
 
 /// Writes those of the first `len` bytes of a block that are not dropped. Copies are of fixed
 /// size, and overwrite each other's ends.
-fn append_kept(block: &Block, dropped: u64, len: usize, out: &mut [u8], end: usize) -> usize {
+fn append_kept<R: Record>(
+    block: &Block,
+    dropped: u64,
+    len: usize,
+    out: &mut [u8],
+    end: usize,
+    record: &mut R,
+) -> usize {
     let mut padded = [0; 2 * BLOCK];
     padded[..BLOCK].copy_from_slice(block);
     let (mut dropped, mut end) = (dropped, end);
@@ -192,6 +210,8 @@ fn append_kept(block: &Block, dropped: u64, len: usize, out: &mut [u8], end: usi
         dropped &= dropped.wrapping_sub(1);
         out[end..][..BLOCK].copy_from_slice(&padded[from..][..BLOCK]);
         end += to - from;
+        record.one_by_one(to - from);
+        record.dropped(usize::from(to < len));
         from = to + 1;
     }
     end

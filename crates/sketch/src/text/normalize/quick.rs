@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::ascii::Bytes;
 use super::definition::settle;
 use super::fates::{Fate, Table};
+use super::places::{Places, Record, Recorded, Unrecorded};
 use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
 use crate::memory;
@@ -37,6 +38,18 @@ impl Normalization {
     ) -> Result<Cow<'a, str>, Error> {
         normalize(self.characters, text, check_interrupts)
     }
+
+    /// The same, and where its characters come from.
+    pub(crate) fn normalize_with_places<'a>(
+        &self,
+        text: &'a str,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(Cow<'a, str>, Places), Error> {
+        let mut record = Recorded::default();
+        let text = recorded(self.characters, text, &mut record, check_interrupts)?;
+        let places = if let Cow::Owned(_) = text { record.places() } else { Places::default() };
+        Ok((text, places))
+    }
 }
 
 /// `text` after the steps; borrowed if nothing changes.
@@ -45,12 +58,21 @@ pub(super) fn normalize<'a>(
     text: &'a str,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
+    recorded(steps, text, &mut Unrecorded, check_interrupts)
+}
+
+fn recorded<'a, R: Record>(
+    steps: Characters,
+    text: &'a str,
+    record: &mut R,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<Cow<'a, str>, Error> {
     if steps == Characters::default() {
         return Ok(Cow::Borrowed(text));
     }
     let ascii = Bytes::new(steps);
     if text.len() <= PIECE && text.is_ascii() {
-        return short_ascii(steps, ascii, text);
+        return short_ascii(steps, ascii, text, record);
     }
     let mut same = 0;
     let mut spaced = true;
@@ -73,9 +95,10 @@ pub(super) fn normalize<'a>(
         table: Table::of(steps)?,
         out: memory::with_capacity(text.len() + 16)?,
         spaced: true,
-        cut: Cut { at: 0, out: 0, spaced: true },
+        cut: Cut { at: 0, out: 0, spaced: true, mark: record.mark() },
+        record,
     };
-    pass.ascii_run(text.as_bytes(), 0, same)?;
+    pass.unchanged(&text.as_bytes()[..same])?;
     pass.rest(text, same, check_interrupts)?;
     if steps.whitespace && pass.out.ends_with(b" ") {
         pass.out.pop();
@@ -86,10 +109,15 @@ pub(super) fn normalize<'a>(
 }
 
 /// What most documents are: nothing but ASCII, in one go.
-fn short_ascii(steps: Characters, ascii: Bytes, text: &str) -> Result<Cow<'_, str>, Error> {
+fn short_ascii<'a>(
+    steps: Characters,
+    ascii: Bytes,
+    text: &'a str,
+    record: &mut impl Record,
+) -> Result<Cow<'a, str>, Error> {
     let mut out = Vec::new();
     let mut spaced = true;
-    ascii.append(text.as_bytes(), &mut out, &mut spaced)?;
+    ascii.append(text.as_bytes(), &mut out, &mut spaced, record)?;
     if steps.whitespace && out.ends_with(b" ") {
         out.pop();
     }
@@ -100,25 +128,38 @@ fn short_ascii(steps: Characters, ascii: Bytes, text: &str) -> Result<Cow<'_, st
     Ok(Cow::Owned(normalized))
 }
 
-struct Pass {
+struct Pass<'a, R: Record> {
     steps: Characters,
     ascii: Bytes,
     table: &'static Table,
     out: Vec<u8>,
     /// Whether the output is empty or ends with a space.
     spaced: bool,
-    cut: Cut,
+    cut: Cut<R::Mark>,
+    record: &'a mut R,
 }
 
 /// Where the text was last seen to be cuttable, and how the output was there.
 #[derive(Clone, Copy)]
-struct Cut {
+struct Cut<M> {
     at: usize,
     out: usize,
     spaced: bool,
+    mark: M,
 }
 
-impl Pass {
+impl<R: Record> Pass<'_, R> {
+    /// The start of the text, which stays as it is.
+    fn unchanged(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let Some((&last, before)) = bytes.split_last() else { return Ok(()) };
+        memory::extend(&mut self.out, before)?;
+        self.record.reserve(0)?;
+        self.record.one_by_one(before.len());
+        self.spaced = before.ends_with(b" ");
+        self.cut_before(before.len());
+        self.push_one(char::from(last))
+    }
+
     /// The text from byte `at` on.
     fn rest(
         &mut self,
@@ -147,17 +188,22 @@ impl Pass {
             for (at, &byte) in bytes[start..end].iter().enumerate() {
                 if !self.ascii.removes(byte) {
                     self.cut_before(start + at);
-                    self.push(char::from(self.ascii.mapped(byte)))?;
+                    self.push_one(char::from(self.ascii.mapped(byte)))?;
+                } else {
+                    self.record.dropped(1);
                 }
             }
             return Ok(());
         }
         let kept = |byte: &u8| !self.ascii.removes(*byte);
-        let Some(last) = bytes[start..end].iter().rposition(kept) else { return Ok(()) };
+        let Some(last) = bytes[start..end].iter().rposition(kept) else {
+            self.record.dropped(end - start);
+            return Ok(());
+        };
         let last = start + last;
-        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced)?;
+        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced, self.record)?;
         self.cut_before(last);
-        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced)
+        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced, self.record)
     }
 
     /// Characters that are not ASCII, up to about `limit`; returns where they
@@ -169,9 +215,9 @@ impl Pass {
                 match self.table.fate(c) {
                     Fate::Becomes(becomes) => {
                         self.cut_before(at);
-                        self.push(becomes)?;
+                        self.push_one(becomes)?;
                     }
-                    Fate::Removed => (),
+                    Fate::Removed => self.record.dropped(1),
                     Fate::Expands | Fate::Depends => break,
                 }
                 at += c.len_utf8();
@@ -200,7 +246,7 @@ impl Pass {
             _ => matches!(self.table.fate(c), Fate::Becomes(_) | Fate::Expands),
         };
         let end = text[at..].find(cuttable).map_or(text.len(), |found| at + found);
-        let Cut { at: start, out, spaced } = self.cut;
+        let Cut { at: start, out, spaced, mark } = self.cut;
         self.out.truncate(out);
         self.spaced = spaced;
         let segment = &text[start..end];
@@ -208,6 +254,12 @@ impl Pass {
             self.out.truncate(out);
             self.spaced = spaced;
             settle(self.steps, segment)?.chars().try_for_each(|c| self.push(c))?;
+        }
+        if R::LOOKS {
+            self.record.rewind(mark);
+            // Bytes that start a character.
+            let starts = self.out[out..].iter().filter(|byte| !(0x80..0xC0).contains(*byte));
+            self.record.together(segment.chars().count(), starts.count())?;
         }
         Ok(end)
     }
@@ -230,7 +282,25 @@ impl Pass {
 
     /// Notes that the text can be cut before byte `at`, which comes next.
     fn cut_before(&mut self, at: usize) {
-        self.cut = Cut { at, out: self.out.len(), spaced: self.spaced };
+        let mark = self.record.mark();
+        self.cut = Cut { at, out: self.out.len(), spaced: self.spaced, mark };
+    }
+
+    /// What one character becomes.
+    #[inline]
+    fn push_one(&mut self, c: char) -> Result<(), Error> {
+        let before = self.out.len();
+        self.push(c)?;
+        if R::LOOKS {
+            match self.out.len() == before {
+                true => self.record.dropped(1),
+                false => {
+                    self.record.reserve(1)?;
+                    self.record.one_by_one(1);
+                }
+            }
+        }
+        Ok(())
     }
 
     #[inline]

@@ -1,0 +1,141 @@
+//! Which texts can have a passage, as an index of fingerprints knows it: a set of entries of which
+//! every text that has enough of the passage has one, and how much a text can have at most that
+//! lacks some of them. No frequent entry is left out, so nothing is missed.
+
+use std::ops::Range;
+
+use super::characters::Characters;
+use super::winnow::{Fingerprints, Stretch};
+use crate::error::Error;
+use crate::memory;
+
+/// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
+/// which is 4.000000001, it is 4.
+#[must_use]
+pub fn needed(coverage: f64, length: usize) -> usize {
+    ((coverage * length as f64 - 1e-9).ceil() as usize).clamp(1, length.max(1))
+}
+
+/// The entries of a passage, and the search that they allow.
+pub struct Bound {
+    stretches: Vec<Stretch>,
+    /// Of each stretch, its place among the distinct entries.
+    place: Vec<u32>,
+    entries: Vec<u64>,
+    length: usize,
+    t: usize,
+    need: Need,
+}
+
+/// What a text must have.
+#[derive(Clone, Copy)]
+enum Need {
+    /// Every window.
+    All,
+    /// So many characters.
+    Characters(usize),
+}
+
+impl Bound {
+    /// The search for a passage in an index of windows of `t` characters, as many as the passage
+    /// has at least. The windows that count for coverage are of `min_match`, at least `t`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(
+        passage: &Characters,
+        coverage: f64,
+        min_match: usize,
+        t: usize,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        let stretches = Fingerprints::new()?.stretches(passage, t, check_interrupts)?;
+        let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
+        entries.sort_unstable();
+        entries.dedup();
+        let place = |stretch: &Stretch| entries.partition_point(|entry| *entry < stretch.entry);
+        let place = memory::collect(stretches.iter().map(|stretch| place(stretch) as u32))?;
+        let need = match passage.len() <= min_match {
+            true => Need::All,
+            false => Need::Characters(needed(coverage, passage.len())),
+        };
+        Ok(Self { stretches, place, entries, length: passage.len(), t, need })
+    }
+
+    /// The distinct entries of the passage, in ascending order.
+    #[must_use]
+    pub fn entries(&self) -> &[u64] {
+        &self.entries
+    }
+
+    /// The cheapest entries, by their places in [`Self::entries`], of which every text that has
+    /// enough of the passage has one. `cost` is `None` for an entry that cannot be asked for;
+    /// `None` if it takes such entries.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn cheapest(
+        &self,
+        cost: impl Fn(usize) -> Option<u64>,
+    ) -> Result<Option<Vec<usize>>, Error> {
+        let mut least: Option<(u64, Range<usize>)> = None;
+        let mut costs = memory::filled(0_u64, self.stretches.len() + 1)?;
+        let mut refused = memory::filled(0_u32, self.stretches.len() + 1)?;
+        for (i, place) in self.place.iter().enumerate() {
+            let cost = cost(*place as usize);
+            costs[i + 1] = costs[i] + cost.unwrap_or(0);
+            refused[i + 1] = refused[i] + u32::from(cost.is_none());
+        }
+        let mut to = 0;
+        for from in 0..self.stretches.len() {
+            // What is out of reach grows with each stretch that is added.
+            to = to.max(from + 1);
+            while to < self.stretches.len() && !self.is_enough(from..to) {
+                to += 1;
+            }
+            if !self.is_enough(from..to) {
+                break;
+            }
+            let total = costs[to] - costs[from];
+            if refused[to] == refused[from]
+                && least.as_ref().is_none_or(|(least, _)| total < *least)
+            {
+                least = Some((total, from..to));
+            }
+        }
+        let Some((_, range)) = least else { return Ok(None) };
+        let mut places = memory::collect(self.place[range].iter().map(|place| *place as usize))?;
+        places.sort_unstable();
+        places.dedup();
+        Ok(Some(places))
+    }
+
+    /// A text without any of these stretches has less than is needed.
+    fn is_enough(&self, range: Range<usize>) -> bool {
+        let Need::Characters(need) = self.need else { return true };
+        let (from, to) = (self.stretches[range.start].from, self.stretches[range.end - 1].to);
+        // Characters that lie in no other windows.
+        let first = if from == 0 { 0 } else { from + self.t - 1 };
+        let end = if range.end == self.stretches.len() { self.length } else { to };
+        end.saturating_sub(first) + need > self.length
+    }
+
+    /// Whether a text can have enough of the passage that has only those entries, by their places
+    /// in [`Self::entries`], that are not `absent`.
+    pub fn is_possible(&self, absent: impl Fn(usize) -> bool) -> bool {
+        match self.need {
+            Need::All => !(0..self.entries.len()).any(absent),
+            Need::Characters(need) => {
+                let (mut covered, mut end) = (0, 0);
+                for (stretch, place) in self.stretches.iter().zip(&self.place) {
+                    if !absent(*place as usize) {
+                        let to = stretch.to + self.t - 1;
+                        covered += to - end.max(stretch.from);
+                        end = to;
+                    }
+                }
+                covered >= need
+            }
+        }
+    }
+}

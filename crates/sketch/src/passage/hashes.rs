@@ -1,0 +1,225 @@
+//! Hashes of the windows of a text: a polynomial in the code points, modulo 2^64, mixed.
+//!
+//! A block of windows is hashed by doubling, `h_2l[i] = h_l[i] * B^l + h_l[i + l]`, which carries
+//! nothing from one window to the next, so that the compiler makes vectors of it. Without vector
+//! instructions the polynomial rolls. Both give the same values, and minima of them are stored:
+//! they never change.
+
+use super::unit::Unit;
+use crate::error::Error;
+use crate::limits::MAX_MIN_MATCH;
+use crate::memory;
+use crate::simd::Level;
+
+/// The base of the polynomial: odd, and 5 modulo 8.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Windows that are hashed together.
+pub(super) const BLOCK: usize = 1024;
+
+/// The order in which minima are taken.
+#[inline(always)]
+fn mix(p: u64) -> u64 {
+    let z = (p ^ p >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z ^ z >> 29
+}
+
+/// The hash of one window.
+#[inline]
+pub(super) fn hash<U: Unit>(window: &[U]) -> u64 {
+    let step = |p: u64, unit: &U| p.wrapping_mul(BASE).wrapping_add(unit.code().into());
+    mix(window.iter().fold(0, step))
+}
+
+/// Memory in which blocks are hashed.
+pub(super) struct Scratch {
+    level: Level,
+    x: Vec<u64>,
+    y: Vec<u64>,
+}
+
+impl Scratch {
+    pub(super) fn new(level: Level) -> Result<Self, Error> {
+        let size = BLOCK + 2 * MAX_MIN_MATCH;
+        Ok(Self { level, x: memory::filled(0, size)?, y: memory::filled(0, size)? })
+    }
+
+    /// The hashes of the `n` windows of `length` characters from `from` on; `n` is at most [`BLOCK`].
+    pub(super) fn hashes<U: Unit>(
+        &mut self,
+        text: &[U],
+        from: usize,
+        n: usize,
+        length: usize,
+    ) -> &[u64] {
+        let level = self.level;
+        level.compiled(
+            #[inline(always)]
+            || self.hash_block(text, from, n, length),
+        );
+        &self.x[..n]
+    }
+
+    /// The least hashes of grams of `k` characters in each of the `n` windows of `t` from `from` on.
+    pub(super) fn minima<U: Unit>(
+        &mut self,
+        text: &[U],
+        from: usize,
+        n: usize,
+        t: usize,
+        k: usize,
+    ) -> &[u64] {
+        let level = self.level;
+        level.compiled(
+            #[inline(always)]
+            || {
+                let width = t - k + 1;
+                self.hash_block(text, from, n + width - 1, k);
+                if self.level == Level::PORTABLE {
+                    self.rescan(n, width);
+                } else {
+                    self.double_minima(n, width);
+                }
+            },
+        );
+        &self.x[..n]
+    }
+
+    #[inline(always)]
+    fn hash_block<U: Unit>(&mut self, text: &[U], from: usize, n: usize, length: usize) {
+        let units = &text[from..from + n + length - 1];
+        if self.level == Level::PORTABLE {
+            self.roll(units, length);
+        } else {
+            self.double(units, length);
+        }
+        for x in &mut self.x[..n] {
+            *x = mix(*x);
+        }
+    }
+
+    /// The polynomials of all windows of `length` in `units`, each from the one before it.
+    #[inline(always)]
+    fn roll<U: Unit>(&mut self, units: &[U], length: usize) {
+        let mut power = 1_u64;
+        let mut p = 0_u64;
+        for unit in &units[..length] {
+            p = p.wrapping_mul(BASE).wrapping_add(unit.code().into());
+            power = power.wrapping_mul(BASE);
+        }
+        self.x[0] = p;
+        let leaving_and_entering = units.iter().zip(&units[length..]);
+        for (x, (leaving, entering)) in self.x[1..].iter_mut().zip(leaving_and_entering) {
+            let leaving = power.wrapping_mul(leaving.code().into());
+            p = p.wrapping_mul(BASE).wrapping_add(entering.code().into()).wrapping_sub(leaving);
+            *x = p;
+        }
+    }
+
+    /// The same by doubling.
+    #[inline(always)]
+    fn double<U: Unit>(&mut self, units: &[U], length: usize) {
+        for (x, unit) in self.x.iter_mut().zip(units) {
+            *x = unit.code().into();
+        }
+        let (mut have, mut power, mut left) = (1, BASE, units.len());
+        for bit in (0..length.ilog2()).rev() {
+            left -= have;
+            let (a, b) = (&self.x[..left], &self.x[have..have + left]);
+            for ((y, a), b) in self.y[..left].iter_mut().zip(a).zip(b) {
+                *y = a.wrapping_mul(power).wrapping_add(*b);
+            }
+            (have, power) = (have * 2, power.wrapping_mul(power));
+            if length >> bit & 1 == 1 {
+                left -= 1;
+                let (a, next) = (&self.y[..left], &units[have..have + left]);
+                for ((x, a), unit) in self.x[..left].iter_mut().zip(a).zip(next) {
+                    *x = a.wrapping_mul(BASE).wrapping_add(unit.code().into());
+                }
+                (have, power) = (have + 1, power.wrapping_mul(BASE));
+            } else {
+                std::mem::swap(&mut self.x, &mut self.y);
+            }
+        }
+    }
+
+    /// The minimum of each `width` neighbours, by doubling as well.
+    #[inline(always)]
+    fn double_minima(&mut self, n: usize, width: usize) {
+        let (mut have, mut left) = (1, n + width - 1);
+        while have < width {
+            let step = have.min(width - have);
+            left -= step;
+            let (a, b) = (&self.x[..left], &self.x[step..step + left]);
+            for ((y, a), b) in self.y[..left].iter_mut().zip(a).zip(b) {
+                *y = *a.min(b);
+            }
+            std::mem::swap(&mut self.x, &mut self.y);
+            have += step;
+        }
+    }
+
+    /// The same, looking at all of a window only when its minimum has left it.
+    #[inline(always)]
+    fn rescan(&mut self, n: usize, width: usize) {
+        let (hashes, minima) = (&self.x, &mut self.y);
+        let mut least = u64::MAX;
+        for i in 0..n {
+            let entering = hashes[i + width - 1];
+            if entering <= least && i > 0 {
+                least = entering;
+            } else if i == 0 || hashes[i - 1] == least {
+                least = hashes[i..i + width].iter().fold(u64::MAX, |a, b| a.min(*b));
+            }
+            minima[i] = least;
+        }
+        std::mem::swap(&mut self.x, &mut self.y);
+    }
+}
+
+/// Calls `each` for the hash of each window of `length` that starts in `range`, in order.
+pub(super) fn each_hash<U: Unit>(
+    text: &[U],
+    length: usize,
+    range: std::ops::Range<usize>,
+    scratch: &mut Scratch,
+    check_interrupts: &mut dyn FnMut(),
+    mut each: impl FnMut(usize, u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut at = range.start;
+    while at < range.end {
+        check_interrupts();
+        let n = BLOCK.min(range.end - at);
+        for (i, &hash) in scratch.hashes(text, at, n, length).iter().enumerate() {
+            each(at + i, hash)?;
+        }
+        at += n;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_agree_with_one_hash_after_another() {
+        let text: Vec<u32> = (0..5000_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect();
+        let bytes: Vec<u8> = text.iter().map(|unit| *unit as u8).collect();
+        for level in Level::available() {
+            let mut scratch = Scratch::new(level).unwrap();
+            for length in [1, 2, 3, 7, 8, 16, 25, 32, 37, 64, 99, 1000] {
+                let expected: Vec<u64> =
+                    text[5..][..777 + length - 1].windows(length).map(hash).collect();
+                assert_eq!(scratch.hashes(&text, 5, 777, length), expected, "{level} {length}");
+                assert_eq!(scratch.hashes(&bytes, 5, 777, length), expected, "{level} {length}");
+            }
+            for (t, k) in [(1, 1), (16, 8), (50, 16), (51, 16), (200, 32), (1000, 32)] {
+                let hashes: Vec<u64> = bytes[3..][..BLOCK + t - 1].windows(k).map(hash).collect();
+                let least = |window: &[u64]| window.iter().min().copied().unwrap();
+                let expected: Vec<u64> = hashes.windows(t - k + 1).map(least).collect();
+                assert_eq!(scratch.minima(&bytes, 3, BLOCK, t, k), expected, "{level} {t} {k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! What two texts have in common: runs, by a table of anchors of one and a walk through the other.
+//!
+//! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table
+//! of those grams of `b`, its anchors, meets every window of `b`, and the grams of `a` are looked
+//! up one by one. A hit is compared and extended to both sides. A gram in many places of `b` (a
+//! ruler, spaces, a table of numbers) is extended in a few of them only; the windows of `a` that
+//! may have missed are looked up afterwards by the hash of the whole window.
+
+use std::ops::Range;
+
+use super::characters::{Characters, Units};
+use super::hashes::{BLOCK, Scratch, each_hash, hash};
+use super::unit::{Unit, common, common_back, same};
+use crate::error::Error;
+use crate::memory;
+use crate::simd::Level;
+
+/// Characters that two texts have in common.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Run {
+    /// The first of them in one text.
+    pub a: usize,
+    /// The first of them in the other.
+    pub b: usize,
+    /// How many.
+    pub length: usize,
+}
+
+impl Run {
+    fn end(&self) -> usize {
+        self.a + self.length
+    }
+}
+
+/// How often a hit is extended for one gram.
+const PLACES: usize = 16;
+
+/// No anchor, no class.
+const NONE: u32 = u32::MAX;
+
+/// Runs of `min_match` or more characters whose union in `a` is all of `a` that lies in windows
+/// which `b` has, by place in `a`: as few as greedy covering needs. An `a` of fewer characters is
+/// one window of its own length.
+///
+/// `check_interrupts` is called at least every 64 KiB of text.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn shared_runs(
+    a: &Characters,
+    b: &Characters,
+    min_match: usize,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<Vec<Run>, Error> {
+    let t = min_match.min(a.len());
+    if t == 0 || b.len() < t {
+        return Ok(Vec::new());
+    }
+    match (a.units(), b.units()) {
+        (Units::Bytes(a), Units::Bytes(b)) => runs(a, b, t, check_interrupts),
+        (Units::Bytes(a), Units::Wide(b)) => runs(a, b, t, check_interrupts),
+        (Units::Wide(a), Units::Bytes(b)) => runs(a, b, t, check_interrupts),
+        (Units::Wide(a), Units::Wide(b)) => runs(a, b, t, check_interrupts),
+    }
+}
+
+/// How many characters of `a` lie in runs.
+#[must_use]
+pub fn covered(runs: &[Run]) -> usize {
+    let mut end = 0;
+    let mut covered = 0;
+    for run in runs {
+        covered += run.end().saturating_sub(end.max(run.a));
+        end = end.max(run.end());
+    }
+    covered
+}
+
+/// Grams of `b` at multiples of a stride, in chains of equal buckets, each in ascending order.
+struct Anchors {
+    k: usize,
+    stride: usize,
+    filter: Filter,
+    heads: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Anchors {
+    fn new<U: Unit>(b: &[U], t: usize, check_interrupts: &mut dyn FnMut()) -> Result<Self, Error> {
+        let k = (t * 3 / 4).clamp(1, 64);
+        let stride = t - k + 1;
+        let count = (b.len() - k) / stride + 1;
+        let size = (count * 2).next_power_of_two();
+        let mut anchors = Self {
+            k,
+            stride,
+            filter: Filter::new(size * 8)?,
+            heads: memory::filled(NONE, size)?,
+            next: memory::filled(NONE, count)?,
+        };
+        for n in (0..count).rev() {
+            if n % BLOCK == 0 {
+                check_interrupts();
+            }
+            let h = hash(&b[n * stride..][..k]);
+            anchors.filter.insert(h);
+            let bucket = anchors.bucket(h);
+            anchors.next[n] = std::mem::replace(&mut anchors.heads[bucket], n as u32);
+        }
+        Ok(anchors)
+    }
+
+    fn bucket(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.heads.len() - 1)
+    }
+
+    /// The places of `b` where a gram with this hash may be.
+    fn places(&self, hash: u64) -> impl Iterator<Item = usize> {
+        let mut at = self.heads[self.bucket(hash)];
+        std::iter::from_fn(move || {
+            (at != NONE).then(|| {
+                let n = at as usize;
+                at = self.next[n];
+                n * self.stride
+            })
+        })
+    }
+}
+
+/// Bits of hashes, most of which are not set: what passes may be in a table.
+pub(super) struct Filter(Vec<u64>);
+
+impl Filter {
+    /// With `bits` bits, a power of two.
+    pub(super) fn new(bits: usize) -> Result<Self, Error> {
+        Ok(Self(memory::filled(0, bits.div_ceil(64))?))
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(&mut self, hash: u64) {
+        let place = self.place(hash);
+        self.0[place] |= 1 << (hash % 64);
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, hash: u64) -> bool {
+        self.0[self.place(hash)] >> (hash % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn place(&self, hash: u64) -> usize {
+        (hash / 64) as usize & (self.0.len() - 1)
+    }
+}
+
+fn runs<U: Unit, V: Unit>(
+    a: &[U],
+    b: &[V],
+    t: usize,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<Vec<Run>, Error> {
+    let anchors = Anchors::new(b, t, check_interrupts)?;
+    let mut walk = Walk {
+        a,
+        b,
+        t,
+        anchors: &anchors,
+        scratch: Scratch::new(Level::best())?,
+        found: Vec::new(),
+        many: 1 << 12,
+        hard: Vec::new(),
+        known: 0..0,
+    };
+    walk.all(check_interrupts)?;
+    let Walk { scratch, mut found, hard, .. } = walk;
+    if !hard.is_empty() {
+        found = cover(&mut found, t)?;
+        let open = uncovered(&found, &hard, t)?;
+        Windows { a, b, t, scratch }.look_up(&open, &mut found, check_interrupts)?;
+    }
+    cover(&mut found, t)
+}
+
+/// The walk through `a`.
+struct Walk<'a, U, V> {
+    a: &'a [U],
+    b: &'a [V],
+    t: usize,
+    anchors: &'a Anchors,
+    scratch: Scratch,
+    found: Vec<Run>,
+    /// From so many runs on, those that are not needed are dropped.
+    many: usize,
+    /// Windows of `a` that have been looked for in some of their places only.
+    hard: Vec<Range<usize>>,
+    /// Neighbouring windows of `a` that runs have.
+    known: Range<usize>,
+}
+
+impl<U: Unit, V: Unit> Walk<'_, U, V> {
+    fn all(&mut self, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+        let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
+        let windows = self.a.len() - t + 1;
+        let mut here = memory::with_capacity(PLACES)?;
+        // Grams that are hashed; fewer of them after a jump, which may be followed by another.
+        let mut block = 0..0;
+        let mut hashes: [u64; BLOCK] = [0; BLOCK];
+        let mut i = 0;
+        while i < grams {
+            // What the gram at `i` decides: windows that have it where those of `b` have an anchor.
+            let duty = i.saturating_sub(t - k)..(i + 1).min(windows);
+            if self.known.start <= duty.start && self.known.end >= duty.end {
+                i = self.known.end.max(i + 1);
+                continue;
+            }
+            if !block.contains(&i) {
+                check_interrupts();
+                let most = if block.end == i { BLOCK } else { BLOCK.min(4 * t) };
+                let n = most.min(grams - i);
+                hashes[..n].copy_from_slice(self.scratch.hashes(self.a, i, n, k));
+                block = i..i + n;
+            }
+            let h = hashes[i - block.start];
+            if self.anchors.filter.has(h) {
+                self.extend(i, h, duty, &mut here)?;
+                self.keep(&mut here)?;
+            }
+            i += 1;
+        }
+        Ok(())
+    }
+
+    /// The runs through the gram at `i` of `a`.
+    fn extend(
+        &mut self,
+        i: usize,
+        hash: u64,
+        duty: Range<usize>,
+        here: &mut Vec<Run>,
+    ) -> Result<(), Error> {
+        let (a, b, t, anchors) = (self.a, self.b, self.t, self.anchors);
+        let k = anchors.k;
+        // Beyond what is known, later grams see to it.
+        let reach = match i < self.known.end {
+            true => self.known.start.max(duty.start) + t - i,
+            false => usize::MAX,
+        };
+        let end = a.len().min(i.saturating_add(reach)).max(i + k);
+        let mut tried = 0;
+        here.clear();
+        for q in anchors.places(hash) {
+            if !same(&b[q..q + k], &a[i..i + k]) {
+                continue;
+            }
+            if tried == PLACES {
+                match self.hard.last_mut() {
+                    Some(last) if last.end >= duty.start => last.end = duty.end,
+                    _ => memory::push(&mut self.hard, duty)?,
+                }
+                return Ok(());
+            }
+            tried += 1;
+            let back = common_back(&a[..i], &b[..q], t - k);
+            let length = back + k + common(&a[i + k..end], &b[q + k..]);
+            if length >= t {
+                here.push(Run { a: i - back, b: q - back, length });
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what is needed of the runs through one gram.
+    fn keep(&mut self, here: &mut [Run]) -> Result<(), Error> {
+        if here.is_empty() {
+            return Ok(());
+        }
+        for run in cover(here, self.t)? {
+            let new = run.a..run.end() - self.t + 1;
+            let known = &mut self.known;
+            if new.start > known.end {
+                *known = new;
+            } else if new.end > known.end {
+                *known = known.start.min(new.start)..new.end;
+            }
+            memory::push(&mut self.found, run)?;
+        }
+        if self.found.len() > self.many {
+            self.found = cover(&mut self.found, self.t)?;
+            self.many = 2 * self.found.len().max(1 << 11);
+        }
+        Ok(())
+    }
+}
+
+/// The windows of `hard` that no run has.
+fn uncovered(found: &[Run], hard: &[Range<usize>], t: usize) -> Result<Vec<Range<usize>>, Error> {
+    let mut open: Vec<Range<usize>> = Vec::new();
+    let mut next = 0;
+    for hard in hard {
+        let mut at = hard.start.max(open.last().map_or(0, |last| last.end));
+        while at < hard.end {
+            while next < found.len() && found[next].end() < at + t {
+                next += 1;
+            }
+            let Some(run) = found.get(next).filter(|run| run.a < hard.end) else {
+                memory::push(&mut open, at..hard.end)?;
+                break;
+            };
+            if run.a > at {
+                memory::push(&mut open, at..run.a)?;
+            }
+            at = run.end() - t + 1;
+        }
+    }
+    Ok(open)
+}
+
+/// Windows with too many places to try, looked up by the hash of the whole window.
+struct Windows<'a, U, V> {
+    a: &'a [U],
+    b: &'a [V],
+    t: usize,
+    scratch: Scratch,
+}
+
+impl<U: Unit, V: Unit> Windows<'_, U, V> {
+    fn look_up(
+        mut self,
+        open: &[Range<usize>],
+        found: &mut Vec<Run>,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let (a, b, t) = (self.a, self.b, self.t);
+        let count: usize = open.iter().map(Range::len).sum();
+        let mut classes = Classes::new(count)?;
+        let mut class = memory::with_capacity(count)?;
+        for range in open {
+            let scratch = &mut self.scratch;
+            each_hash(a, t, range.clone(), scratch, check_interrupts, |i, h| {
+                class.push(classes.add(h, i, |first| same(&a[first..first + t], &a[i..i + t])));
+                Ok(())
+            })?;
+        }
+        // The first places of each class in `b`, in chains.
+        let mut heads = memory::filled(NONE, classes.first.len())?;
+        let mut counts = memory::filled(0_u8, classes.first.len())?;
+        let mut places: Vec<(u32, u32)> = Vec::new();
+        each_hash(b, t, 0..b.len() - t + 1, &mut self.scratch, check_interrupts, |j, h| {
+            let at = |first: usize| same(&a[first..first + t], &b[j..j + t]);
+            if let Some(class) = classes.find(h, at)
+                && usize::from(counts[class]) < PLACES
+            {
+                counts[class] += 1;
+                let before = std::mem::replace(&mut heads[class], places.len() as u32);
+                memory::push(&mut places, (j as u32, before))?;
+            }
+            Ok(())
+        })?;
+        let mut base = 0;
+        for range in open {
+            let mut i = range.start;
+            while i < range.end {
+                let mut best: Option<Run> = None;
+                let mut at = heads[class[base + i - range.start] as usize];
+                while at != NONE {
+                    let (j, before) = places[at as usize];
+                    let j = j as usize;
+                    let length = t + common(&a[i + t..], &b[j + t..]);
+                    if best.is_none_or(|best| length >= best.length) {
+                        best = Some(Run { a: i, b: j, length });
+                    }
+                    at = before;
+                }
+                check_interrupts();
+                i += match best {
+                    Some(run) => {
+                        memory::push(found, run)?;
+                        run.length - t + 1
+                    }
+                    None => 1,
+                };
+            }
+            base += range.len();
+        }
+        Ok(())
+    }
+}
+
+/// Windows of a text as classes of equal ones, found by their hash.
+pub(super) struct Classes {
+    slots: Vec<u32>,
+    /// The first window of each class.
+    pub(super) first: Vec<u32>,
+}
+
+impl Classes {
+    /// For up to `count` classes.
+    pub(super) fn new(count: usize) -> Result<Self, Error> {
+        let slots = memory::filled(NONE, (2 * count).next_power_of_two())?;
+        Ok(Self { slots, first: memory::with_capacity(count)? })
+    }
+
+    /// The class of the window at `place`; `equal` compares it with another one.
+    pub(super) fn add(&mut self, hash: u64, place: usize, equal: impl Fn(usize) -> bool) -> u32 {
+        let slot = match self.slot(hash, equal) {
+            Ok(class) => return class,
+            Err(slot) => slot,
+        };
+        let class = self.first.len() as u32;
+        self.slots[slot] = class;
+        self.first.push(place as u32);
+        class
+    }
+
+    /// The class whose first window is `equal` to one with this hash.
+    pub(super) fn find(&self, hash: u64, equal: impl Fn(usize) -> bool) -> Option<usize> {
+        self.slot(hash, equal).ok().map(|class| class as usize)
+    }
+
+    /// The class, or the slot where it belongs.
+    fn slot(&self, hash: u64, equal: impl Fn(usize) -> bool) -> Result<u32, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots[at] {
+                NONE => return Err(at),
+                class if equal(self.first[class as usize] as usize) => return Ok(class),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+}
+
+/// As few runs as have the windows of all, in their order.
+fn cover(found: &mut [Run], t: usize) -> Result<Vec<Run>, Error> {
+    found.sort_unstable_by_key(|run| (run.a, std::cmp::Reverse(run.length), run.b));
+    let mut kept: Vec<Run> = Vec::new();
+    let mut rest = found.iter().peekable();
+    let mut done = 0; // windows below are decided
+    while let Some(first) = rest.peek() {
+        done = done.max(first.a);
+        let mut best = **first;
+        while let Some(run) = rest.next_if(|run| run.a <= done) {
+            if run.end() > best.end() {
+                best = *run;
+            }
+        }
+        if best.end() < done + t {
+            continue;
+        }
+        done = best.end() - t + 1;
+        match kept.last_mut() {
+            // The same run, found in two parts.
+            Some(last) if last.a + best.b == best.a + last.b && best.a <= last.end() => {
+                last.length = best.end() - last.a;
+            }
+            _ => memory::push(&mut kept, best)?,
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,157 @@
+//! Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the grams in each window of a text
+//! the least hash is kept. Two texts that have a window in common have its minimum in common.
+
+use super::characters::{Characters, Units};
+use super::hashes::{BLOCK, Scratch};
+use super::unit::Unit;
+use crate::error::Error;
+use crate::memory;
+use crate::simd::Level;
+
+/// How long the grams are whose hashes are kept, for windows of `min_match` characters: about a
+/// third of them, so that few are kept and those are rare. Indexes store entries that depend on it.
+#[must_use]
+pub fn gram_length(min_match: usize) -> usize {
+    match min_match {
+        0..24 => min_match.div_ceil(2).max(1),
+        24..48 => 8,
+        48..96 => 16,
+        96.. => 32,
+    }
+}
+
+/// What is stored of a minimum. Minima are near zero, and an index keeps the upper bits: the
+/// finaliser of MurmurHash3 spreads them over all.
+#[inline(always)]
+fn entry(minimum: u64) -> u64 {
+    let z = (minimum ^ minimum >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    z ^ z >> 33
+}
+
+/// Makes the fingerprints of texts.
+pub struct Fingerprints {
+    scratch: Scratch,
+}
+
+impl Fingerprints {
+    /// With the best instructions of the machine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new() -> Result<Self, Error> {
+        Self::with_level(Level::best())
+    }
+
+    /// With these instructions.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn with_level(level: Level) -> Result<Self, Error> {
+        Ok(Self { scratch: Scratch::new(level)? })
+    }
+
+    /// Adds the fingerprint of each window of `min_match` characters to `out`, neighbours that are
+    /// equal once. A text that is shorter has none.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn append(
+        &mut self,
+        text: &Characters,
+        min_match: usize,
+        out: &mut Vec<u64>,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let mut end = None;
+        let each = |_, minima: &[u64]| {
+            memory::reserve(out, minima.len())?;
+            let start = out.len();
+            // Written for each window, and kept where it differs from the one before.
+            out.resize(start + minima.len(), 0);
+            let written = &mut out[start..];
+            let (mut kept, mut before) = (0, end.unwrap_or(!minima[0]));
+            for &minimum in minima {
+                written[kept] = minimum;
+                kept += usize::from(minimum != before);
+                before = minimum;
+            }
+            for minimum in &mut written[..kept] {
+                *minimum = entry(*minimum);
+            }
+            end = Some(before);
+            out.truncate(start + kept);
+            Ok(())
+        };
+        self.minima(text, min_match, each, check_interrupts)
+    }
+
+    /// The fingerprints of a text with the windows that have them: each with the first window and
+    /// the one after the last, for neighbours with the same.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn stretches(
+        &mut self,
+        text: &Characters,
+        min_match: usize,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Vec<Stretch>, Error> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let each = |from: usize, minima: &[u64]| {
+            for (at, &minimum) in (from..).zip(minima) {
+                let entry = entry(minimum);
+                match stretches.last_mut() {
+                    Some(last) if last.entry == entry => last.to = at + 1,
+                    _ => memory::push(&mut stretches, Stretch { entry, from: at, to: at + 1 })?,
+                }
+            }
+            Ok(())
+        };
+        self.minima(text, min_match, each, check_interrupts)?;
+        Ok(stretches)
+    }
+
+    fn minima(
+        &mut self,
+        text: &Characters,
+        t: usize,
+        each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        match text.units() {
+            Units::Bytes(text) => self.minima_of(text, t, each, check_interrupts),
+            Units::Wide(text) => self.minima_of(text, t, each, check_interrupts),
+        }
+    }
+
+    fn minima_of<U: Unit>(
+        &mut self,
+        text: &[U],
+        t: usize,
+        mut each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        if text.len() < t || t == 0 {
+            return Ok(());
+        }
+        let windows = text.len() - t + 1;
+        for at in (0..windows).step_by(BLOCK) {
+            check_interrupts();
+            let n = BLOCK.min(windows - at);
+            each(at, self.scratch.minima(text, at, n, t, gram_length(t)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Neighbouring windows of a text that have the same fingerprint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stretch {
+    /// The fingerprint.
+    pub entry: u64,
+    /// The first of the windows.
+    pub from: usize,
+    /// The window after the last.
+    pub to: usize,
+}

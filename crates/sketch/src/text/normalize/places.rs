@@ -1,0 +1,158 @@
+//! Where the characters of a normalised text come from.
+
+use std::ops::Range;
+
+use crate::error::Error;
+use crate::memory;
+
+/// Where the characters of a normalised text come from in the original. Both are counted in
+/// characters, from 0. By default nothing was changed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Places(Vec<Segment>);
+
+/// A part of the normalised text, up to the next one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Segment {
+    /// Its first character.
+    normalized: u32,
+    /// The character of the original that this comes from.
+    original: u32,
+    /// 0 if each character comes from one; else from how many all of them come together.
+    together: u32,
+}
+
+impl Places {
+    /// The characters of the original that `range` comes from, widened to what was normalised
+    /// together.
+    pub(crate) fn original(&self, range: Range<usize>) -> Range<usize> {
+        if self.0.is_empty() || range.is_empty() {
+            return range;
+        }
+        self.of(range.start).start..self.of(range.end - 1).end
+    }
+
+    /// What one character comes from.
+    fn of(&self, place: usize) -> Range<usize> {
+        let after = self.0.partition_point(|segment| segment.normalized as usize <= place);
+        let segment = self.0[after.saturating_sub(1)];
+        let start = segment.original as usize;
+        match segment.together as usize {
+            0 => {
+                let start = start + place - segment.normalized as usize;
+                start..start + 1
+            }
+            together => start..start + together,
+        }
+    }
+}
+
+/// Sees what becomes of each character, in order.
+pub(super) trait Record {
+    /// How much it has seen.
+    type Mark: Copy;
+    /// Whether it looks.
+    const LOOKS: bool;
+
+    /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
+    fn reserve(&mut self, characters: usize) -> Result<(), Error>;
+    /// So many characters stayed, or became one other each. There is room for it.
+    fn one_by_one(&mut self, count: usize);
+    /// So many characters were dropped.
+    fn dropped(&mut self, count: usize);
+    /// So many characters became `normalized` ones together.
+    fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error>;
+    fn mark(&self) -> Self::Mark;
+    /// Forgets what it has seen since.
+    fn rewind(&mut self, mark: Self::Mark);
+}
+
+/// Does not look.
+pub(super) struct Unrecorded;
+
+impl Record for Unrecorded {
+    type Mark = ();
+    const LOOKS: bool = false;
+
+    fn reserve(&mut self, _: usize) -> Result<(), Error> {
+        Ok(())
+    }
+    #[inline(always)]
+    fn one_by_one(&mut self, _: usize) {}
+    #[inline(always)]
+    fn dropped(&mut self, _: usize) {}
+    fn together(&mut self, _: usize, _: usize) -> Result<(), Error> {
+        Ok(())
+    }
+    #[inline(always)]
+    fn mark(&self) {}
+    #[inline(always)]
+    fn rewind(&mut self, (): ()) {}
+}
+
+/// Notes the places.
+#[derive(Default)]
+pub(super) struct Recorded {
+    segments: Vec<Segment>,
+    at: At,
+}
+
+#[derive(Clone, Copy, Default)]
+struct At {
+    original: u32,
+    normalized: u32,
+}
+
+impl Recorded {
+    pub(super) fn places(self) -> Places {
+        Places(self.segments)
+    }
+}
+
+impl Record for Recorded {
+    type Mark = (usize, u32, u32);
+    const LOOKS: bool = true;
+
+    fn reserve(&mut self, characters: usize) -> Result<(), Error> {
+        // A segment begins where something was dropped.
+        memory::reserve(&mut self.segments, characters / 2 + 1)
+    }
+
+    #[inline(always)]
+    fn one_by_one(&mut self, count: usize) {
+        let At { original, normalized } = self.at;
+        let shift = original.wrapping_sub(normalized);
+        let goes_on = |last: &Segment| {
+            last.together == 0 && last.original.wrapping_sub(last.normalized) == shift
+        };
+        if count > 0 && !self.segments.last().is_some_and(goes_on) {
+            self.segments.push(Segment { normalized, original, together: 0 });
+        }
+        self.at.original += count as u32;
+        self.at.normalized += count as u32;
+    }
+
+    #[inline(always)]
+    fn dropped(&mut self, count: usize) {
+        self.at.original += count as u32;
+    }
+
+    fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error> {
+        if normalized > 0 {
+            let At { original: start, normalized } = self.at;
+            let together = original as u32;
+            memory::push(&mut self.segments, Segment { normalized, original: start, together })?;
+        }
+        self.at.original += original as u32;
+        self.at.normalized += normalized as u32;
+        Ok(())
+    }
+
+    fn mark(&self) -> Self::Mark {
+        (self.segments.len(), self.at.original, self.at.normalized)
+    }
+
+    fn rewind(&mut self, (segments, original, normalized): Self::Mark) {
+        self.segments.truncate(segments);
+        self.at = At { original, normalized };
+    }
+}
