@@ -1,4 +1,4 @@
--- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, bands,
+-- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, passages, sets, bands,
 -- documents, access method, side tables, queries, whole corpus. The source of truth: C functions are
 -- declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines: CREATE EXTENSION
 -- runs one script.
@@ -89,6 +89,20 @@ CREATE FUNCTION minhash_error(num_perm integer, jaccard double precision) RETURN
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_error' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION minhash_error(integer, double precision) IS
 	'standard error of minhash_jaccard(): sqrt(J (1 - J) / num_perm)';
+
+-- passages
+
+CREATE FUNCTION shared_passages(a text, b text, min_match integer DEFAULT 50, normalization text DEFAULT 'plain')
+	RETURNS TABLE (a_from integer, a_length integer, b_from integer, b_length integer, passage text)
+	AS 'MODULE_PATHNAME', 'minlsh_shared_passages' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 5;
+COMMENT ON FUNCTION shared_passages(text, text, integer, text) IS
+	'passages of min_match or more characters that two texts have in common, with their places in both';
+
+CREATE FUNCTION passage_coverage(passage text, body text, min_match integer DEFAULT 50,
+		normalization text DEFAULT 'plain') RETURNS double precision
+	AS 'MODULE_PATHNAME', 'minlsh_passage_coverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION passage_coverage(text, text, integer, text) IS
+	'share of a passage''s characters that lie in runs of min_match or more that a text has; NULL if it is empty';
 
 -- sets
 

@@ -7,6 +7,7 @@ mod estimate;
 mod exact;
 mod lean;
 mod measures;
+mod passages;
 mod profile;
 mod sets;
 mod shingles;
