@@ -52,6 +52,8 @@ pub fn of_result() -> i32 {
 pub struct Job {
     /// For the documents, or for their hashes.
     pub documents: usize,
+    /// For documents that are being signed, before there is anything to compare.
+    pub reading: usize,
     /// For the rows of all sources that are put aside.
     pub rows: usize,
     /// For the documents that are compared at a time, and what is made of them.
@@ -62,13 +64,13 @@ impl Job {
     /// A job that a user starts by itself.
     pub fn of_corpus() -> Self {
         let share = maintenance() / 3;
-        Self { documents: share, rows: share, batch: share }
+        Self { documents: share, reading: share / 4, rows: share, batch: share }
     }
 
     /// A partition of a window function, of which a query may have many; its rows are the executor's.
     pub fn of_window() -> Self {
         let share = work() / 2;
-        Self { documents: share, rows: 0, batch: share }
+        Self { documents: share, reading: share / 4, rows: 0, batch: share }
     }
 }
 

@@ -1,20 +1,32 @@
 //! All documents of one source, or of two, read once: their hashes, and their rows put aside.
+//!
+//! The backend reads rows and copies documents into batches; it signs them, and so do threads beside
+//! it where there are enough of them. What comes of a batch is taken in the order of rows. So a row is put
+//! aside before it is known whether it has shingles: those that have none are noted.
+
+use std::collections::VecDeque;
 
 use pgrx::prelude::*;
-use sketch::{Banding, Sketcher, memory, signature_hash};
+use sketch::pipeline::{Batch, Hands, Signer, hands};
+use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
+use crate::corpus::aside::Aside;
 use crate::corpus::buckets::Buckets;
 use crate::corpus::columns::Columns;
 use crate::corpus::kind::Kind;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
 use crate::error::{Result, engine, error};
+use crate::memory::Job;
+use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::row::Row;
 use crate::pg::select::Select;
-use crate::pg::tuple_store::TupleStore;
+
+/// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
+const BATCH: usize = 128 << 10;
 
 /// Documents, numbered in the order in which they are read.
 pub struct Documents {
@@ -24,13 +36,25 @@ pub struct Documents {
     pub sizes: Vec<u32>,
     /// For each its scope, if there are any.
     pub scopes: Vec<Scope>,
+    /// What is known of documents that are being signed, in order.
+    notes: VecDeque<Note>,
+    /// Hashes of the keys of this source, where they must be checked.
+    keys: Vec<u64>,
+    /// How many documents of this source were signed, and which of them have no shingles.
+    signed: u32,
+    without: Vec<u32>,
     known: Scopes,
     kind: Kind,
-    sketcher: Sketcher,
+    config: Config,
     banding: Banding,
-    bands: Vec<i64>,
-    /// What a document takes is gone when the next one comes.
-    context: Memory,
+    memory: usize,
+}
+
+/// What is known of a document before it is signed.
+struct Note {
+    size: u32,
+    scope: Scope,
+    key: Option<u64>,
 }
 
 /// A source about to be read.
@@ -41,23 +65,29 @@ pub struct Reading<'a> {
     pub buckets: Option<&'a Buckets>,
     /// Keys that must be checked.
     pub unique: Unique,
+    /// How many threads may help.
+    pub threads: &'a dyn Fn() -> usize,
     /// The name of the argument.
     pub argument: &'static str,
 }
 
 impl Documents {
-    /// None yet; `memory` bytes for their hashes, and as many for sorting them.
-    pub fn new(criteria: &Criteria, known: Scopes, memory: usize) -> Result<Self> {
+    /// None yet, of a job that has such memory.
+    pub fn new(criteria: &Criteria, known: Scopes, memory: &Job) -> Result<Self> {
+        let width = criteria.banding.bands() + 1;
         Ok(Self {
-            columns: Columns::new(criteria.banding.bands() + 1, memory, memory)?,
+            columns: Columns::new(width, memory.documents, memory.documents)?,
             sizes: Vec::new(),
             scopes: Vec::new(),
+            notes: VecDeque::new(),
+            keys: Vec::new(),
+            signed: 0,
+            without: Vec::new(),
             known,
             kind: criteria.kind,
-            sketcher: Sketcher::new(criteria.config.clone()),
+            config: criteria.config.clone(),
             banding: criteria.banding,
-            bands: Vec::new(),
-            context: Memory::child(c"minlsh document"),
+            memory: memory.reading,
         })
     }
 
@@ -66,64 +96,156 @@ impl Documents {
         self.sizes.len() as u32
     }
 
-    /// Takes in a document, and reports whether it is one that others can be similar to: it has shingles, and a scope.
+    /// Calls `read` with what takes in the documents of a source; as many threads as `threads` says may
+    /// help. Returns which of those that were pushed have no shingles, by their places, ascending.
+    pub fn take_in(
+        &mut self,
+        threads: &dyn Fn() -> usize,
+        read: impl FnOnce(&mut Intake) -> Result<()>,
+    ) -> Result<Vec<u32>> {
+        let (config, banding) = (self.config.clone(), self.banding);
+        let make = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
+        let mut others = || (0..threads()).map(|_| make()).collect();
+        self.signed = 0;
+        hands(setting(self.memory), make(), &mut others, |hands| {
+            let full = BATCH.min(self.memory / 4);
+            let (batch, context) = (Batch::default(), Memory::child(c"minlsh document"));
+            let mut intake = Intake { documents: self, hands, batch, full, context };
+            read(&mut intake)?;
+            intake.give()?;
+            hands.finish(engine, &mut |batch| self.take(batch))
+        })?;
+        Ok(std::mem::take(&mut self.without))
+    }
+
+    /// Takes the hashes of a batch.
+    fn take(&mut self, batch: &mut Batch) -> Result<()> {
+        for hashes in batch.hashes() {
+            let Some(Note { size, scope, key }) = self.notes.pop_front() else { break };
+            self.signed += 1;
+            if hashes.is_empty() {
+                memory::push(&mut self.without, self.signed - 1).map_err(engine)?;
+                continue;
+            }
+            let salt = scope.salt();
+            self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
+            memory::push(&mut self.sizes, size).map_err(engine)?;
+            if scope != Scope::ALL {
+                memory::push(&mut self.scopes, scope).map_err(engine)?;
+            }
+            if let Some(key) = key {
+                memory::push(&mut self.keys, key).map_err(engine)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
+    /// shingles.
+    pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
+        let Reading { select, buckets, unique, threads, argument } = reading;
+        let without = self.take_in(*threads, |intake| {
+            let mut take = |row: &Row| {
+                check_interrupts();
+                let Some(document) = row.value(2) else { return Ok(()) };
+                let scope = |place: usize| row.value(place as i16 + 3);
+                let Some(key) = row.value(1) else {
+                    // SAFETY: the columns that the kind was found for.
+                    return unsafe { intake.refuse_without_key(document, scope, argument) };
+                };
+                // SAFETY: the columns that the kind and the scopes were found for.
+                if unsafe { intake.push(document, scope, unique.hash(key))? } {
+                    rows.push(row)?;
+                }
+                Ok(())
+            };
+            match buckets {
+                None => select.each(&[], &mut take),
+                Some(buckets) => buckets.each(&mut |places| select.each(places, &mut take)),
+            }
+        })?;
+        let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
+            return Ok(without);
+        };
+        rows.each(&mut |_| true, &mut |key, _| {
+            unique.complain(key, repeated, argument).map_or(Ok(()), Err)
+        })?;
+        Ok(without)
+    }
+}
+
+/// What takes in the documents of a source.
+pub struct Intake<'a, 'scope, 'env> {
+    documents: &'a mut Documents,
+    hands: &'a mut Hands<'scope, 'env, Signer>,
+    /// The batch that is being filled, and how many bytes fill it.
+    batch: Batch,
+    full: usize,
+    /// What a document takes is gone when the next one comes.
+    context: Memory,
+}
+
+impl Intake<'_, '_, '_> {
+    /// Takes in a document, and reports whether it is one that others can be similar to: it has a
+    /// scope. Whether it has shingles is seen later.
     ///
     /// # Safety
-    /// `document` and `scope` are values of the criteria's kind, and of the type of the scopes.
+    /// `document` and `scope` are values of the criteria's kind, and of the types of the scopes.
     pub unsafe fn push(
         &mut self,
         document: pg_sys::Datum,
         scope: impl Fn(usize) -> Option<pg_sys::Datum>,
+        key: Option<u64>,
     ) -> Result<bool> {
-        let Self { kind, sketcher, banding, bands, context, .. } = self;
-        let size = context.run(|| {
-            // SAFETY: the caller's promise.
-            let Some((signature, size)) = (unsafe { kind.sketch(document, sketcher)? }) else {
-                return Ok(None);
-            };
-            banding.hashes(signature, bands).map_err(engine)?;
-            bands.push(signature_hash(signature) as i64);
-            Ok(Some(size))
-        })?;
+        let Documents { known, kind, config, notes, .. } = &mut *self.documents;
+        let Some(scope) = known.of(scope)? else { return Ok(false) };
+        let batch = &mut self.batch;
+        // SAFETY: the caller's promise.
+        let size = self.context.run(|| unsafe { kind.copy(document, config, batch) })?;
         // SAFETY: nothing of the document is used any more.
-        unsafe { context.reset() };
-        let Some(size) = size else { return Ok(false) };
-        let Some(scope) = self.known.of(scope)? else { return Ok(false) };
-        let salt = scope.salt();
-        self.columns.push(self.bands.iter().map(|&band| band as u64 ^ salt))?;
-        memory::push(&mut self.sizes, u32::try_from(size).unwrap_or(u32::MAX)).map_err(engine)?;
-        if scope != Scope::ALL {
-            memory::push(&mut self.scopes, scope).map_err(engine)?;
+        unsafe { self.context.reset() };
+        notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
+        notes.push_back(Note { size: u32::try_from(size).unwrap_or(u32::MAX), scope, key });
+        if self.batch.bytes() >= self.full {
+            self.give()?;
         }
         Ok(true)
     }
 
-    /// Reads a source, and puts the rows of its documents into `rows`.
-    pub fn read(&mut self, reading: &mut Reading, rows: &mut TupleStore) -> Result<()> {
-        let Reading { select, buckets, unique, argument } = reading;
-        let mut take = |row: &Row| {
-            check_interrupts();
-            let Some(document) = row.value(2) else { return Ok(()) };
-            // SAFETY: the columns that the kind and the scopes were found for.
-            if !unsafe { self.push(document, |place| row.value(place as i16 + 3))? } {
-                return Ok(());
-            }
-            let key = row.value(1).ok_or_else(|| {
-                error(
-                    PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                    format!("{argument} has a document whose key is NULL"),
-                )
-                .set_hint("Leave such rows out, or give them a key.")
+    /// The error of a document without a key, unless it has no shingles, or no scope.
+    ///
+    /// # Safety
+    /// As for [`Intake::push`].
+    unsafe fn refuse_without_key(
+        &mut self,
+        document: pg_sys::Datum,
+        scope: impl Fn(usize) -> Option<pg_sys::Datum>,
+        argument: &str,
+    ) -> Result<()> {
+        let Documents { known, kind, config, .. } = &mut *self.documents;
+        let mut sketcher = Sketcher::new(config.clone());
+        let is_document = known.of(scope)?.is_some()
+            && self.context.run(|| {
+                // SAFETY: the caller's promise.
+                unsafe { kind.sketch(document, &mut sketcher).map(|sketched| sketched.is_some()) }
             })?;
-            unique.push(key)?;
-            rows.push(row);
-            Ok(())
-        };
-        match buckets {
-            None => select.each(&[], &mut take)?,
-            Some(buckets) => buckets.each(&mut |places| select.each(places, &mut take))?,
+        // SAFETY: nothing of the document is used any more.
+        unsafe { self.context.reset() };
+        if !is_document {
+            return Ok(());
         }
-        let Some(repeated) = unique.repeated() else { return Ok(()) };
-        rows.each(&mut |row| unique.complain(row, repeated, argument).map_or(Ok(()), Err))
+        Err(error(
+            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            format!("{argument} has a document whose key is NULL"),
+        )
+        .set_hint("Leave such rows out, or give them a key."))
+    }
+
+    fn give(&mut self) -> Result<()> {
+        let mut next = self.hands.batch();
+        next.clear();
+        let batch = std::mem::replace(&mut self.batch, next);
+        let (bytes, documents) = (batch.bytes(), &mut *self.documents);
+        self.hands.give(batch, bytes, engine, &mut |batch| documents.take(batch))
     }
 }

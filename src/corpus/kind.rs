@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::pipeline::Batch;
 use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::error::{Result, engine, invalid_parameter};
@@ -50,6 +51,34 @@ impl Kind {
         }
     }
 
+    /// Copies a document into a batch, to be signed by `config`; returns the bytes that it takes to
+    /// compare it exactly.
+    ///
+    /// # Safety
+    /// `document` is a non-null value of this kind.
+    pub unsafe fn copy(self, document: Datum, config: &Config, batch: &mut Batch) -> Result<usize> {
+        // SAFETY: the caller promises such a value.
+        unsafe {
+            match self {
+                Self::Text => {
+                    let text = text::read(document)?;
+                    batch.push_text(text).map_err(engine)?;
+                    Ok(text.len())
+                }
+                Self::Set(element) => {
+                    let hashes = elements(document, element, config.scheme().element_hash())?;
+                    batch.push_elements(&hashes).map_err(engine)?;
+                    Ok(size_of_val(&*hashes))
+                }
+                Self::Signature => {
+                    let signature = signature(document, config)?;
+                    batch.push_signature(signature).map_err(engine)?;
+                    Ok(size_of_val(signature))
+                }
+            }
+        }
+    }
+
     /// The signature of a document, `None` if it has no shingles; and the bytes that it takes to
     /// compare it exactly.
     ///
@@ -78,17 +107,7 @@ impl Kind {
             }
             Self::Signature => {
                 // SAFETY: the caller promises an integer[].
-                let signature = unsafe { array::read_int4(document)? };
-                let num_perm = sketcher.config().num_perm();
-                if !signature.is_empty() && signature.len() != num_perm {
-                    let slots = signature.len();
-                    return Err(invalid_parameter(format!(
-                        "a signature of the source has {slots} slots, not {num_perm}"
-                    ))
-                    .set_hint(format!(
-                        "Say num_perm => {slots}; all signatures must be of one length."
-                    )));
-                }
+                let signature = unsafe { signature(document, sketcher.config())? };
                 Ok((!signature.is_empty()).then_some((signature, size_of_val(signature))))
             }
         }
@@ -152,4 +171,22 @@ unsafe fn elements(document: Datum, element: Oid, hash: ElementHash) -> Result<V
         hashes.push(unsafe { element::read(value, element) }?.hash(hash));
     }
     Ok(hashes)
+}
+
+/// A signature as long as those of `config`, or empty.
+///
+/// # Safety
+/// `document` is a non-null `integer[]`, valid for `'a`.
+unsafe fn signature<'a>(document: Datum, config: &Config) -> Result<&'a [i32]> {
+    // SAFETY: the caller's promise.
+    let signature = unsafe { array::read_int4(document)? };
+    let num_perm = config.num_perm();
+    if !signature.is_empty() && signature.len() != num_perm {
+        let slots = signature.len();
+        return Err(invalid_parameter(format!(
+            "a signature of the source has {slots} slots, not {num_perm}"
+        ))
+        .set_hint(format!("Say num_perm => {slots}; all signatures must be of one length.")));
+    }
+    Ok(signature)
 }

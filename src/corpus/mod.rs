@@ -4,8 +4,9 @@
 //! 1. [`source`] finds out what was asked about and makes one SELECT of it, which runs as the
 //!    caller and reads only.
 //! 2. [`documents`] reads its rows once; where an index serves, those alone that share a bucket
-//!    there ([`buckets`]). Each is signed; its band hashes go into [`columns`], the
-//!    row itself is put aside as it is (what PostgreSQL stores out of line stays there).
+//!    there ([`buckets`]). Each is signed, by threads as well; its band hashes go into [`columns`], and
+//!    the row is put [`aside`]: of a plain table its place, else the row as it is (what PostgreSQL
+//!    stores out of line stays there).
 //! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
 //!    brings the documents of a group together, as many groups at a time as memory holds.
@@ -21,6 +22,7 @@
 //! maintenance_work_mem is a few bytes for each document.
 
 pub mod arguments;
+mod aside;
 mod batch;
 mod batches;
 mod between;

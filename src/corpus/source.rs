@@ -7,7 +7,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use crate::access::may_read;
 use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
+use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::{Buckets, PARAMETERS};
 use crate::corpus::indexed::Body;
 use crate::corpus::kind::Kind;
@@ -16,9 +18,12 @@ use crate::error::{Result, error, invalid_parameter};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
+use crate::pg::tuple_store::TupleStore;
 
 /// What a HINT says of a query.
 const QUERY: &str = "A query gives the key first and the text second, as in \
@@ -35,7 +40,9 @@ pub struct Source {
     body: usize,
     scope: Option<usize>,
     /// The table that was named.
-    relation: Option<Oid>,
+    pub relation: Option<Oid>,
+    /// The table's columns of key and document, if its rows can be fetched by their places.
+    plain: Option<[i16; 2]>,
     /// Whether no two rows can have the same key.
     pub key_is_unique: bool,
     /// The options of the index that was named, or is the table's only one.
@@ -104,6 +111,7 @@ impl Source {
             body: 1,
             scope: None,
             relation: None,
+            plain: None,
             key_is_unique: false,
             settings: None,
             buckets: None,
@@ -136,6 +144,7 @@ impl Source {
             body,
             scope: None,
             relation: Some(found.relation.oid),
+            plain: plain(&found, key, body),
             key_is_unique,
             settings: None,
             buckets: None,
@@ -161,6 +170,8 @@ impl Source {
         }
         // Rows of other scopes share no bucket.
         let has_all = (found.is_index || indexed.predicate.is_none()) && indexed.scope.is_none();
+        // Rows are asked for by their places, which are a column that nobody can be granted.
+        let has_all = has_all && may_read(found.relation.oid, &[]);
         if let (Some((index, values)), true) = (indexed.native, is_of_body && has_all) {
             let from = table::from_places(found);
             let table = found.relation.oid;
@@ -233,8 +244,37 @@ impl Source {
         self.scope.map(|scope| &self.columns[scope])
     }
 
+    /// What the rows are put aside in, if they are read as [`Source::select`] gives them.
+    pub fn aside(
+        &self,
+        key_type: Oid,
+        keep: Option<&CStr>,
+        buckets: Option<&Buckets>,
+        memory: usize,
+    ) -> Aside {
+        let column = if self.scope.is_some() { 4 } else { 3 };
+        let places = self.plain(key_type, keep, buckets).and_then(|[key, document]| {
+            let table = Open::relation(self.relation?, Lock::Held)?;
+            Some(Places::new(table, key, document, column))
+        });
+        places.map_or_else(|| Aside::Rows(TupleStore::new(memory)), Aside::Places)
+    }
+
+    /// The columns of key and document that are fetched again by the places of their rows. In another
+    /// order than that of the table, that would read it here and there.
+    fn plain(
+        &self,
+        key_type: Oid,
+        keep: Option<&CStr>,
+        buckets: Option<&Buckets>,
+    ) -> Option<[i16; 2]> {
+        let is_as_stored = key_type == self.columns[self.key].type_oid;
+        self.plain.filter(|_| is_as_stored && keep.is_none() && buckets.is_none())
+    }
+
     /// The SELECT of key, document and scope, in the order of `keep` if that is given; of the rows at
-    /// some places if there is an index that gives them.
+    /// some places if there is an index that gives them. The place of the row comes last, where that is
+    /// what is put aside.
     pub fn select<'a>(
         &self,
         session: &'a Session,
@@ -252,6 +292,9 @@ impl Source {
         }
         if let Some(scope) = self.scope {
             sql = sql.text(", d.").name(&self.columns[scope].name);
+        }
+        if self.plain(key_type, keep, buckets).is_some() {
+            sql = sql.text(", d.ctid");
         }
         let from = buckets.map_or(&self.from, |buckets| &buckets.from);
         let types = buckets.map_or(&[][..], |_| &PARAMETERS);
@@ -279,6 +322,28 @@ impl Source {
             _ => Ok(select),
         }
     }
+}
+
+/// The columns of key and document of a table whose rows have places, which the caller may see, and
+/// values as they are stored.
+fn plain(found: &Found, key: usize, body: usize) -> Option<[i16; 2]> {
+    let relation = &found.relation;
+    let open = Open::relation(relation.oid, Lock::Held)?;
+    let class = open.class();
+    let is_plain = matches!(class.relkind as u8, b'r' | b'm')
+        && class.relam == pg_sys::HEAP_TABLE_AM_OID
+        && !class.relhassubclass
+        && table::is_whole(found)
+        // A place is a column that nobody can be granted.
+        && may_read(relation.oid, &[]);
+    let column = |place: usize| {
+        let column = relation.columns.get(place).filter(|column| column.generated != b'v')?;
+        // Values of this type are changed when they are cast to text.
+        // SAFETY: a lookup in the system caches.
+        let base = unsafe { pg_sys::getBaseType(column.type_oid) };
+        (base != pg_sys::BPCHAROID).then_some(column.number)
+    };
+    Some([column(key)?, column(body)?]).filter(|_| is_plain)
 }
 
 /// `keep`, checked to be an ORDER BY list and no more.

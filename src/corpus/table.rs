@@ -85,13 +85,19 @@ pub fn find(session: &Session, name: Datum, argument: &str) -> Result<Found> {
 /// document as the last column where that is an expression.
 pub fn from(found: &Found) -> Sql {
     let table = Sql::default().relation(found.relation.oid);
-    let indexed = found.indexed.as_ref().filter(|_| found.is_index);
-    match indexed.map(|indexed| (&indexed.body, &indexed.predicate)) {
-        None | Some((Body::Column(_), None)) => table,
-        Some((_, predicate)) => {
-            rows(found, table, predicate.as_ref().map(|sql| Sql::default().text(sql)))
-        }
+    if is_whole(found) {
+        return table;
     }
+    let predicate = found.indexed.as_ref().and_then(|indexed| indexed.predicate.as_ref());
+    rows(found, table, predicate.map(|sql| Sql::default().text(sql)))
+}
+
+/// Whether that is the table alone, with all its rows.
+pub fn is_whole(found: &Found) -> bool {
+    let indexed = found.indexed.as_ref().filter(|_| found.is_index);
+    indexed.is_none_or(|indexed| {
+        matches!(indexed.body, Body::Column(_)) && indexed.predicate.is_none()
+    })
 }
 
 /// The same, of the rows at the places `$1`, from `$2` to `$3`, alone: with many of them it is better

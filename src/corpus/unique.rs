@@ -2,40 +2,35 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{ElementHash, memory};
+use sketch::ElementHash;
 
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::invalid_parameter;
 use crate::pg::output::Output;
-use crate::pg::row::Row;
 
-/// Hashes of the keys so far; none where an index sees to it that they are unique.
+/// How keys are told apart, where no index sees to it that they are unique.
 pub struct Unique {
-    hashes: Option<Vec<u64>>,
+    checked: bool,
     type_oid: Oid,
     by_value: bool,
     length: i16,
 }
 
 impl Unique {
-    /// No keys yet, of that type.
+    /// Keys of that type.
     pub fn new(type_oid: Oid, checked: bool) -> Self {
         let (mut length, mut by_value) = (0, false);
         // SAFETY: a lookup in the system caches.
         unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
-        Self { hashes: checked.then(Vec::new), type_oid, by_value, length }
+        Self { checked, type_oid, by_value, length }
     }
 
-    /// Takes note of a key.
-    pub fn push(&mut self, key: Datum) -> Result<()> {
-        if self.hashes.is_none() {
-            return Ok(());
-        }
-        let hash = self.hash(key);
-        self.hashes.as_mut().map_or(Ok(()), |hashes| memory::push(hashes, hash).map_err(engine))
+    /// The hash of a key, where keys must be checked.
+    pub fn hash(&self, key: Datum) -> Option<u64> {
+        self.checked.then(|| self.hash_of(key))
     }
 
     /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
-    fn hash(&self, key: Datum) -> u64 {
+    fn hash_of(&self, key: Datum) -> u64 {
         if self.by_value {
             return key.value() as u64;
         }
@@ -50,18 +45,20 @@ impl Unique {
     }
 
     /// The hash of keys that came twice.
-    pub fn repeated(&mut self) -> Option<u64> {
-        let hashes = self.hashes.as_mut()?;
+    pub fn repeated(&self, mut hashes: Vec<u64>) -> Option<u64> {
         hashes.sort_unstable();
-        let repeated = hashes.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-        *hashes = Vec::new();
-        repeated
+        hashes.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     }
 
-    /// The error about a row, if its key has that hash.
-    pub fn complain(&self, row: &Row, repeated: u64, argument: &str) -> Option<ErrorReport> {
-        let key = row.value(1)?;
-        (self.hash(key) == repeated).then(|| {
+    /// The error about a key, if it has that hash.
+    pub fn complain(
+        &self,
+        key: Option<Datum>,
+        repeated: u64,
+        argument: &str,
+    ) -> Option<ErrorReport> {
+        let key = key?;
+        (self.hash_of(key) == repeated).then(|| {
             // SAFETY: a key of that type.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };
             invalid_parameter(format!("{argument} gives the key \"{shown}\" to several documents"))

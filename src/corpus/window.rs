@@ -17,6 +17,7 @@ use crate::corpus::work::report;
 use crate::error::{Result, engine, not_supported};
 use crate::memory::Job;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::hands::for_job;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::window::Window;
@@ -55,7 +56,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
     let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
     let memory = Job::of_window();
-    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, memory.documents)?;
+    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, &memory)?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
     let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, memory.batch)?;
@@ -94,19 +95,28 @@ impl Partition<'_> {
     /// Takes in the rows that are documents.
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
         let context = Memory::child(c"minlsh row");
-        for place in 0..rows {
-            check_interrupts();
-            let is_document = context.run(|| match self.window.argument_at(0, place) {
-                // SAFETY: a value of the argument's type, by which the kind was found.
-                Some(value) => unsafe { documents.push(value, |_| None) },
-                None => Ok(false),
-            })?;
-            // SAFETY: nothing of the row is used any more.
-            unsafe { context.reset() };
-            if is_document {
-                memory::push(&mut self.places, place).map_err(engine)?;
+        let Self { window, places } = self;
+        let without = documents.take_in(&|| for_job(None), |intake| {
+            for place in 0..rows {
+                check_interrupts();
+                let is_document = context.run(|| match window.argument_at(0, place) {
+                    // SAFETY: a value of the argument's type, by which the kind was found.
+                    Some(value) => unsafe { intake.push(value, |_| None, None) },
+                    None => Ok(false),
+                })?;
+                // SAFETY: nothing of the row is used any more.
+                unsafe { context.reset() };
+                if is_document {
+                    memory::push(places, place).map_err(engine)?;
+                }
             }
-        }
+            Ok(())
+        })?;
+        let (mut without, mut pushed) = (without.iter().peekable(), 0);
+        places.retain(|_| {
+            pushed += 1;
+            without.next_if_eq(&&(pushed - 1)).is_none()
+        });
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
 use crate::corpus::arguments::{Arguments, Criteria};
+use crate::corpus::aside::Aside;
 use crate::corpus::batches::{Batches, Rows};
 use crate::corpus::buckets::Buckets;
 use crate::corpus::documents::{Documents, Reading};
@@ -17,9 +18,11 @@ use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
 use crate::error::{Result, error, invalid_parameter, warning};
 use crate::memory::Job;
+use crate::pg::hands::for_job;
 use crate::pg::names::type_label;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 use crate::pg::spi::Session;
-use crate::pg::tuple_store::TupleStore;
 use crate::settings::bucket_limit;
 
 /// Which rows of a source are read, and in which order.
@@ -81,7 +84,7 @@ impl Work {
     ) -> Result<Self> {
         let memory = Job::of_corpus();
         let scopes = Scopes::new(&common_scope(sources)?.into_iter().collect::<Vec<_>>())?;
-        let mut documents = Documents::new(&criteria, scopes, memory.documents)?;
+        let mut documents = Documents::new(&criteria, scopes, &memory)?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();
         let mut second = u32::MAX;
@@ -90,15 +93,18 @@ impl Work {
                 second = documents.len();
             }
             let key = source.key_column(key_type);
+            let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
             let mut reading = Reading {
                 select: source.select(session, key.0, order.keep, order.buckets)?,
                 buckets: order.buckets,
                 unique: Unique::new(key.0, !source.key_is_unique),
+                threads: &|| for_job(table.as_ref()),
                 argument: source.argument,
             };
-            let mut rows = TupleStore::new(memory.rows / sources.len());
-            documents.read(&mut reading, &mut rows)?;
-            stores.push(rows);
+            let share = memory.rows / sources.len();
+            let mut rows = source.aside(key.0, order.keep, order.buckets, share);
+            let without = documents.read(&mut reading, &mut rows)?;
+            stores.push((rows, without));
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
@@ -131,9 +137,10 @@ fn common_scope(sources: &[Source]) -> Result<Option<(Oid, Oid)>> {
     }
 }
 
-/// Rows put aside: key, document and scope.
+/// Rows put aside.
 struct Stored {
-    stores: Vec<TupleStore>,
+    /// Of each source, and which of them are no documents.
+    stores: Vec<(Aside, Vec<u32>)>,
     members: Members,
 }
 
@@ -143,17 +150,22 @@ impl Rows for Stored {
         wanted: &dyn Fn(u32) -> bool,
         visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
     ) -> Result<()> {
+        let Self { stores, members } = self;
         let mut document = 0;
-        for (part, store) in self.stores.iter_mut().enumerate() {
-            store.each(&mut |row| {
-                document += 1;
-                if !wanted(document - 1) {
-                    return Ok(());
+        for (part, (store, without)) in stores.iter_mut().enumerate() {
+            let mut without = without.iter().peekable();
+            let mut is_wanted = |place: u32| {
+                if without.next_if_eq(&&place).is_some() {
+                    return false;
                 }
-                let (Some(key), Some(value)) = (row.value(1), row.value(2)) else { return Ok(()) };
-                let name = self.members.len();
+                document += 1;
+                wanted(document - 1)
+            };
+            store.each(&mut is_wanted, &mut |key, value| {
+                let (Some(key), Some(value)) = (key, value) else { return Ok(()) };
+                let name = members.len();
                 // SAFETY: the key column of the rows that this source gave.
-                unsafe { self.members.push(part, key)? };
+                unsafe { members.push(part, key)? };
                 visit(name, value)
             })?;
         }

@@ -38,6 +38,13 @@ pub fn for_build(table: &Open) -> usize {
     allowed(most, parallel_workers(table))
 }
 
+/// How many threads may help to answer a question about all rows of a table, or of a query.
+pub fn for_job(table: Option<&Open>) -> usize {
+    // SAFETY: settings of this backend.
+    let most = unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
+    allowed(most, table.and_then(parallel_workers))
+}
+
 fn allowed(most: i32, wanted: Option<i32>) -> usize {
     // SAFETY: a variable of this process: zero or more in a parallel worker.
     if most <= 0 || unsafe { pg_sys::ParallelWorkerNumber } >= 0 {

@@ -69,6 +69,23 @@ impl Open {
         }
     }
 
+    /// Reads the row at a place into `row`, if the snapshot sees it; it is as it was when a scan found it
+    /// there.
+    pub fn fetch(
+        &self,
+        snapshot: &Snapshot,
+        mut place: pg_sys::ItemPointerData,
+        row: &Row,
+    ) -> bool {
+        // SAFETY: an open table, a slot for its rows, and a snapshot that is held.
+        unsafe {
+            let fetch = (*(*self.raw()).rd_tableam).tuple_fetch_row_version;
+            fetch.is_some_and(|fetch| {
+                pg_guard_ffi_boundary(|| fetch(self.raw(), &mut place, snapshot.raw(), row.raw()))
+            })
+        }
+    }
+
     /// Makes of `places`, which an index has, those of the rows that the snapshot sees there: that of
     /// a row which was updated without new index entries is another.
     pub fn resolve(&self, snapshot: &Snapshot, places: &mut Vec<pg_sys::ItemPointerData>) {

@@ -10,11 +10,12 @@ use minlsh_integration::{
 /// How often each way to end the work is tried: at another moment each time.
 const TRIES: u64 = 20;
 
-/// A build, with as many threads as there may be: a table's `parallel_workers` does not look at the
-/// number of cores.
 const BUILD: &str = "CREATE INDEX docs_near ON docs USING minlsh (body)";
+
+/// As many threads as there may be: a table's `parallel_workers` does not look at the number of cores.
+/// PostgreSQL's own workers would read the rows in another order each time.
 const THREADS: &str = "SET max_parallel_maintenance_workers = 8; SET max_parallel_workers = 8; \
-                       SET max_parallel_workers_per_gather = 8";
+                       SET max_parallel_workers_per_gather = 8; SET parallel_setup_cost = 1e9";
 const NO_THREADS: &str =
     "SET max_parallel_maintenance_workers = 0; SET max_parallel_workers_per_gather = 0";
 
@@ -212,6 +213,82 @@ fn a_build_is_ended_in_every_way() {
     );
 }
 
+/// All jobs on the table, with all rows in the order in which they come.
+const JOBS: [&str; 8] = [
+    "SELECT p::text FROM near_duplicate_pairs('docs', 0.9) AS p",
+    "SELECT p::text FROM near_duplicate_pairs('docs', 0.9, key => NULL::int) AS p",
+    "SELECT p::text FROM near_duplicate_pairs('SELECT id, body, id % 3 AS third FROM docs', 0.8, \
+       verify => 'signature', scope => 'third') AS p",
+    "SELECT c::text FROM near_duplicate_clusters('docs', 0.9) AS c",
+    "SELECT c::text FROM near_duplicate_clusters('docs', 0.7, linkage => 'leader', unit => 'word') AS c",
+    "SELECT p::text FROM near_duplicate_plan('docs', 0.9, keep => 'length(body) DESC') AS p",
+    "SELECT p::text FROM near_duplicates_between('SELECT id, body FROM docs WHERE id % 2 = 0', \
+       'SELECT id, body FROM docs WHERE id % 2 = 1', 0.9) AS p",
+    "SELECT coalesce(near_duplicate_cluster(body, 0.9) OVER (ORDER BY id), 0)::text FROM docs",
+];
+
+#[test]
+fn answers_are_the_same_in_the_same_order() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client);
+    for job in JOBS {
+        for memory in ["64MB", "1MB"] {
+            let mut answer = |settings: &str| {
+                let memory =
+                    format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
+                client.batch_execute(&format!("{memory}; {settings}")).expect(settings);
+                texts(&mut client, job)
+            };
+            let alone = answer(NO_THREADS);
+            assert!(alone.len() > 1000, "{job}: {}", alone.len());
+            assert!(alone == answer(THREADS), "{job} {memory}");
+        }
+    }
+    // They do have threads, and with an index the same answers.
+    client.batch_execute(THREADS).expect("settings");
+    assert_eq!(most_threads(&mut client, JOBS[0]), 9);
+    let mut without = texts(&mut client, JOBS[0]);
+    client.batch_execute(BUILD).expect(BUILD);
+    let mut with = texts(&mut client, JOBS[0]);
+    without.sort_unstable();
+    with.sort_unstable();
+    assert!(with == without);
+}
+
+#[test]
+fn a_job_is_ended_in_every_way() {
+    let database = database();
+    docs(&mut database.connect());
+    is_ended_in_every_way(
+        &database,
+        "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)",
+        "SELECT",
+        "SELECT near_duplicate_clusters('SELECT id, body || (1 / (id - ROW - 1)) FROM docs', 0.9)",
+    );
+}
+
+#[test]
+fn a_key_that_is_null_is_refused_if_there_is_a_document() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client);
+    let ask = |key: &str| {
+        format!("SELECT count(*) FROM near_duplicate_pairs('SELECT {key}, body FROM docs', 0.9)")
+    };
+    for settings in [THREADS, NO_THREADS] {
+        client.batch_execute(settings).expect(settings);
+        // Rows 7, 1007, ... have no text, and rows 8, 1008, ... an empty one.
+        let without = ask("CASE WHEN id % 1000 NOT IN (7, 8) THEN id END");
+        assert_eq!(texts(&mut client, &without), texts(&mut client, &ask("id")));
+        assert_eq!(sqlstate(&mut client, &ask("CASE WHEN id <> 4321 THEN id END")), "22004");
+        assert_eq!(sqlstate(&mut client, &ask("CASE WHEN id = 4321 THEN 1 ELSE id END")), "22023");
+        // An empty document has no key that could be another's.
+        let same = ask("CASE WHEN id % 1000 = 8 THEN 1 ELSE id END");
+        assert_eq!(texts(&mut client, &same), texts(&mut client, &ask("id")));
+    }
+}
+
 #[test]
 fn want_of_address_space_is_an_error_or_fewer_threads() {
     let server = Server::start();
@@ -227,19 +304,17 @@ fn want_of_address_space_is_an_error_or_fewer_threads() {
         let pid = backend(&mut poor);
         let bytes = (kilobytes(pid, "VmSize:") + megabytes * 1024) * 1024;
         server.limit(pid, &format!("--as={bytes}"));
-        let timer = Instant::now();
-        let ended = poor.batch_execute(BUILD);
-        assert!(timer.elapsed() < PATIENCE, "{megabytes}");
-        match ended {
-            Ok(()) => {
-                client.batch_execute("DROP INDEX docs_near").expect("dropped");
-            }
-            Err(error) => {
+        for work in [BUILD, JOBS[3]] {
+            let timer = Instant::now();
+            let ended = poor.batch_execute(work);
+            assert!(timer.elapsed() < PATIENCE, "{megabytes} {work}");
+            if let Err(error) = ended {
                 let code = error.code().map(|code| code.code().to_owned());
                 assert!(matches!(code.as_deref(), Some("53200" | "53000")), "{megabytes}: {error}");
             }
+            assert_eq!(threads(pid), 1, "{megabytes} {work}");
+            client.batch_execute("DROP INDEX IF EXISTS docs_near").expect("dropped");
         }
-        assert_eq!(threads(pid), 1, "{megabytes}");
     }
     assert_eq!(texts(&mut client, "SELECT pg_postmaster_start_time()::text"), began);
     assert!(!server.log().contains("was terminated by signal"), "{}", server.log());
