@@ -1039,3 +1039,28 @@ CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double preci
 COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'window function: the cluster of a set, or of a signature (integer[]), named by the number of its first row';
+
+-- tracked clusters
+
+CREATE FUNCTION minlsh_capture() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'minlsh_capture' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_capture() IS
+	'trigger function that notes which rows were written, for tracked clusters; minlsh_track_clusters() makes triggers';
+
+CREATE FUNCTION minlsh_track_clusters(index regclass, threshold double precision DEFAULT NULL,
+		name name DEFAULT NULL, schema name DEFAULT NULL) RETURNS regclass
+	AS 'MODULE_PATHNAME', 'minlsh_track_clusters' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_track_clusters(regclass, double precision, name, name) IS
+	'makes tables for the clusters of an index, with ids that stay, and triggers; returns the table of members';
+
+CREATE FUNCTION minlsh_refresh_clusters(tracked regclass, "full" boolean DEFAULT false,
+		OUT changed bigint, OUT joined bigint, OUT removed bigint, OUT moved bigint, OUT clusters bigint,
+		OUT was_full boolean, OUT last_seq bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'minlsh_refresh_clusters' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_refresh_clusters(regclass, boolean) IS
+	'brings tracked clusters up to date, and writes what happened into their log';
+
+CREATE FUNCTION minlsh_untrack_clusters(tracked regclass) RETURNS void
+	AS 'MODULE_PATHNAME', 'minlsh_untrack_clusters' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION minlsh_untrack_clusters(regclass) IS
+	'drops the tables of tracked clusters, and their triggers';

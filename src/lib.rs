@@ -5,6 +5,7 @@
 //! nothing of PostgreSQL. Its SQL interface is `sql/minlsh.sql`.
 
 mod access;
+mod clusters;
 mod corpus;
 mod document;
 mod error;

@@ -77,6 +77,11 @@ impl Batches {
         Ok(job)
     }
 
+    /// How documents are compared.
+    pub fn criteria(&self) -> &Criteria {
+        &self.criteria
+    }
+
     fn fill(
         &mut self,
         mut documents: Documents,

@@ -54,6 +54,15 @@ impl<'a> Group<'a> {
         self.places.len()
     }
 
+    /// Calls `look` with what is compared of a document.
+    pub fn with_bytes<T>(
+        &mut self,
+        document: u32,
+        look: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        self.batch.with_bytes(self.places[document as usize], look)
+    }
+
     fn place(&self, document: u32) -> usize {
         self.places[document as usize] as usize
     }

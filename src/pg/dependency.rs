@@ -90,6 +90,26 @@ pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
     indexes
 }
 
+/// The relations that a relation is recorded to need.
+pub fn relations_needed_by(relation: Oid) -> Vec<Oid> {
+    needed_by(Object::Relation(relation))
+}
+
+/// The relations that a trigger is recorded to need.
+pub fn relations_needed_by_trigger(trigger: Oid) -> Vec<Oid> {
+    needed_by(Object::Trigger(trigger))
+}
+
+fn needed_by(object: Object) -> Vec<Oid> {
+    let mut relations = Vec::new();
+    each(DEPEND_BY_DEPENDENT, object, |form| {
+        if form.referenced_class == pg_sys::RelationRelationId {
+            relations.push(form.referenced);
+        }
+    });
+    relations
+}
+
 /// Whether `dependent` is recorded to depend on `referenced`, in whatever way.
 pub fn depends(dependent: Object, referenced: Object) -> bool {
     let referenced = referenced.address();
@@ -167,6 +187,23 @@ pub fn table_of_original(copy: Oid) -> Option<Oid> {
 
 /// The table of a trigger, and the trigger of which it is a copy.
 fn table_and_parent(trigger: Oid) -> Option<(Oid, Option<Oid>)> {
+    with_trigger(trigger, |form, _| {
+        let parent = form.tgparentid;
+        (form.tgrelid, (parent != Oid::INVALID).then_some(parent))
+    })
+}
+
+/// The transaction that has written the row of a trigger.
+pub fn writer_of_trigger(trigger: Oid) -> Option<u32> {
+    // SAFETY: of a row that is stored the header tells its writer.
+    with_trigger(trigger, |_, header| unsafe { header.t_choice.t_heap.t_xmin.into_inner() })
+}
+
+/// Calls `look` with the row of a trigger, if there is one.
+fn with_trigger<T>(
+    trigger: Oid,
+    look: impl FnOnce(&pg_sys::FormData_pg_trigger, &pg_sys::HeapTupleHeaderData) -> T,
+) -> Option<T> {
     let mut key = pg_sys::ScanKeyData::default();
     let lock = pg_sys::AccessShareLock as i32;
     // SAFETY: a scan of a catalog by OID under the catalog's own snapshot; the tuple is valid until
@@ -183,12 +220,12 @@ fn table_and_parent(trigger: Oid) -> Option<(Oid, Option<Oid>)> {
         let (index, snapshot) = (Oid::from(pg_sys::TriggerOidIndexId), std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(catalog, index, true, snapshot, 1, &mut key);
         let tuple = pg_sys::systable_getnext(scan);
-        let found = (!tuple.is_null())
-            .then(|| &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>())
-            .map(|form| {
-                let parent = form.tgparentid;
-                (form.tgrelid, (parent != Oid::INVALID).then_some(parent))
-            });
+        let found = (!tuple.is_null()).then(|| {
+            look(
+                &*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_trigger>(),
+                &*(*tuple).t_data,
+            )
+        });
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, lock);
         found

@@ -42,6 +42,8 @@ mod raw {
         ) -> *mut pg_sys::List;
         // catalog/partition.h, the same since PostgreSQL 11
         pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+        // commands/async.h, the same since PostgreSQL 9
+        pub fn Async_Notify(channel: *const c_char, payload: *const c_char);
         // catalog/pg_constraint.h, the same since PostgreSQL 11; the first is an enum
         pub fn ConstraintNameIsUsed(
             category: c_int,
@@ -49,6 +51,15 @@ mod raw {
             name: *const c_char,
         ) -> bool;
     }
+}
+
+/// Queues a notification until the transaction commits.
+///
+/// # Safety
+/// Two NUL-terminated strings; within a transaction.
+pub unsafe fn notify(channel: *const c_char, payload: *const c_char) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(|| raw::Async_Notify(channel, payload)) };
 }
 
 /// A table and all that inherit from it, locked.

@@ -24,6 +24,7 @@ pub mod list;
 pub mod lossless;
 pub mod memory;
 pub mod names;
+pub mod notify;
 pub mod open;
 pub mod open_index;
 pub mod order;

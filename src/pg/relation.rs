@@ -19,6 +19,8 @@ pub enum Lock {
     Write,
     /// `SHARE ROW EXCLUSIVE`: holds writers off, not readers; what CREATE TRIGGER takes.
     HoldWriters,
+    /// `EXCLUSIVE`: holds writers off and whoever takes it, not readers.
+    Alone,
     /// `ACCESS EXCLUSIVE`: what DROP takes.
     Exclusive,
 }
@@ -53,6 +55,7 @@ impl Lock {
             Self::Write => pg_sys::RowExclusiveLock,
             Self::Read => pg_sys::AccessShareLock,
             Self::HoldWriters => pg_sys::ShareRowExclusiveLock,
+            Self::Alone => pg_sys::ExclusiveLock,
             Self::Exclusive => pg_sys::AccessExclusiveLock,
         };
         mode as i32

@@ -78,6 +78,27 @@ impl Row {
         }
     }
 
+    /// Fills the row with `values`, one for each column, `None` for NULL.
+    ///
+    /// # Safety
+    /// The values are of the columns' types, and live as long as they are in the row.
+    pub unsafe fn put(&self, values: &[Option<Datum>]) {
+        // SAFETY: the caller's promise; the slot's arrays have one entry for each column of its
+        // descriptor.
+        unsafe {
+            let slot = self.slot;
+            if let Some(clear) = (*(*slot).tts_ops).clear {
+                pg_guard_ffi_boundary(|| clear(slot));
+            }
+            let count = values.len().min((*(*slot).tts_tupleDescriptor).natts as usize);
+            for (index, value) in values[..count].iter().enumerate() {
+                *(*slot).tts_values.add(index) = value.unwrap_or(Datum::from(0));
+                *(*slot).tts_isnull.add(index) = value.is_none();
+            }
+            pg_sys::ExecStoreVirtualTuple(slot);
+        }
+    }
+
     /// Copies the values into the row's own memory.
     pub fn keep(&self) {
         let slot = self.slot;

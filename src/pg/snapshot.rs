@@ -2,6 +2,31 @@
 
 use pgrx::pg_sys;
 
+/// While it lives, what is read is read under a snapshot of its own, that of the transaction: in READ COMMITTED
+/// a new one. It sees what the transaction has done before. After an ERROR the abort takes it away.
+pub struct ActiveSnapshot(());
+
+impl ActiveSnapshot {
+    /// Takes it.
+    pub fn of_transaction() -> Self {
+        // SAFETY: within a transaction; the copy is on the stack of snapshots until `Drop`.
+        unsafe {
+            pg_sys::PushCopiedSnapshot(pg_sys::GetTransactionSnapshot());
+            pg_sys::UpdateActiveSnapshotCommandId();
+        }
+        Self(())
+    }
+}
+
+impl Drop for ActiveSnapshot {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: pushed by `of_transaction`, and what was pushed since is popped.
+            unsafe { pg_sys::PopActiveSnapshot() };
+        }
+    }
+}
+
 /// Which rows are seen.
 pub struct Snapshot {
     raw: pg_sys::Snapshot,

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::catalog::relation_schema;
+use crate::pg::catalog::{CatalogRow, relation_schema};
 use crate::pg::text;
 
 /// A piece of SQL.
@@ -51,6 +51,16 @@ impl Sql {
         // SAFETY: format_type_be_qualified returns a palloc'd string for any oid.
         let name = unsafe { owned(pg_sys::format_type_be_qualified(type_oid)) };
         self.text(name.to_bytes())
+    }
+
+    /// Adds a collation, if there is one.
+    pub fn collated(self, collation: Oid) -> Self {
+        let Some(row) = CatalogRow::<pg_sys::FormData_pg_collation>::find(collation) else {
+            return self;
+        };
+        // SAFETY: a name is a NUL-terminated array.
+        let name = unsafe { CStr::from_ptr(row.collname.data.as_ptr()) };
+        self.text(" COLLATE ").qualified(row.collnamespace, name)
     }
 
     /// Adds a string constant, right whatever standard_conforming_strings is.

@@ -8,8 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, wrong_state};
 use crate::options::IndexOptions;
-use crate::pg::catalog::base_type;
-use crate::pg::catalog::{self, CatalogRow};
+use crate::pg::catalog::{self, base_type};
 use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, grantees};
@@ -92,26 +91,14 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
         _ => (restricted_to(documents.owner), "CREATE TABLE "),
     };
     let key = &blueprint.key;
-    let mut command = Sql::new(create)
+    Sql::new(create)
         .qualified(blueprint.schema, name)
         .text(" (doc_id ")
-        .type_name(base_type(key.type_oid));
-    if key.collation != Oid::INVALID {
-        command = collate(command, key.collation);
-    }
-    command
+        .type_name(base_type(key.type_oid))
+        .collated(key.collation)
         .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
         .text(format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
         .run()
-}
-
-fn collate(command: Sql, collation: Oid) -> Sql {
-    let Some(row) = CatalogRow::<pg_sys::FormData_pg_collation>::find(collation) else {
-        return command;
-    };
-    // SAFETY: a name is a NUL-terminated array.
-    let name = unsafe { CStr::from_ptr(row.collname.data.as_ptr()) };
-    command.text(" COLLATE ").qualified(row.collnamespace, name)
 }
 
 /// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER
@@ -221,7 +208,7 @@ pub fn create_triggers(
 
 /// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
 /// partitions.
-fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
+pub fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
     // SAFETY: a catalog lookup within a transaction.
     let tables = unsafe { ffi::inheritors(table, Lock::Held.mode()) };
     let is_trigger = |table: Oid, name: &CStr| catalog::trigger_called(table, name) != Oid::INVALID;

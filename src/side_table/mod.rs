@@ -6,7 +6,7 @@
 //! lock, is read or written.
 
 pub mod arguments;
-mod build;
+pub mod build;
 pub mod check;
 mod create;
 mod drop;

@@ -1,0 +1,100 @@
+//! Which documents belong together now: the corpus job, without the links and ranks that
+//! `near_duplicate_clusters()` shows.
+
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::corpus::{Connected, Identical, connect};
+use sketch::{ElementHash, memory};
+
+use crate::corpus::arguments::{Arguments, Criteria, Places};
+use crate::corpus::group::Group;
+use crate::corpus::members::Members;
+use crate::corpus::work::Work;
+use crate::error::{Result, engine};
+use crate::pg::call::float8_datum;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::names;
+use crate::pg::spi::Session;
+use crate::pg::text;
+
+const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
+
+/// Arguments of the corpus job.
+const ARGUMENTS: usize = 15;
+
+/// A hash of 128 bits of a document's set of shingles: documents with the same one are copies.
+pub type Fingerprint = [u8; 16];
+
+/// Documents in components of two or more.
+pub struct Found {
+    members: Members,
+    /// Of each its name among the members, its component, and its fingerprint.
+    pub documents: Vec<(u32, u32, Fingerprint)>,
+}
+
+impl Found {
+    /// The key of the document of that name.
+    pub fn key(&self, name: u32) -> Datum {
+        self.members.key(name)
+    }
+}
+
+/// The components of all documents of an index.
+pub fn of_all(session: &Session, index: Oid, key_type: Oid, threshold: f64) -> Result<Found> {
+    let mut values = vec![None; ARGUMENTS];
+    values[0] = Some(text::write(&names::qualified(index)));
+    values[PLACES.threshold] = Some(float8_datum(threshold));
+    let mut arguments = Arguments::new(values, PLACES);
+    arguments.key_type = key_type;
+    let Work { members, mut batches } = Work::of_one(session, &arguments, None)?;
+    let criteria = batches.criteria().clone();
+    let (mut documents, mut components) = (Vec::new(), 0);
+    batches.each(&mut |group| of_group(group, &criteria, &mut documents, &mut components))?;
+    Ok(Found { members, documents })
+}
+
+/// Adds the components of a group, numbered on from `components`.
+fn of_group(
+    group: &mut Group,
+    criteria: &Criteria,
+    documents: &mut Vec<(u32, u32, Fingerprint)>,
+    components: &mut u32,
+) -> Result<()> {
+    let identical = Identical::group(group)?;
+    // minlsh.bucket_limit would make the result depend on the order of rows.
+    let Connected { components: mut joined, .. } = connect(group, &identical, usize::MAX)?;
+    let all = 0..identical.documents();
+    let by_root = all.map(|document| {
+        (joined.find(identical.leader(document)), identical.leader(document), document)
+    });
+    let mut by_root = memory::collect(by_root).map_err(engine)?;
+    by_root.sort_unstable();
+    for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+        for copies in component.chunk_by(|a, b| a.1 == b.1) {
+            check_interrupts();
+            let print = group.with_bytes(copies[0].1, |bytes| fingerprint(criteria, bytes))?;
+            for &(_, _, document) in copies {
+                let document = (group.name(document), *components, print);
+                memory::push(documents, document).map_err(engine)?;
+            }
+        }
+        *components += 1;
+    }
+    Ok(())
+}
+
+/// The fingerprint of what is compared of a document.
+pub fn fingerprint(criteria: &Criteria, bytes: &[u8]) -> Result<Fingerprint> {
+    let set = criteria.kind.set(&criteria.config, bytes)?;
+    let mut image: Vec<u8> =
+        memory::with_capacity(set.len() * size_of::<u64>() + 1).map_err(engine)?;
+    image.extend(set.iter().flat_map(|hash| hash.to_le_bytes()));
+    let first = ElementHash::Xxh3.hash(&image);
+    // Of a longer image, whose blocks are the same, and whose end is not.
+    image.reverse();
+    image.push(1);
+    let second = ElementHash::Xxh3.hash(&image);
+    let mut print = Fingerprint::default();
+    print[..8].copy_from_slice(&first.to_le_bytes());
+    print[8..].copy_from_slice(&second.to_le_bytes());
+    Ok(print)
+}

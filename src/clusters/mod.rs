@@ -1,0 +1,32 @@
+//! Tracked clusters: ids that stay, kept beside a table and brought up to date by a refresh.
+//!
+//! Four ordinary tables belong to the owner of the documents:
+//!
+//! | table | rows |
+//! |---|---|
+//! | `docs_clusters` | the members of clusters of two or more documents |
+//! | `docs_clusters_list` | the clusters |
+//! | `docs_clusters_log` | what happened, in order |
+//! | `docs_clusters_queue` | keys of rows that were written since the last refresh, and one row of state |
+//!
+//! 1. [`capture`] is the trigger function: it puts the key of a row that is written into the queue, as a relation.
+//!    No SQL runs, and the writer needs no right on the queue.
+//! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the
+//!    components found ([`components`]), lets the engine assign ids, and [`write`]s the difference and the log.
+//! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it
+//!    differs, the refresh looks at all documents.
+//!
+//! The tables are found by name from the first of them, opened under lock, and checked for kind, owner and
+//! columns ([`tables`]); rules, policies and triggers on them take no part. Whoever owns them can alter
+//! them, and gains nothing by it: what a refresh reads there are keys and numbers.
+
+mod capture;
+mod components;
+mod refresh;
+mod stamp;
+mod state;
+mod tables;
+mod track;
+mod tracked;
+mod untrack;
+mod write;

@@ -1,0 +1,343 @@
+//! `minlsh_refresh_clusters()`: brings tracked clusters up to date.
+//!
+//! Locks come first: ACCESS SHARE on the documents and their leaves, so that nobody truncates them behind the
+//! snapshot; then EXCLUSIVE on the list, so that there is one refresh at a time. Writers and readers
+//! never wait. Then the stamp is read, then the one snapshot for everything is taken, then the stamp is
+//! read again: what happened in between is looked for by the next refresh, too.
+
+use std::time::Instant;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum};
+use pgrx::prelude::*;
+use sketch::clusters::{Document, Outcome, Update, update};
+use sketch::memory;
+
+use crate::clusters::components::{self, Fingerprint};
+use crate::clusters::stamp::{self, Stamp};
+use crate::clusters::state::State;
+use crate::clusters::tables::{Entry, Queue, Tables, members};
+use crate::clusters::tracked::Tracked;
+use crate::clusters::write::{Counts, Place, write};
+use crate::error::{Result, engine, error, warning, wrong_state};
+use crate::index::info::Info;
+use crate::pg::bytes;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::guc::LocalSettings;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::unmoved;
+use crate::pg::names::{qualified, relation_name, visible_name};
+use crate::pg::notify::notify;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::result_rows::result_row;
+use crate::pg::row::Continue;
+use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
+use crate::pg::spi::Session;
+
+sql_function!(minlsh_refresh_clusters, refresh_clusters);
+
+/// `minlsh_refresh_clusters(tracked, full) → (changed, joined, removed, moved, clusters, was_full, last_seq)`
+fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
+    // SAFETY: raises an error on a standby, and in a transaction that reads only.
+    unsafe { pg_sys::PreventCommandIfReadOnly(c"minlsh_refresh_clusters()".as_ptr()) };
+    let Some(members) = call.oid(0) else {
+        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
+        return Err(error(code, "tracked must not be NULL")
+            .set_hint("Pass what minlsh_track_clusters() has returned."));
+    };
+    let asked = if call.bool(1).unwrap_or(false) { Extent::Full } else { Extent::Changes };
+    let tracked = Tracked::find(members, Lock::Read)?;
+    let tables =
+        Tables::open(tracked.oids, tracked.key.base_type, tracked.documents.owner, Lock::Write)?;
+    let settings = LocalSettings::open();
+    settings.set("row_security", "off");
+    let done = Refresh::begin(&tracked, &tables)?.run(asked)?;
+    drop(settings);
+    let number = |number: i64| Some(Datum::from(number));
+    let Done { changed, counts, extent, state } = done;
+    let row = [
+        number(changed),
+        number(counts.joined),
+        number(counts.removed),
+        number(counts.moved),
+        number(state.clusters),
+        Some(Datum::from(extent == Extent::Full)),
+        number(state.last_seq),
+    ];
+    result_row(call, row).map(Some)
+}
+
+/// What a refresh looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// What has changed.
+    Changes,
+    /// All documents.
+    Full,
+}
+
+/// What a refresh has done.
+struct Done {
+    /// Keys that were in the queue.
+    changed: i64,
+    counts: Counts,
+    extent: Extent,
+    state: State,
+}
+
+/// A refresh under its locks and its snapshot.
+struct Refresh<'a> {
+    tracked: &'a Tracked,
+    tables: &'a Tables,
+    index: Info,
+    state: State,
+    /// The stamp before the snapshot was taken, and whether it is that of the last refresh, and has not
+    /// changed since.
+    stamp: Stamp,
+    nothing_went_by: bool,
+    snapshot: Snapshot,
+    _active: ActiveSnapshot,
+}
+
+impl<'a> Refresh<'a> {
+    fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
+        // By the latest state the index is known; that of the snapshot must be the same.
+        let latest = state(&tables.queue, &Snapshot::latest(), tracked)?;
+        let index = tracked.index(latest.as_ref().map_or("", |state| &state.index))?;
+        let stamp = stamp::of(tracked, &index.index);
+        let active = ActiveSnapshot::of_transaction();
+        let snapshot = Snapshot::statement();
+        let state = match (latest, state(&tables.queue, &snapshot, tracked)?) {
+            (None, _) => {
+                return Err(wrong_state(format!(
+                    "the state of \"{}\" is missing",
+                    relation_name(tracked.oids.members)
+                ))
+                .set_hint(
+                    "Drop it with minlsh_untrack_clusters(), and track the clusters again.",
+                ));
+            }
+            (Some(latest), Some(seen)) if latest.refreshes == seen.refreshes => seen,
+            _ => {
+                return Err(too_late(
+                    "another refresh has committed since the transaction's snapshot",
+                ));
+            }
+        };
+        for leaf in &tracked.leaves {
+            let open = Open::relation(leaf.oid, Lock::Held);
+            if open.is_some_and(|open| !open.is_older_than(&snapshot)) {
+                return Err(too_late(
+                    "the documents were altered or truncated since the transaction's snapshot",
+                ));
+            }
+        }
+        let after = stamp::of(tracked, &index.index);
+        let nothing_went_by =
+            stamp.sees_all && after == stamp && state.stamp.as_ref() == Some(&stamp.digest);
+        if !stamp.sees_all {
+            warn_of_triggers(tracked);
+        }
+        Ok(Self {
+            tracked,
+            tables,
+            index,
+            state,
+            stamp,
+            nothing_went_by,
+            snapshot,
+            _active: active,
+        })
+    }
+
+    fn run(mut self, asked: Extent) -> Result<Done> {
+        let (changed, truncated) = self.queued()?;
+        let is_full = asked == Extent::Full || truncated || !self.nothing_went_by;
+        if !is_full && changed.len() == 0 {
+            let (counts, extent) = (Counts::default(), Extent::Changes);
+            return Ok(Done { changed: 0, counts, extent, state: self.state });
+        }
+        self.tracked.link(self.index.index.oid);
+        let begun = Instant::now();
+        let (places, update) = self.full()?;
+        self.state.whole = begun.elapsed().as_secs_f64();
+        let places = memory::collect(places.list()).map_err(engine)?;
+        let before = self.state.last_seq;
+        let counts = write(self.tables, &self.snapshot, &places, &update, &mut self.state)?;
+        self.state.stamp = Some(self.stamp.digest.clone());
+        self.state.index = self.index.index.name.clone();
+        self.finish(before)?;
+        Ok(Done { changed: changed.len() as i64, counts, extent: Extent::Full, state: self.state })
+    }
+
+    /// The keys in the queue, each once, and whether the documents were truncated.
+    fn queued(&self) -> Result<(DocumentKeys, bool)> {
+        let key = &self.tracked.key;
+        let mut all = DocumentKeys::new(key.base_type, key.collation())?;
+        let mut truncated = false;
+        self.tables.queue.each(&self.snapshot, &mut |entry, _| {
+            match entry {
+                // SAFETY: the column was found to be of the key's type.
+                Entry::Key(key) => unsafe { all.push(key)? },
+                Entry::Truncated => truncated = true,
+                Entry::State(_) => {}
+            }
+            Ok(())
+        })?;
+        let sorted = all.sorted();
+        let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
+        for same in sorted.chunk_by(|a, b| all.compare(*a, *b).is_eq()) {
+            // SAFETY: a key of the same type.
+            unsafe { keys.push(all.datum(same[0]))? };
+        }
+        Ok((keys, truncated))
+    }
+
+    /// The update that looks at all documents.
+    fn full(&self) -> Result<(Places, Update)> {
+        let key = &self.tracked.key;
+        let mut places = Places::new(key.base_type, key.collation())?;
+        // The job leaves the memory of its session behind, which ends with it.
+        unmoved(|| self.find(&mut places))?;
+        self.tables.members.each(&self.snapshot, |row| {
+            let stored = (row.value(members::DOC_ID), row.value(members::CLUSTER));
+            let (Some(key), Some(cluster)) = stored else { return Ok(Continue::Yes) };
+            // SAFETY: the columns were found to be of the key's type, bigint and bytea.
+            unsafe {
+                let print = row.value(members::FINGERPRINT).map(|print| bytes::read(print));
+                let print = print.and_then(|print| print.try_into().ok());
+                places.push(key, Some((cluster.value() as i64, print)), None)?;
+            }
+            Ok(Continue::Yes)
+        })?;
+        let documents = places.merge()?;
+        match update(&documents, &[], self.state.next_id).map_err(engine)? {
+            Outcome::Done(update) => Ok((places, update)),
+            Outcome::Name(_) => Err(error(
+                PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
+                "an update without blocks wants documents to be named",
+            )),
+        }
+    }
+
+    /// Adds the documents of all components.
+    fn find(&self, places: &mut Places) -> Result<()> {
+        let session = Session::open();
+        let (key, threshold) = (self.tracked.key.base_type, self.state.threshold);
+        let found = components::of_all(&session, self.index.index.oid, key, threshold)?;
+        for &(name, component, print) in &found.documents {
+            check_interrupts();
+            // SAFETY: the keys that the job was asked for are of that type.
+            unsafe { places.push(found.key(name), None, Some((component, print)))? };
+        }
+        Ok(())
+    }
+
+    /// Empties the queue, stores the state, and tells whoever listens.
+    fn finish(&self, seq_before: i64) -> Result<()> {
+        self.tables.queue.each(&self.snapshot, &mut |_, row| {
+            self.tables.queue.delete(row);
+            Ok(())
+        })?;
+        self.tables.queue.put_state(&self.state.write());
+        if self.state.last_seq > seq_before {
+            let payload =
+                format!("{}:{}", qualified(self.tracked.oids.members), self.state.last_seq);
+            notify(c"minlsh_clusters", &payload);
+        }
+        Ok(())
+    }
+}
+
+fn warn_of_triggers(tracked: &Tracked) {
+    let documents = &tracked.documents;
+    warning(format!("triggers of table \"{}\" do not see all that is written", documents.name))
+        .set_detail("The refresh looks at all documents.")
+        .set_hint(format!(
+            "ALTER TABLE {} ENABLE ALWAYS TRIGGER ... for those that call minlsh_capture().",
+            visible_name(documents.oid)
+        ))
+        .report(PgLogLevel::WARNING);
+}
+
+/// The state that a snapshot sees.
+fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option<State>> {
+    let name = relation_name(tracked.oids.members);
+    let mut state = None;
+    queue.each(snapshot, &mut |entry, _| {
+        if let Entry::State(text) = entry {
+            state = Some(State::read(text, &name)?);
+        }
+        Ok(())
+    })?;
+    Ok(state)
+}
+
+fn too_late(detail: &str) -> ErrorReport {
+    let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
+    error(code, "could not refresh clusters in this transaction")
+        .set_detail(format!("In REPEATABLE READ and SERIALIZABLE, {detail}."))
+        .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
+}
+
+/// The documents of an update: keys that are stored, and keys that were found.
+struct Places {
+    keys: DocumentKeys,
+    old: Vec<Option<(i64, Option<Fingerprint>)>>,
+    new: Vec<Option<(u32, Fingerprint)>>,
+    /// By rank the key that stands for it, and the entries that are of it.
+    merged: Vec<(u32, u32)>,
+}
+
+impl Places {
+    fn new(type_oid: pg_sys::Oid, collation: pg_sys::Oid) -> Result<Self> {
+        let keys = DocumentKeys::new(type_oid, collation)?;
+        Ok(Self { keys, old: Vec::new(), new: Vec::new(), merged: Vec::new() })
+    }
+
+    /// Adds what is stored of a key, or what was found.
+    ///
+    /// # Safety
+    /// The key is of the type of the keys.
+    unsafe fn push(
+        &mut self,
+        key: Datum,
+        old: Option<(i64, Option<Fingerprint>)>,
+        new: Option<(u32, Fingerprint)>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.push(key)? };
+        memory::push(&mut self.old, old).map_err(engine)?;
+        memory::push(&mut self.new, new).map_err(engine)
+    }
+
+    /// Brings the entries of each key together: what is stored and what was found.
+    fn merge(&mut self) -> Result<Vec<Document>> {
+        let sorted = self.keys.sorted();
+        let mut documents = Vec::new();
+        for same in sorted.chunk_by(|a, b| self.keys.compare(*a, *b).is_eq()) {
+            check_interrupts();
+            let old = same.iter().copied().find(|entry| self.old[*entry as usize].is_some());
+            let new = same.iter().copied().find(|entry| self.new[*entry as usize].is_some());
+            let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
+            memory::push(&mut self.merged, (first, last)).map_err(engine)?;
+            let document = Document {
+                old: self.old[first as usize].map(|(cluster, _)| cluster),
+                component: self.new[last as usize].map(|(component, _)| component),
+            };
+            memory::push(&mut documents, document).map_err(engine)?;
+        }
+        Ok(documents)
+    }
+
+    /// By rank.
+    fn list(&self) -> impl Iterator<Item = Place> {
+        self.merged.iter().map(|&(first, last)| Place {
+            key: self.keys.datum(first),
+            old: self.old[first as usize],
+            print: self.new[last as usize].map(|(_, print)| print),
+        })
+    }
+}

@@ -1,0 +1,240 @@
+//! `minlsh_track_clusters()`: makes the tables and the triggers. They are built as the documents' owner,
+//! security-restricted, like an index.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::clusters::state::State;
+use crate::clusters::tables::{LIST, LOG, QUEUE, Tables};
+use crate::clusters::tracked::{Tracked, with_suffix};
+use crate::document::kind::Kind;
+use crate::error::{Result, error, invalid_parameter, not_supported};
+use crate::index::info::Info;
+use crate::options::Threshold;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog;
+use crate::pg::names::relation_name;
+use crate::pg::relation::{Lock, Relation, grantees};
+use crate::pg::restricted::restricted_to;
+use crate::pg::sql::{Sql, relation_name as raw_name};
+use crate::row_key::{Key, NoKey};
+use crate::side_table::arguments::open_table;
+use crate::side_table::build::free_trigger_name;
+
+sql_function!(minlsh_track_clusters, track_clusters);
+
+/// `minlsh_track_clusters(index, threshold, name, schema) → regclass`
+fn track_clusters(call: &Call) -> Result<Option<Datum>> {
+    let Some(oid) = call.oid(0) else {
+        let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
+        return Err(error(code, "index must not be NULL").set_hint("Name an index of type minlsh."));
+    };
+    let info = index_of(oid)?;
+    let documents = open_table(info.index.table)?;
+    let (key, threshold) = checked(call, &info, &documents)?;
+    let schema = match call.raw_name(3) {
+        // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
+        // caller may not use it.
+        Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
+        None => documents.schema,
+    };
+    let name = name_of(&documents, call.raw_name(2))?;
+    let extension = catalog::function_schema(call.function());
+    let _rights = restricted_to(documents.owner);
+    create_tables(&key, schema, &name)?;
+    let columns = watched(&info, &key, &documents);
+    let relation = |name: &CStr| catalog::relation_called(name, schema);
+    create_triggers(extension, &documents, relation(&with_suffix(&name, QUEUE)), &columns)?;
+    let members = relation(&name);
+    let tracked = Tracked::find(members, Lock::Read)?;
+    tracked.link(info.index.oid);
+    let tables = Tables::open(tracked.oids, key.base_type, documents.owner, Lock::Write)?;
+    tables.queue.put_state(&State::new(info.index.name.clone(), threshold.get()).write());
+    Ok(Some(Datum::from(members)))
+}
+
+fn index_of(oid: Oid) -> Result<Info> {
+    let info = Info::open(oid).ok_or_else(|| {
+        let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
+        error(code, format!("\"{}\" is not a minlsh index", relation_name(oid)))
+            .set_hint("Name an index of type minlsh: CREATE INDEX ON docs USING minlsh (body);")
+    })?;
+    if catalog::is_partition(oid) {
+        return Err(not_supported(format!("index \"{}\" is that of a partition", info.index.name))
+            .set_hint("Name the index of the partitioned table."));
+    }
+    Ok(info)
+}
+
+/// Refuses what cannot be tracked.
+fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Threshold)> {
+    info.check_valid()?;
+    let index = &info.index;
+    if info.kind != Kind::Text {
+        return Err(not_supported(format!("index \"{}\" is not of texts", index.name))
+            .set_detail(
+                "Clusters of sets, signatures, documents and side tables cannot be tracked.",
+            )
+            .set_hint("Create an index of the text, or use near_duplicate_clusters()."));
+    }
+    if documents.persistence != b'p' {
+        let message = format!("table \"{}\" is temporary or unlogged", documents.name);
+        return Err(
+            not_supported(message).set_hint("Use near_duplicate_clusters() for such a table.")
+        );
+    }
+    let key = Key::of_table(documents.oid, documents.kind, info.document())
+        .map_err(|cause| no_key(documents, cause))?;
+    let settings = info.options()?;
+    let threshold = call.float8(1).map_or(Ok(settings.threshold), Threshold::new)?;
+    if threshold < settings.threshold {
+        return Err(invalid_parameter(format!(
+            "threshold {threshold} is below that of index \"{}\", which is {}",
+            index.name, settings.threshold
+        ))
+        .set_hint(format!("Create an index WITH (threshold = {threshold}).")));
+    }
+    Ok((key, threshold))
+}
+
+fn no_key(documents: &Relation, cause: NoKey) -> ErrorReport {
+    let name = &documents.name;
+    let message = match cause {
+        NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),
+        NoKey::Missing => format!("table \"{name}\" has no key of one column"),
+    };
+    not_supported(message).set_hint("Add a column that is unique and NOT NULL.")
+}
+
+/// The name of the table of members; those of the others must have room behind it.
+fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
+    let longest = pg_sys::NAMEDATALEN as usize - 1 - QUEUE.len();
+    match given {
+        Some(name) if name.to_bytes().len() > longest => Err(error(
+            PgSqlErrorCode::ERRCODE_NAME_TOO_LONG,
+            format!("name \"{}\" is longer than {longest} bytes", name.to_string_lossy()),
+        )
+        .set_hint("Pass a shorter name: those of the other tables are made of it.")),
+        Some(name) => Ok(name),
+        None => {
+            let table = raw_name(documents.oid);
+            let label = format!("clusters{QUEUE}");
+            let label = CString::new(label).unwrap_or_default();
+            // SAFETY: NUL-terminated names; the result is palloc'd, and ends in the label.
+            let name = unsafe {
+                CStr::from_ptr(pg_sys::makeObjectName(
+                    table.as_ptr(),
+                    std::ptr::null(),
+                    label.as_ptr(),
+                ))
+            };
+            let bytes = name.to_bytes();
+            Ok(CString::new(&bytes[..bytes.len() - QUEUE.len()]).unwrap_or_default())
+        }
+    }
+}
+
+fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
+    let column = |sql: Sql| sql.text("doc_id ").type_name(key.base_type).collated(key.collation());
+    let table = |name: &CStr| Sql::new("CREATE TABLE ").qualified(schema, name).text(" (");
+    let heap = ") USING heap";
+    column(table(name))
+        .text(" NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.bytea")
+        .text(heap)
+        .run()?;
+    let list = with_suffix(name, LIST);
+    table(&list)
+        .text("cluster_id pg_catalog.int8 NOT NULL PRIMARY KEY, size pg_catalog.int8 NOT NULL, ")
+        .text("since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL")
+        .text(heap)
+        .run()?;
+    let log = with_suffix(name, LOG);
+    let events = table(&log)
+        .text("seq pg_catalog.int8 NOT NULL PRIMARY KEY, refresh pg_catalog.int8 NOT NULL, ")
+        .text("at pg_catalog.timestamptz NOT NULL, event pg_catalog.text NOT NULL, ")
+        .text("cluster_id pg_catalog.int8 NOT NULL, other_id pg_catalog.int8, ");
+    column(events).text(", size pg_catalog.int8").text(heap).run()?;
+    let queue = with_suffix(name, QUEUE);
+    column(table(&queue)).text(", state pg_catalog.text").text(heap).run()?;
+    let on = |name: &CStr| Sql::new("CREATE INDEX ON ").qualified(schema, name);
+    on(name).text(" USING btree (cluster_id)").run()?;
+    on(&list).text(" USING btree (size, cluster_id)").run()?;
+    let comments: [(&CStr, &str); 4] = [
+        (name, "members of the near-duplicate clusters of another table, as of the last refresh"),
+        (&list, "near-duplicate clusters of another table, as of the last refresh"),
+        (&log, "what happened to the near-duplicate clusters of another table"),
+        (&queue, "internal: keys that were written since clusters were refreshed, and their state"),
+    ];
+    for (name, comment) in comments {
+        Sql::new("COMMENT ON TABLE ")
+            .qualified(schema, name)
+            .text(" IS ")
+            .literal(comment)
+            .run()?;
+        // ALTER DEFAULT PRIVILEGES may have granted rights on every new table.
+        let table = catalog::relation_called(name, schema);
+        for grantee in grantees(table) {
+            let revoke = Sql::new("REVOKE ALL ON TABLE ").relation(table).text(" FROM ");
+            match grantee {
+                None => revoke.text("PUBLIC").run()?,
+                Some(role) => revoke.name(&role).run()?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns that matter, each once: the key first, then those that the index is made of.
+fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
+    let numbers = info.columns_read();
+    // A reference to the whole row is one to all columns.
+    let all = numbers.contains(&0);
+    let is_watched = |number: i16| all || numbers.contains(&number);
+    let others =
+        documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
+    let key = documents.column(key.column);
+    key.into_iter().chain(others).map(|column| column.raw_name.clone()).collect()
+}
+
+fn create_triggers(
+    extension: Oid,
+    documents: &Relation,
+    queue: Oid,
+    columns: &[CString],
+) -> Result<()> {
+    let mut of_columns = Sql::new("AFTER INSERT OR UPDATE OF ");
+    for (number, column) in columns.iter().enumerate() {
+        of_columns = of_columns.text(if number > 0 { ", " } else { "" }).name(column);
+    }
+    let each_row = |events: Sql| {
+        let on = events.text(" ON ").relation(documents.oid).text(" FROM ").relation(queue);
+        on.text(" NOT DEFERRABLE FOR EACH ROW")
+    };
+    let truncate =
+        Sql::new("AFTER TRUNCATE ON ").relation(documents.oid).text(" FOR EACH STATEMENT");
+    let triggers = [
+        ("CONSTRAINT ", c"capture", each_row(of_columns.text(" OR DELETE"))),
+        ("CONSTRAINT ", c"update", each_row(Sql::new("AFTER UPDATE"))),
+        ("", c"truncate", truncate),
+    ];
+    for (kind, label, definition) in triggers {
+        let name = free_trigger_name(documents.oid, &raw_name(queue), label);
+        Sql::new("CREATE ")
+            .text(kind)
+            .text("TRIGGER ")
+            .name(&name)
+            .text(" ")
+            .text(definition)
+            .text(" EXECUTE FUNCTION ")
+            .qualified(extension, c"minlsh_capture")
+            .text("()")
+            .run()?;
+        let always =
+            Sql::new("ALTER TABLE ").relation(documents.oid).text(" ENABLE ALWAYS TRIGGER ");
+        always.name(&name).run()?;
+    }
+    Ok(())
+}

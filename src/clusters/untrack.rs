@@ -1,0 +1,34 @@
+//! `minlsh_untrack_clusters()`: drops the tables of tracked clusters, and the triggers with them.
+
+use pgrx::pg_sys::{self, Datum};
+
+use crate::clusters::tracked::Tracked;
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::dependency::Object;
+use crate::pg::relation::Lock;
+use crate::side_table::arguments::check_owner;
+
+sql_function!(minlsh_untrack_clusters, untrack_clusters);
+
+/// `minlsh_untrack_clusters(tracked) → void`
+fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
+    let Some(members) = call.oid(0) else { return Ok(None) };
+    // The documents first, as a refresh locks them: no deadlock.
+    let tracked = Tracked::find(members, Lock::Exclusive)?;
+    let oids = tracked.oids;
+    for table in [oids.members, oids.list, oids.log, oids.queue] {
+        check_owner(table)?;
+    }
+    tracked.link_triggers();
+    for table in [oids.queue, oids.log, oids.list, oids.members] {
+        let address = Object::Relation(table).address();
+        // SAFETY: the table exists, and the caller owns it; what depends on it and is no part of what is
+        // tracked is named in an error, as by DROP TABLE.
+        unsafe {
+            pg_sys::performDeletion(&address, pg_sys::DropBehavior::DROP_RESTRICT, 0);
+            pg_sys::CommandCounterIncrement();
+        }
+    }
+    Ok(Some(Datum::from(0)))
+}

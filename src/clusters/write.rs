@@ -1,0 +1,193 @@
+//! The difference between the old state and the new one, written with its log.
+
+use pgrx::pg_sys::{self, Datum};
+use sketch::clusters::{ClusterId, Event, Update};
+use sketch::memory;
+
+use crate::clusters::components::Fingerprint;
+use crate::clusters::state::State;
+use crate::clusters::tables::{Tables, list, members};
+use crate::error::{Result, engine};
+use crate::pg::bytes;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::text;
+
+/// A document of an update: what is stored of it, and what must be.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The key.
+    pub key: Datum,
+    /// The cluster and the fingerprint that are stored.
+    pub old: Option<(ClusterId, Option<Fingerprint>)>,
+    /// The fingerprint now, if it is in a component.
+    pub print: Option<Fingerprint>,
+}
+
+/// What an update has done, as the result of a refresh shows it.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    pub joined: i64,
+    pub removed: i64,
+    pub moved: i64,
+}
+
+/// Writes what an update changes. `places` are its documents, by rank.
+pub fn write(
+    tables: &Tables,
+    snapshot: &Snapshot,
+    places: &[Place],
+    update: &Update,
+    state: &mut State,
+) -> Result<Counts> {
+    let mut memory = Memory::child(c"minlsh cluster");
+    let ids = new_ids(places, update)?;
+    let mut counts = Counts::default();
+    for (place, id) in places.iter().zip(&ids) {
+        check_interrupts();
+        memory.run_and_reset(|| document(tables, snapshot, place, *id, &mut counts))?;
+    }
+    state.refreshes += 1;
+    state.next_id = update.next;
+    // SAFETY: the time of day.
+    let now = Datum::from(unsafe { pg_sys::GetCurrentTimestamp() });
+    for &(cluster, size) in &update.changed {
+        check_interrupts();
+        memory.run_and_reset(|| changed(tables, snapshot, (cluster, size), now, state))?;
+    }
+    for &cluster in &update.ended {
+        check_interrupts();
+        // SAFETY: the column is a bigint.
+        let is_there = unsafe {
+            tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
+                tables.list.delete(row);
+                Ok(())
+            })?
+        };
+        state.clusters -= i64::from(is_there);
+    }
+    for event in &update.events {
+        check_interrupts();
+        memory.run_and_reset(|| log(tables, places, *event, now, state));
+    }
+    Ok(counts)
+}
+
+/// The cluster of each document after the update.
+fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> {
+    let merges = update.events.iter().filter_map(|event| match *event {
+        Event::Merge { cluster, other, .. } => Some((other, cluster)),
+        _ => None,
+    });
+    // In the order of `other` they are searched.
+    let mut merges = memory::collect(merges).map_err(engine)?;
+    merges.sort_unstable();
+    let stays = |old: ClusterId| match merges.binary_search_by_key(&old, |merge| merge.0) {
+        Ok(place) => merges[place].1,
+        Err(_) => old,
+    };
+    let ids = places.iter().map(|place| place.old.map(|(old, _)| stays(old)));
+    let mut ids = memory::collect(ids).map_err(engine)?;
+    for event in &update.events {
+        if let Some(document) = event.document() {
+            let left = matches!(event, Event::Leave { .. });
+            ids[document as usize] = (!left).then_some(event.cluster());
+        }
+    }
+    Ok(ids)
+}
+
+/// Writes the row of a document.
+fn document(
+    tables: &Tables,
+    snapshot: &Snapshot,
+    place: &Place,
+    id: Option<ClusterId>,
+    counts: &mut Counts,
+) -> Result<()> {
+    let row_of = |id: ClusterId| {
+        let print = place.print.or(place.old.and_then(|(_, print)| print));
+        [Some(place.key), Some(Datum::from(id)), print.map(|print| bytes::write(&print))]
+    };
+    let table = &tables.members;
+    match (place.old, id) {
+        (None, None) => {}
+        (None, Some(id)) => {
+            counts.joined += 1;
+            // SAFETY: values of the columns' types.
+            unsafe { table.insert(&row_of(id)) };
+        }
+        (Some((old, print)), id) => {
+            if id == Some(old) && (place.print.is_none() || place.print == print) {
+                return Ok(());
+            }
+            // SAFETY: a key of the table's own, and values of the columns' types.
+            unsafe {
+                table.of_key(members::DOC_ID, place.key, snapshot, |row| {
+                    match id {
+                        None => {
+                            counts.removed += 1;
+                            table.delete(row);
+                        }
+                        Some(id) => {
+                            counts.moved += i64::from(id != old);
+                            let mut values = row_of(id);
+                            // As it is spelled there: equal keys may differ.
+                            values[0] = row.value(members::DOC_ID);
+                            table.update(row, &values);
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the row of a cluster to which something happened.
+fn changed(
+    tables: &Tables,
+    snapshot: &Snapshot,
+    (cluster, size): (ClusterId, u64),
+    now: Datum,
+    state: &mut State,
+) -> Result<()> {
+    let row_of = |since: Datum| {
+        [Datum::from(cluster), Datum::from(size as i64), since, Datum::from(state.refreshes)]
+            .map(Some)
+    };
+    // SAFETY: the column is a bigint, and values are of the columns' types.
+    unsafe {
+        let is_there =
+            tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
+                let since = row.value(list::SINCE).unwrap_or(now);
+                tables.list.update(row, &row_of(since));
+                Ok(())
+            })?;
+        if !is_there {
+            tables.list.insert(&row_of(now));
+            state.clusters += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a row of the log.
+fn log(tables: &Tables, places: &[Place], event: Event, now: Datum, state: &mut State) {
+    state.last_seq += 1;
+    let key = |document: u32| places[document as usize].key;
+    let values = [
+        Some(Datum::from(state.last_seq)),
+        Some(Datum::from(state.refreshes)),
+        Some(now),
+        Some(text::write(event.name())),
+        Some(Datum::from(event.cluster())),
+        event.other().map(Datum::from),
+        event.document().map(key),
+        event.size().map(|size| Datum::from(size as i64)),
+    ];
+    // SAFETY: values of the columns' types.
+    unsafe { tables.log.insert(&values) };
+}
