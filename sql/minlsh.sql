@@ -1,7 +1,7 @@
 -- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, passages, sets, bands,
--- documents, access method, side tables, queries, whole corpus. The source of truth: C functions are
--- declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines: CREATE EXTENSION
--- runs one script.
+-- documents, passages that are sought, access method, side tables, queries, whole corpus. The source of truth:
+-- C functions are declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines:
+-- CREATE EXTENSION runs one script.
 
 -- texts and shingles
 
@@ -436,6 +436,64 @@ CREATE OPERATOR ~= (
 );
 COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'sets that are near-duplicates by minlsh.threshold';
 
+-- passages that are sought
+
+CREATE FUNCTION passage_hashes(body text, min_match integer DEFAULT 50, normalization text DEFAULT 'plain')
+	RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'minlsh_passage_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
+COMMENT ON FUNCTION passage_hashes(text, integer, text) IS
+	'hashes of which two texts share one if they share min_match characters: what an index of passages has';
+
+CREATE TYPE minlsh_passage;
+CREATE FUNCTION minlsh_passage_in(cstring) RETURNS minlsh_passage
+	AS 'MODULE_PATHNAME', 'minlsh_passage_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_in(cstring) IS 'input of minlsh_passage';
+CREATE FUNCTION minlsh_passage_out(minlsh_passage) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'minlsh_passage_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_out(minlsh_passage) IS 'output of minlsh_passage';
+CREATE FUNCTION minlsh_passage_recv(internal) RETURNS minlsh_passage
+	AS 'MODULE_PATHNAME', 'minlsh_passage_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_recv(internal) IS 'binary input of minlsh_passage';
+CREATE FUNCTION minlsh_passage_send(minlsh_passage) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'minlsh_passage_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_passage_send(minlsh_passage) IS 'binary output of minlsh_passage';
+CREATE TYPE minlsh_passage (
+	INPUT = minlsh_passage_in, OUTPUT = minlsh_passage_out,
+	RECEIVE = minlsh_passage_recv, SEND = minlsh_passage_send, STORAGE = extended
+);
+COMMENT ON TYPE minlsh_passage IS 'a passage to be found in texts, with how much of it a text must have';
+
+CREATE FUNCTION minlsh_passage(passage text, coverage double precision DEFAULT 0.8, min_match integer DEFAULT 50,
+		normalization text DEFAULT 'plain') RETURNS minlsh_passage
+	AS 'MODULE_PATHNAME', 'minlsh_passage_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_passage(text, double precision, integer, text) IS
+	'a passage to look for: body ~> minlsh_passage(''some text'', 0.8) if the body has 80 % of it';
+
+-- Without it PostgreSQL would take minlsh_passage(v) of a varchar for a cast through the input function.
+CREATE FUNCTION minlsh_passage(passage varchar, coverage double precision DEFAULT 0.8, min_match integer DEFAULT 50,
+		normalization text DEFAULT 'plain') RETURNS minlsh_passage
+	AS 'MODULE_PATHNAME', 'minlsh_passage_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION minlsh_passage(varchar, double precision, integer, text) IS
+	'a passage to look for: body ~> minlsh_passage(''some text'', 0.8) if the body has 80 % of it';
+
+CREATE FUNCTION minlsh_contains(body text, passage minlsh_passage) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_text_contains_passage' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_contains(text, minlsh_passage) IS 'behind the operator ~>';
+CREATE FUNCTION minlsh_within(passage minlsh_passage, body text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_passage_within_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION minlsh_within(minlsh_passage, text) IS 'behind the operator <~';
+
+CREATE OPERATOR ~> (
+	LEFTARG = text, RIGHTARG = minlsh_passage, FUNCTION = minlsh_contains, COMMUTATOR = <~,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR ~> (text, minlsh_passage) IS 'the text contains the passage';
+CREATE OPERATOR <~ (
+	LEFTARG = minlsh_passage, RIGHTARG = text, FUNCTION = minlsh_within, COMMUTATOR = ~>,
+	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
+);
+COMMENT ON OPERATOR <~ (minlsh_passage, text) IS 'the passage is in the text';
+
 -- access method
 
 CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
@@ -483,6 +541,16 @@ CREATE OPERATOR CLASS minlsh_signature_ops FOR TYPE pg_catalog.int4[] USING minl
 	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	STORAGE pg_catalog.tid;
 COMMENT ON OPERATOR CLASS minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
+
+-- Function 8 makes the entries of a text, and is what tells passages from documents.
+CREATE OPERATOR FAMILY minlsh_passage_ops USING minlsh;
+COMMENT ON OPERATOR FAMILY minlsh_passage_ops USING minlsh IS 'texts, by the passages that they contain';
+CREATE OPERATOR CLASS minlsh_passage_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_passage_ops AS
+	OPERATOR 1 ~> (pg_catalog.text, minlsh_passage),
+	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
+	FUNCTION 8 passage_hashes(pg_catalog.text, pg_catalog.int4, pg_catalog.text),
+	STORAGE pg_catalog.tid;
+COMMENT ON OPERATOR CLASS minlsh_passage_ops USING minlsh IS 'texts, by the passages that they contain';
 
 CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
     Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, SlotBits, StopWords,
 };
@@ -95,6 +96,8 @@ pub struct IndexOptions {
     pub recall: f64,
     /// How much of each slot of a signature a side table stores.
     pub slot_bits: SlotBits,
+    /// Of an index of passages, how long they are at least: it is made of them instead of bands.
+    pub min_match: Option<usize>,
     /// Whether this version of the library would make the same entries.
     pub current: bool,
 }
@@ -112,7 +115,7 @@ impl IndexOptions {
             .map_err(engine)?
             .trimmed(threshold.get(), recall);
         let slot_bits = SlotBits::new(slot_bits, num_perm).map_err(engine)?;
-        Ok(Self { config, banding, threshold, recall, slot_bits, current: true })
+        Ok(Self { config, banding, threshold, recall, slot_bits, min_match: None, current: true })
     }
 }
 
@@ -120,6 +123,20 @@ impl IndexOptions {
     /// The options of an index for which nothing was specified.
     pub fn by_default() -> Result<Self> {
         Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL, 32)
+    }
+
+    /// The options of an index of passages.
+    ///
+    /// # Errors
+    /// SQLSTATE 22023 for a `min_match` out of range, or a normalization that drops words.
+    pub fn of_passages(min_match: i64, steps: &str) -> Result<Self> {
+        let steps = if steps == "auto" { "plain" } else { steps };
+        let normalization = valid_normalization(steps).map_err(engine)?;
+        let min_match = valid_min_match(min_match).map_err(engine)?;
+        let mut options = Self::by_default()?;
+        options.config = options.config.with_normalization(normalization).map_err(engine)?;
+        options.min_match = Some(min_match);
+        Ok(options)
     }
 }
 

@@ -42,6 +42,9 @@ impl Indexed {
     /// The index that `named` is: one of the access method, or that of a side table.
     pub fn named(session: &Session, named: &Relation, argument: &str) -> Result<Self> {
         let Some(info) = Info::open(named.oid) else { return Err(other(named, argument)) };
+        if info.kind == Kind::Passage {
+            return Err(info.of_passages());
+        }
         if info.kind == Kind::Bands {
             let side = SideTable::find(named.oid)?.into_iter().next();
             return side.map(Self::of_side_table).ok_or_else(|| other(named, argument));

@@ -194,3 +194,26 @@ pub fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     out.extend_from_slice(bytes);
     Ok(())
 }
+
+/// Appends bytes in the database's encoding as a string.
+pub fn write_string(out: &mut Vec<u8>, string: &[u8]) -> Result<()> {
+    append(out, b"\"")?;
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    for part in string.split_inclusive(special) {
+        check_interrupts();
+        match part.split_last() {
+            Some((last, plain)) if special(last) => {
+                append(out, plain)?;
+                match last {
+                    b'"' | b'\\' => append(out, &[b'\\', *last])?,
+                    b'\n' => append(out, b"\\n")?,
+                    b'\r' => append(out, b"\\r")?,
+                    b'\t' => append(out, b"\\t")?,
+                    control => append(out, format!("\\u{control:04x}").as_bytes())?,
+                }
+            }
+            _ => append(out, part)?,
+        }
+    }
+    append(out, b"\"")
+}

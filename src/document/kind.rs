@@ -4,6 +4,10 @@ use std::fmt;
 
 use pgrx::pg_sys::{self, Oid};
 
+/// The number of the support function that makes the entries of a text. Only the operator class for
+/// passages has it.
+pub const PASSAGE_HASHES: u16 = 8;
+
 use crate::pg::catalog;
 
 /// What the values of a column, or of an argument, are.
@@ -17,14 +21,21 @@ pub enum Kind {
     Document,
     /// `integer[]` under `minlsh_signature_ops`: a signature, made with the options of the index.
     Signature,
+    /// `text` under `minlsh_passage_ops`: its passages are searched for.
+    Passage,
     /// `bigint[]` under `minlsh_band_ops`: band hashes, as a side table stores them.
     Bands,
 }
 
 impl Kind {
-    /// The kind that an operator class is for, by its input type.
-    pub fn of_class(input_type: Oid) -> Self {
+    /// The kind that an operator class is for, by its family and its input type.
+    pub fn of_class(family: Oid, input_type: Oid) -> Self {
+        let function = |number: u16| {
+            // SAFETY: a lookup in the system caches.
+            unsafe { pg_sys::get_opfamily_proc(family, input_type, input_type, number as i16) }
+        };
         match input_type {
+            pg_sys::TEXTOID if function(PASSAGE_HASHES) != Oid::INVALID => Self::Passage,
             pg_sys::TEXTOID => Self::Text,
             pg_sys::ANYARRAYOID => Self::Set,
             pg_sys::INT4ARRAYOID => Self::Signature,
@@ -58,6 +69,7 @@ impl fmt::Display for Kind {
             Self::Set => "sets",
             Self::Document => "documents",
             Self::Signature => "signatures",
+            Self::Passage => "passages",
             Self::Bands => "band hashes",
         })
     }

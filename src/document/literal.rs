@@ -20,7 +20,7 @@ use std::io::Write;
 use sketch::ShingleSet;
 
 use super::image::{Content, Document, hash, stored_set, stored_signature};
-use super::json::{Read, Reader, append, syntax};
+use super::json::{Read, Reader, append, syntax, write_string};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
 use crate::options::{Options, Threshold};
@@ -65,28 +65,6 @@ fn write_options(out: &mut Vec<u8>, options: &Shingling) -> Result<()> {
         append(out, format!(", \"bag\": {}", options.bag).as_bytes())?;
     }
     Ok(())
-}
-
-fn write_string(out: &mut Vec<u8>, string: &[u8]) -> Result<()> {
-    append(out, b"\"")?;
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    for part in string.split_inclusive(special) {
-        check_interrupts();
-        match part.split_last() {
-            Some((last, plain)) if special(last) => {
-                append(out, plain)?;
-                match last {
-                    b'"' | b'\\' => append(out, &[b'\\', *last])?,
-                    b'\n' => append(out, b"\\n")?,
-                    b'\r' => append(out, b"\\r")?,
-                    b'\t' => append(out, b"\\t")?,
-                    control => append(out, format!("\\u{control:04x}").as_bytes())?,
-                }
-            }
-            _ => append(out, part)?,
-        }
-    }
-    append(out, b"\"")
 }
 
 fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Result<()> {

@@ -14,6 +14,7 @@
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `selectivity` | how many rows the planner shall expect |
 //! | `kind` | what a value is, from its type or its operator class |
+//! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
 //! | `to_bands` | from a value to the band hashes of an index |
 
 pub mod constructors;
@@ -22,6 +23,7 @@ mod io;
 mod json;
 pub mod kind;
 mod literal;
+mod passage;
 mod prepared;
 pub mod saturation;
 mod selectivity;

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::passage::Bound;
 use sketch::pipeline::Batch;
 use sketch::{Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
 use super::kind::Kind;
+use super::passage::entries;
 use super::shingling::{Canonical, same};
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::with_sketcher;
@@ -23,6 +25,8 @@ use crate::settings;
 pub enum Search {
     /// These band hashes; fewer than the index has, where the threshold asked for allows it.
     Bands(Vec<i64>),
+    /// Rows that can have enough of a passage.
+    Passage(Bound),
     /// The index was not made for this threshold or these options: all rows must be looked at.
     Everything,
     /// No row can be similar: the value has no shingles.
@@ -38,7 +42,7 @@ impl Kind {
         // SAFETY: the caller's promise.
         let sketched = unsafe {
             match self {
-                Self::Text => Sketched::Text(lossless::read(value)?),
+                Self::Text | Self::Passage => Sketched::Text(lossless::read(value)?),
                 Self::Set => Sketched::Hashes(element::hashes(value, ElementHash::default())?),
                 Self::Signature => Sketched::Signature(array::read_int4(value)?.into()),
                 Self::Document => Sketched::indexed(&Document::read(value)?, index)?,
@@ -60,6 +64,14 @@ impl Kind {
         value_type: Oid,
         index: &IndexOptions,
     ) -> Result<Search> {
+        if self == Self::Passage {
+            // SAFETY: the caller's promise: the operators of the family take passages.
+            return Ok(match unsafe { entries::service(value, index) }? {
+                entries::Service::For(bound) => Search::Passage(bound),
+                entries::Service::Nothing => Search::Everything,
+                entries::Service::Empty => Search::Nothing,
+            });
+        }
         // SAFETY: the caller's promise.
         let service = unsafe { self.service(value, value_type, index) }?;
         let (threshold, sketched) = match service {
@@ -79,6 +91,11 @@ impl Kind {
     /// # Safety
     /// As for [`Kind::search`].
     pub unsafe fn serves(self, value: Datum, value_type: Oid, index: &IndexOptions) -> bool {
+        if self == Self::Passage {
+            // SAFETY: the caller's promise: the operators of the family take passages.
+            let service = unsafe { entries::service(value, index) };
+            return !matches!(service, Ok(entries::Service::Nothing));
+        }
         // SAFETY: the caller's promise.
         let service = unsafe { self.service(value, value_type, index) };
         // What cannot be read is for the search to refuse.
@@ -111,6 +128,7 @@ impl Kind {
                 Self::Text => self.text(value, index),
                 Self::Document => self.document(Document::read(value)?, index),
                 Self::Set | Self::Signature | Self::Bands => self.array(value, index),
+                Self::Passage => Ok(Service::Everything),
             }
         }
     }
@@ -141,7 +159,7 @@ impl Kind {
                 let served = same(&Options::default().config()?, &index.config);
                 (threshold, served && threshold >= index.threshold)
             }
-            Self::Set | Self::Signature | Self::Bands => return Ok(Service::Nothing),
+            _ => return Ok(Service::Nothing),
         };
         if !served {
             return Ok(Service::Everything);
@@ -160,7 +178,7 @@ impl Kind {
             Self::Set if settings::threshold() >= index.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
             Self::Document if element != pg_sys::INT4OID => index.threshold,
-            Self::Text | Self::Bands => return Ok(Service::Nothing),
+            Self::Text | Self::Passage | Self::Bands => return Ok(Service::Nothing),
             Self::Set | Self::Document | Self::Signature => return Ok(Service::Everything),
         };
         // SAFETY: the caller's promise.
@@ -295,6 +313,9 @@ impl<'a> Sketched<'a> {
     /// Appends the first `count` band hashes: none of an empty set, and all of those that are
     /// given.
     fn append_bands(&self, index: &IndexOptions, count: usize, bands: &mut Vec<i64>) -> Result<()> {
+        if let (Some(min_match), Self::Text(text)) = (index.min_match, self) {
+            return entries::append(text, &index.config, min_match, bands);
+        }
         let banding = index.banding.first(count);
         let mut hashes = Vec::new();
         let mut sketch = |text: Option<&str>, elements: &[u64]| {

@@ -102,7 +102,12 @@ unsafe fn build(
         scanned.saturated.warn(&options.config, &relation_name((*index).rd_id));
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
-        let mut tree = TreeWriter::new(index, keys.layout(), reloptions::fillfactor(index));
+        let mut tree = TreeWriter::new(
+            index,
+            keys.layout(),
+            reloptions::fillfactor(index),
+            reloptions::deduplicates(index),
+        );
         progress::enter(Phase::Sorting);
         let mut written = None;
         sorter.finish(|entry| {

@@ -35,6 +35,10 @@ const SIMILAR_COST: f64 = 200.0;
 const RISK_OF_THRESHOLD: f64 = 0.25;
 /// How likely an unknown document has the default options, which those of the index are not.
 const RISK_OF_OPTIONS: f64 = 0.05;
+/// How likely an unknown passage is shorter than those of the index, or has other options.
+const RISK_OF_PASSAGE: f64 = 0.01;
+/// Entries of a passage that a search looks up, roughly: those of 500 characters.
+const PASSAGE_ENTRIES: f64 = 25.0;
 /// How many elements an array is taken to have whose elements are unknown, as PostgreSQL takes it.
 const UNKNOWN_ELEMENTS: f64 = 10.0;
 
@@ -163,7 +167,10 @@ unsafe fn plan(root: *mut pg_sys::PlannerInfo, path: *mut pg_sys::IndexPath) -> 
                 Serves::No | Serves::Perhaps => return None,
             }
         }
-        let bands = options.banding.bands() as f64;
+        let bands = match options.min_match {
+            Some(_) => PASSAGE_ENTRIES,
+            None => options.banding.bands() as f64,
+        };
         columns.iter().all(|asked| *asked).then_some(Plan { bands, searches, risk })
     }
 }
@@ -220,6 +227,9 @@ impl Search<'_> {
 
     /// How likely a search has to read everything for a document of which nothing is known.
     fn risk(&self) -> f64 {
+        if self.kind == Kind::Passage {
+            return RISK_OF_PASSAGE;
+        }
         let default = Options::default().config();
         let is_default = default.is_ok_and(|config| same(&config, &self.options.config));
         let of_options = if is_default || self.kind != Kind::Text { 0.0 } else { RISK_OF_OPTIONS };

@@ -35,10 +35,17 @@ pub struct Maker {
 
 impl Maker {
     /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
-    pub fn new(options: &IndexOptions, mask: u64) -> Self {
+    ///
+    /// # Errors
+    /// [`sketch::Error::OutOfMemory`].
+    pub fn new(options: &IndexOptions, mask: u64) -> Result<Self, sketch::Error> {
         let sketcher = Sketcher::new(options.config.clone());
-        let signer = Signer::new(sketcher, options.banding).looking_for_saturated();
-        Self { signer, mask, keys: Vec::new() }
+        let signer = Signer::new(sketcher, options.banding);
+        let signer = match options.min_match {
+            Some(min_match) => signer.of_passages(min_match)?,
+            None => signer.looking_for_saturated(),
+        };
+        Ok(Self { signer, mask, keys: Vec::new() })
     }
 }
 

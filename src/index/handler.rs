@@ -3,8 +3,9 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
+use crate::document::kind::PASSAGE_HASHES;
 use crate::error::Result;
-use crate::index::{build, cost, insert, layout, nbtree, reloptions, scan, validate};
+use crate::index::{build, cost, insert, nbtree, reloptions, scan, validate};
 use crate::pg::call::{Call, sql_function};
 
 sql_function!(minlsh_handler, handler);
@@ -19,7 +20,7 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
     let mut routine =
         unsafe { PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
     routine.amstrategies = 1;
-    routine.amsupport = layout::SCOPE_HASH;
+    routine.amsupport = PASSAGE_HASHES;
     routine.amoptsprocnum = OPTIONS_SUPPORT;
     routine.amcanmulticol = true;
     routine.amstorage = true;

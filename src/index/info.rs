@@ -4,11 +4,13 @@
 
 use std::rc::Rc;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 
 use crate::access;
 use crate::document::kind::Kind;
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, error, wrong_state};
 use crate::extension::access_method;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
@@ -69,16 +71,24 @@ impl Info {
         Index::open(oid).and_then(Self::of)
     }
 
-    /// The indexes of a table, in the order of their OIDs; without those over bands of a side table.
+    /// The indexes of a table, in the order of their OIDs; without those over bands of a
+    /// side table, and those of passages, which answer other questions.
     pub fn of_table(table: Oid) -> Vec<Self> {
         let all = Index::of_table(table).into_iter().filter_map(Self::of);
-        all.filter(|info| info.kind != Kind::Bands).collect()
+        all.filter(|info| !matches!(info.kind, Kind::Bands | Kind::Passage)).collect()
     }
 
     fn of(index: Index) -> Option<Self> {
         let ours = index.method == access_method();
         let place = index.columns.iter().position(|column| !is_scope(column)).filter(|_| ours)?;
-        Some(Self { kind: Kind::of_class(index.columns[place].input_type), place, index })
+        Some(Self {
+            kind: {
+                let column = &index.columns[place];
+                Kind::of_class(column.family, column.input_type)
+            },
+            place,
+            index,
+        })
     }
 
     /// Whether it has an entry for each row of its table: it is valid, and not partial.
@@ -125,6 +135,16 @@ impl Info {
         Err(wrong_state(format!("index \"{name}\" was built by another version of minlsh"))
             .set_detail("It signs texts in another way, or by other versions of Unicode.")
             .set_hint(format!("REINDEX INDEX {};", visible_name(self.index.oid))))
+    }
+
+    /// Refuses an index of passages, which answers another question than those about whole documents.
+    pub fn of_passages(&self) -> ErrorReport {
+        let name = &self.index.name;
+        error(
+            PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+            format!("index \"{name}\" is of passages, not of whole documents"),
+        )
+        .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
     }
 
     /// Refuses an index that lacks rows.

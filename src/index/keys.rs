@@ -32,7 +32,7 @@ impl Keys {
         // SAFETY: the caller's promise.
         unsafe {
             let layout = Layout::of(index)?;
-            let kind = Kind::of_class(layout::input_type(index, layout.document()));
+            let kind = layout::kind(index, &layout);
             Ok(Self { index, kind, layout, bands: Vec::new() })
         }
     }
@@ -121,11 +121,29 @@ impl Keys {
         scope: &[(usize, Oid, Datum)],
         keys: &mut Vec<u64>,
     ) -> Result<()> {
-        let scope = scope.iter().fold(Scope::default(), |folded, &(number, type_oid, value)| {
+        // SAFETY: the caller's promise.
+        let scope = unsafe { self.scope_of(scope) };
+        buckets(scope, bands, self.layout.mask(), keys).map_err(engine)
+    }
+
+    /// The keys under which rows with these scope values are, for each of `entries` in order.
+    ///
+    /// # Safety
+    /// As for [`Keys::search`].
+    pub unsafe fn each(&self, entries: &[u64], scope: &[(usize, Oid, Datum)]) -> Result<Vec<u64>> {
+        // SAFETY: the caller's promise.
+        let scope = unsafe { self.scope_of(scope) };
+        let key = |entry: &u64| scope.bucket(*entry as i64) & self.layout.mask();
+        memory::collect(entries.iter().map(key)).map_err(engine)
+    }
+
+    /// # Safety
+    /// As for [`Keys::search`].
+    unsafe fn scope_of(&self, scope: &[(usize, Oid, Datum)]) -> Scope {
+        scope.iter().fold(Scope::default(), |folded, &(number, type_oid, value)| {
             // SAFETY: the caller's promise.
             folded.with(Some(unsafe { self.hash(number, Some(type_oid), value) }))
-        });
-        buckets(scope, bands, self.layout.mask(), keys).map_err(engine)
+        })
     }
 
     /// The hash of a value of a scope column; of another type of the same family, where `=` compares

@@ -8,6 +8,7 @@
 
 use pgrx::pg_sys::{self, Datum, Relation};
 
+use crate::document::kind::Kind;
 use crate::error::{Result, not_supported};
 use crate::pg::ffi;
 
@@ -221,7 +222,7 @@ impl Slice {
 }
 
 /// An `ItemPointerData` as it lies in a tuple.
-fn write_tid(tid: u64, bytes: &mut [u8]) {
+pub fn write_tid(tid: u64, bytes: &mut [u8]) {
     for (bytes, shift) in bytes.chunks_exact_mut(2).zip([32, 16, 0]) {
         bytes.copy_from_slice(&((tid >> shift) as u16).to_ne_bytes());
     }
@@ -241,6 +242,18 @@ pub fn read_tid(bytes: &[u8]) -> u64 {
 pub unsafe fn input_type(index: Relation, column: usize) -> pg_sys::Oid {
     // SAFETY: rd_opcintype has an entry for each key attribute.
     unsafe { *(*index).rd_opcintype.add(column) }
+}
+
+/// What the documents of an index are.
+///
+/// # Safety
+/// `index` is open and has that layout.
+pub unsafe fn kind(index: Relation, layout: &Layout) -> Kind {
+    // SAFETY: rd_opfamily has an entry for each key attribute.
+    unsafe {
+        let family = *(*index).rd_opfamily.add(layout.document());
+        Kind::of_class(family, input_type(index, layout.document()))
+    }
 }
 
 /// The name of an index, for messages.

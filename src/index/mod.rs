@@ -17,6 +17,7 @@ pub mod layout;
 pub mod leaves;
 mod nbtree;
 mod pages;
+mod passage_scan;
 pub mod reloptions;
 mod scan;
 mod sort;

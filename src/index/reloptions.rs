@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
-use crate::error::{Result, invalid_parameter, raise};
+use crate::document::kind::Kind;
+use crate::error::{Result, engine, invalid_parameter, raise};
+use crate::index::layout::{self, Layout};
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
 
@@ -26,6 +28,7 @@ struct Parameters {
     num_perm: i32,
     shingle_size: i32,
     slot_bits: i32,
+    min_match: i32,
     scheme: i32,
     seed: i32,
     unit: i32,
@@ -46,6 +49,24 @@ impl Parameters {
             CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
         };
         value.to_string_lossy().into_owned()
+    }
+
+    /// `min_match` and the normalization of an index of passages, which takes no other options.
+    ///
+    /// # Safety
+    /// As for [`Parameters::text`].
+    unsafe fn of_passages(&self) -> Result<(i32, String)> {
+        // SAFETY: the caller's promise.
+        let (steps, options) = unsafe { (self.text(self.normalization, ""), self.options()?) };
+        let default = IndexOptions::by_default()?;
+        let config =
+            default.config.clone().with_normalization(options.config.normalization().clone());
+        if options != (IndexOptions { config: config.map_err(engine)?, ..default }) {
+            return Err(invalid_parameter("an index of passages has no signatures").set_hint(
+                "Leave out all options but min_match, normalization and those of B-trees.",
+            ));
+        }
+        Ok((self.min_match, steps))
     }
 
     /// # Safety
@@ -86,6 +107,9 @@ fn parse_seed(seed: &str) -> Result<i64> {
             .set_hint("It is an integer of 64 bits; 0 is the scheme's own.")
     })
 }
+
+/// A `min_match` that was not specified.
+const UNSPECIFIED: i32 = 0;
 
 static KIND: OnceLock<pg_sys::relopt_kind::Type> = OnceLock::new();
 
@@ -147,6 +171,13 @@ pub fn define() {
             sketch::MAX_SHINGLE_SIZE as i32,
         );
         integer(c"slot_bits", c"Bits of each slot that a side table stores.", 32, 8, 32);
+        integer(
+            c"min_match",
+            c"Length of the shortest passage, in characters.",
+            UNSPECIFIED,
+            sketch::MIN_MIN_MATCH as i32,
+            sketch::MAX_MIN_MATCH as i32,
+        );
         string(c"scheme", c"How shingles become a signature.");
         string(c"seed", c"Selects another family of hash functions.");
         string(c"unit", c"What a shingle is a window of.");
@@ -181,6 +212,7 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
         element(c"num_perm", RELOPT_TYPE_INT, offset_of!(Parameters, num_perm)),
         element(c"shingle_size", RELOPT_TYPE_INT, offset_of!(Parameters, shingle_size)),
         element(c"slot_bits", RELOPT_TYPE_INT, offset_of!(Parameters, slot_bits)),
+        element(c"min_match", RELOPT_TYPE_INT, offset_of!(Parameters, min_match)),
         element(c"scheme", RELOPT_TYPE_STRING, offset_of!(Parameters, scheme)),
         element(c"seed", RELOPT_TYPE_STRING, offset_of!(Parameters, seed)),
         element(c"unit", RELOPT_TYPE_STRING, offset_of!(Parameters, unit)),
@@ -217,11 +249,35 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
     // SAFETY: `amoptions` has made rd_options, or there are none.
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
+        if is_of_passages(index)? {
+            let (min_match, steps) = match parameters.is_null() {
+                true => (UNSPECIFIED, String::new()),
+                false => (*parameters).of_passages()?,
+            };
+            let specified = min_match != UNSPECIFIED;
+            let min_match =
+                if specified { min_match.into() } else { sketch::DEFAULT_MIN_MATCH as i64 };
+            let steps = if steps.is_empty() { "plain" } else { &steps };
+            return IndexOptions::of_passages(min_match, steps);
+        }
         if parameters.is_null() {
             return IndexOptions::by_default();
         }
+        if (*parameters).min_match != UNSPECIFIED {
+            return Err(invalid_parameter("min_match is an option of indexes of passages")
+                .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out."));
+        }
         (*parameters).options()
     }
+}
+
+/// Whether an index is of passages.
+///
+/// # Safety
+/// As for [`wanted`].
+unsafe fn is_of_passages(index: Relation) -> Result<bool> {
+    // SAFETY: the caller's promise.
+    unsafe { Ok(layout::kind(index, &Layout::of(index)?) == Kind::Passage) }
 }
 
 /// How full leaf pages are made, in percent.
@@ -233,6 +289,18 @@ pub unsafe fn fillfactor(index: Relation) -> usize {
     unsafe {
         let parameters = (*index).rd_options.cast::<Parameters>();
         if parameters.is_null() { 90 } else { (*parameters).btree.fillfactor as usize }
+    }
+}
+
+/// Whether entries of one key are kept together.
+///
+/// # Safety
+/// As for [`wanted`].
+pub unsafe fn deduplicates(index: Relation) -> bool {
+    // SAFETY: `amoptions` has made rd_options, or there are none.
+    unsafe {
+        let parameters = (*index).rd_options.cast::<Parameters>();
+        parameters.is_null() || (*parameters).btree.deduplicate_items
     }
 }
 

@@ -7,12 +7,14 @@
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
 use pgrx::prelude::*;
+use sketch::memory;
+use sketch::passage::Bound;
 
 use crate::document::to_bands::Search;
-use crate::error::{Result, out_of_memory, raise, wrong_state};
+use crate::error::{Result, engine, out_of_memory, raise, wrong_state};
 use crate::index::keys::Keys;
-use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::index::{nbtree, stored_options};
+use crate::index::layout::{Layout, tid_to_u64, u64_to_tid};
+use crate::index::{nbtree, passage_scan, stored_options};
 use crate::options::IndexOptions;
 use crate::pg::interrupts::check_interrupts;
 use crate::settings;
@@ -35,6 +37,8 @@ struct State {
 /// What is to be looked up.
 enum Lookup {
     Keys(Vec<u64>),
+    /// A passage, and the keys of its entries in their order.
+    Passage(Bound, Vec<u64>),
     AllRows,
 }
 
@@ -217,26 +221,72 @@ unsafe fn search(
     // SAFETY: the caller's promise.
     let State { tree, keys: index_keys, .. } = unsafe { state(scan) };
     let (tree, layout) = (*tree, index_keys.layout());
-    let mut visit_all = |keys: &mut [ScanKeyData]| {
-        // SAFETY: the tree's scan was begun for as many keys as the index has columns.
-        unsafe {
-            nbtree::rescan(tree, keys);
-            while let Some(row) = nbtree::next(tree) {
-                check_interrupts();
-                visit(row)?;
-            }
+    match lookup {
+        Lookup::AllRows => {
+            // SAFETY: no keys are enough for any scan.
+            unsafe { nbtree::rescan(tree, &mut []) };
+            visit_rest(tree, visit)
         }
-        Ok(())
-    };
-    let Lookup::Keys(keys) = lookup else {
-        return visit_all(&mut []);
-    };
-    let mut document = pg_sys::ItemPointerData::default();
-    let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
-    let mut scan_keys = vec![ScanKeyData::default(); layout.columns()];
-    for key in keys {
-        layout.datums(key, &mut document, &mut datums);
-        for (column, scan_key) in scan_keys.iter_mut().enumerate() {
+        Lookup::Keys(keys) => {
+            let mut probe = Probe::new(tree, layout);
+            keys.into_iter().try_for_each(|key| {
+                probe.rescan(key);
+                visit_rest(tree, visit)
+            })
+        }
+        Lookup::Passage(bound, keys) => {
+            let mut probe = Probe::new(tree, layout);
+            let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
+                probe.rescan(keys[place]);
+                // SAFETY: rescanned above.
+                while let Some(row) = unsafe { nbtree::next(tree) } {
+                    if rows.len() == limit {
+                        return Ok(false);
+                    }
+                    check_interrupts();
+                    memory::push(rows, tid_to_u64(row)).map_err(engine)?;
+                }
+                Ok(true)
+            };
+            let rows = passage_scan::candidates(&bound, &mut read)?;
+            rows.into_iter().try_for_each(|row| visit(u64_to_tid(row)))
+        }
+    }
+}
+
+/// Calls `visit` with each row that the tree's scan, which was rescanned, has left.
+fn visit_rest(
+    tree: pg_sys::IndexScanDesc,
+    visit: &mut dyn FnMut(pg_sys::ItemPointerData) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: the scan of a `State`, which lives during the search.
+    while let Some(row) = unsafe { nbtree::next(tree) } {
+        check_interrupts();
+        visit(row)?;
+    }
+    Ok(())
+}
+
+/// Looks up keys by the tree's scan. It must stay in place between a rescan and the last row, for the
+/// scan has the address of a part of it.
+struct Probe<'a> {
+    tree: pg_sys::IndexScanDesc,
+    layout: &'a Layout,
+    document: Box<pg_sys::ItemPointerData>,
+    keys: Vec<ScanKeyData>,
+}
+
+impl<'a> Probe<'a> {
+    /// `tree` was begun for as many keys as the layout has columns, and lives as long.
+    fn new(tree: pg_sys::IndexScanDesc, layout: &'a Layout) -> Self {
+        let keys = vec![ScanKeyData::default(); layout.columns()];
+        Self { tree, layout, document: Box::default(), keys }
+    }
+
+    fn rescan(&mut self, key: u64) {
+        let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
+        self.layout.datums(key, &mut self.document, &mut datums);
+        for (column, scan_key) in self.keys.iter_mut().enumerate() {
             // SAFETY: the function compares two values of the attribute's stored type.
             unsafe {
                 pg_sys::ScanKeyEntryInitialize(
@@ -246,14 +296,14 @@ unsafe fn search(
                     pg_sys::BTEqualStrategyNumber as u16,
                     Oid::INVALID,
                     Oid::INVALID,
-                    layout.equality(column),
+                    self.layout.equality(column),
                     datums[column],
                 );
             }
         }
-        visit_all(&mut scan_keys)?;
+        // SAFETY: the tree's scan was begun for as many keys.
+        unsafe { nbtree::rescan(self.tree, &mut self.keys) };
     }
-    Ok(())
 }
 
 /// What the keys of a scan ask for.
@@ -303,6 +353,10 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
             Search::Everything => return Ok(Lookup::AllRows),
             Search::Nothing => {}
             Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
+            Search::Passage(bound) => {
+                let keys = keys.each(bound.entries(), &scope)?;
+                return Ok(Lookup::Passage(bound, keys));
+            }
         }
         Ok(Lookup::Keys(found))
     }

@@ -60,9 +60,48 @@ impl Built {
             threshold: Threshold::checked(self.threshold)?,
             recall: self.recall,
             slot_bits: SlotBits::new(self.slot_bits as i64, self.config.num_perm.into())?,
+            min_match: None,
             current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
             config,
         })
+    }
+}
+
+/// What block 1 of an index of passages holds.
+#[derive(Serialize, Deserialize)]
+struct BuiltOfPassages {
+    format: u32,
+    algorithm: i32,
+    unicode: String,
+    min_match: usize,
+    normalization: String,
+}
+
+impl BuiltOfPassages {
+    fn of(options: &IndexOptions, min_match: usize) -> Self {
+        Self {
+            format: FORMAT,
+            algorithm: Config::VERSION,
+            unicode: UNICODE_VERSIONS.to_owned(),
+            min_match,
+            normalization: options.config.normalization().to_string(),
+        }
+    }
+
+    fn options(&self) -> Result<IndexOptions> {
+        let options = IndexOptions::of_passages(self.min_match as i64, &self.normalization)?;
+        let same_unicode =
+            self.unicode == UNICODE_VERSIONS || options.config.normalization().is_none();
+        let current = self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode;
+        Ok(IndexOptions { current, ..options })
+    }
+}
+
+/// The options that an item of block 1 says.
+fn read(item: &[u8]) -> Option<IndexOptions> {
+    match serde_json::from_slice::<Built>(item) {
+        Ok(built) => built.options().ok(),
+        Err(_) => serde_json::from_slice::<BuiltOfPassages>(item).ok()?.options().ok(),
     }
 }
 
@@ -108,8 +147,7 @@ pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
     // SAFETY: the caller's promise.
     let item = unsafe { pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY) };
     let options = item
-        .and_then(|item| serde_json::from_slice::<Built>(&item).ok())
-        .and_then(|built| built.options().ok())
+        .and_then(|item| read(&item))
         .map(Rc::new)
         // SAFETY: the caller's promise.
         .ok_or_else(|| unreadable(&unsafe { layout::name(index) }))?;
@@ -145,8 +183,11 @@ pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
 
 /// The options of an index as JSON, in the order in which they are stored.
 pub fn to_json(options: &IndexOptions) -> Result<String> {
-    serde_json::to_string(&Built::of(options))
-        .map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
+    let json = match options.min_match {
+        Some(min_match) => serde_json::to_string(&BuiltOfPassages::of(options, min_match)),
+        None => serde_json::to_string(&Built::of(options)),
+    };
+    json.map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
 }
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {

@@ -100,9 +100,10 @@ pub unsafe fn each_entry(
     let table = unsafe { (*heap).rd_id };
     let mut others = || {
         let table = Open::relation(table, Lock::Held);
-        (0..table.map_or(0, |table| for_build(&table))).map(|_| make()).collect()
+        // Without memory for a thread there is one less.
+        (0..table.map_or(0, |table| for_build(&table))).filter_map(|_| make().ok()).collect()
     };
-    let rows = hands(setting(memory), make(), &mut others, |hands| {
+    let rows = hands(setting(memory), make().map_err(engine)?, &mut others, |hands| {
         let (context, full) = (row_context(), BATCH.min(memory / 4));
         let rows = Rows::default();
         let mut scan = Scan { keys, options, take: &mut take, hands, rows, full, memory: context };

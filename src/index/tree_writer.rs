@@ -5,13 +5,17 @@
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 
 use crate::error::Result;
-use crate::index::layout::{Entry, Layout};
+use crate::index::layout::{self, Entry, Layout};
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
 use crate::index::pages::{LINE_POINTER, NewPage, ROOM, TUPLE_HEADER};
 use crate::pg::interrupts::check_interrupts;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;
+/// Bytes of an item with a posting list, at most, as nbtree's build has it.
+const MAX_LIST: usize = pg_sys::BLCKSZ as usize / 10 / 8 * 8 - LINE_POINTER;
+/// Bytes of a row's address.
+const TID: usize = size_of::<pg_sys::ItemPointerData>();
 
 /// A page of the level below: where it is, and the pivot that separates it from the one to its left.
 struct Child {
@@ -32,8 +36,13 @@ pub struct TreeWriter<'a> {
     index: Relation,
     layout: &'a Layout,
     separator: Separator,
-    /// Entries of a full leaf page.
-    capacity: usize,
+    /// Bytes of a full leaf page.
+    room: usize,
+    /// The most rows of one key that an item takes.
+    list: usize,
+    /// Bytes of the pending items, and the rows of the last one.
+    used: usize,
+    last: usize,
     leaves: Level,
     /// The entries of the next leaf page.
     pending: Vec<Entry>,
@@ -44,18 +53,28 @@ pub struct TreeWriter<'a> {
 impl<'a> TreeWriter<'a> {
     /// # Safety
     /// `index` is open, has that layout, and nobody else writes it.
-    pub unsafe fn new(index: Relation, layout: &'a Layout, fillfactor: usize) -> Self {
+    pub unsafe fn new(
+        index: Relation,
+        layout: &'a Layout,
+        fillfactor: usize,
+        deduplicate: bool,
+    ) -> Self {
         let item = layout.size() + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
-        let capacity = (ROOM - item - 8) * fillfactor / 100 / item;
+        let room = (ROOM - item - 8) * fillfactor / 100;
+        // As much of a page as nbtree's own build gives a list at most.
+        let list = if deduplicate { (MAX_LIST - layout.size()) / TID } else { 1 };
         Self {
             index,
             layout,
             // SAFETY: the caller's promise.
             separator: unsafe { Separator::of(index) },
-            capacity,
+            room,
+            list,
+            used: 0,
+            last: 0,
             leaves: Level::default(),
-            pending: Vec::with_capacity(capacity + 1),
+            pending: Vec::new(),
             previous: NO_BLOCK,
             entries: 0,
         }
@@ -67,14 +86,28 @@ impl<'a> TreeWriter<'a> {
             return Ok(());
         }
         self.entries += 1;
+        self.pending.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
+        let joins = self.pending.last().is_some_and(|last| last.key == entry.key);
+        let (rows, more) = match joins && self.last < self.list {
+            true => (self.last + 1, self.item_size(self.last + 1) - self.item_size(self.last)),
+            false => (1, self.item_size(1)),
+        };
         self.pending.push(entry);
-        if self.pending.len() > self.capacity {
+        (self.last, self.used) = (rows, self.used + more);
+        if self.used > self.room {
             check_interrupts();
             self.write_leaf(Some(entry))?;
             self.pending.clear();
             self.pending.push(entry);
+            (self.last, self.used) = (1, self.item_size(1));
         }
         Ok(())
+    }
+
+    /// The room that an item of so many rows takes, with its line pointer.
+    fn item_size(&self, rows: usize) -> usize {
+        let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
+        self.layout.size() + list + LINE_POINTER
     }
 
     /// Writes what is pending, without `next`, the first entry of the page after it.
@@ -101,12 +134,34 @@ impl<'a> TreeWriter<'a> {
             self.leaves.try_reserve(pivot.len())?;
             self.leaves.pivots.extend_from_slice(&pivot);
         }
-        for entry in &self.pending[..count] {
-            page.add(self.layout.size(), |bytes| self.layout.write(*entry, bytes));
+        for same_key in self.pending[..count].chunk_by(|a, b| a.key == b.key) {
+            for rows in same_key.chunks(self.list) {
+                let size = self.item_size(rows.len()) - LINE_POINTER;
+                page.add(size, |bytes| self.write_item(rows, bytes));
+            }
         }
         page.finish();
         self.previous = block;
         Ok(())
+    }
+
+    /// An entry, or a posting list of several of one key (`_bt_form_posting`).
+    fn write_item(&self, rows: &[Entry], bytes: &mut [u8]) {
+        let (item, list) = bytes.split_at_mut(self.layout.size());
+        self.layout.write(rows[0], item);
+        if rows.len() == 1 {
+            return;
+        }
+        list.fill(0);
+        for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
+            layout::write_tid(row.tid, bytes);
+        }
+        // The list's place stands where a plain item has its block, and their number as its offset.
+        let place = (item.len() as u64) << 16;
+        let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
+        layout::write_tid(place | count, &mut item[..TID]);
+        let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
+        item[6..8].copy_from_slice(&info.to_ne_bytes());
     }
 
     /// The pivot between two leaf pages.

@@ -140,6 +140,9 @@ impl Finder {
     /// An index, whichever it is.
     fn index(self, oid: Oid) -> Result<Target> {
         let Some(info) = Info::open(oid) else { return Err(self.other_index(oid)) };
+        if info.kind == Kind::Passage {
+            return Err(info.of_passages());
+        }
         if info.kind != Kind::Bands {
             return session_cache::index(oid, self.extension).map(Target::Index);
         }

@@ -99,7 +99,7 @@ impl Indexed {
                 (c"minlsh_signature", types, vec![value, least])
             }
             Kind::Document => return Ok(value),
-            Kind::Bands => return Err(missing()),
+            Kind::Passage | Kind::Bands => return Err(missing()),
         };
         let function = own(expression::function(self.extension.schema, name, &types))?;
         Ok(expressions.call(function, self.extension.document, &arguments))

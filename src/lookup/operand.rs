@@ -59,7 +59,7 @@ impl<'a> Operand<'a> {
         // SAFETY: the caller's promise; elements live as long as their array.
         let content = unsafe {
             match kind {
-                Kind::Text => Form::Text(lossless::read(value)?),
+                Kind::Text | Kind::Passage => Form::Text(lossless::read(value)?),
                 Kind::Set => {
                     let of = base_element_type(value_type);
                     let elements = array::elements(value, of)?;

@@ -21,6 +21,10 @@ sql_function!(minlsh_describe, describe);
 
 /// `minlsh_options(index) → jsonb`: as it was built.
 fn of_index(call: &Call) -> Result<Option<Datum>> {
+    let of_passages = call.oid(0).and_then(Info::open).filter(|info| info.kind == Kind::Passage);
+    if let Some(info) = of_passages {
+        return json(&stored_options::to_json(&*info.current_options()?)?).map(Some);
+    }
     let target = find::required(call, 0)?;
     let options = target.options();
     if !options.current {

@@ -17,6 +17,7 @@ pub fn needed(coverage: f64, length: usize) -> usize {
 }
 
 /// The entries of a passage, and the search that they allow.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     stretches: Vec<Stretch>,
     /// Of each stretch, its place among the distinct entries.
@@ -28,7 +29,7 @@ pub struct Bound {
 }
 
 /// What a text must have.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Need {
     /// Every window.
     All,

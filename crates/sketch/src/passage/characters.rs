@@ -71,6 +71,18 @@ impl<'a> Characters<'a> {
         Ok(Self { text, wide, places })
     }
 
+    /// The same characters, apart from the text that they were read from.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn into_owned(self) -> Result<Characters<'static>, Error> {
+        let text = match self.text {
+            Cow::Borrowed(text) => memory::owned(text)?,
+            Cow::Owned(text) => text,
+        };
+        Ok(Characters { text: Cow::Owned(text), wide: self.wide, places: self.places })
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -3,6 +3,7 @@
 use super::Work;
 use crate::error::Error;
 use crate::memory;
+use crate::passage::{Characters, Fingerprints};
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
 
@@ -129,6 +130,15 @@ pub struct Signer {
     looks: bool,
     bands: Vec<i64>,
     slots: Vec<i32>,
+    /// Makes fingerprints of texts instead.
+    passages: Option<Passages>,
+}
+
+/// Makes the fingerprints of texts.
+struct Passages {
+    min_match: usize,
+    fingerprints: Fingerprints,
+    found: Vec<u64>,
 }
 
 impl Signer {
@@ -139,13 +149,23 @@ impl Signer {
         // Without memory, the first text is refused as this one.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
         let (bands, slots) = (Vec::new(), Vec::new());
-        Self { sketcher, banding, whole: false, looks: false, bands, slots }
+        Self { sketcher, banding, whole: false, looks: false, bands, slots, passages: None }
     }
 
     /// Adds the [`signature_hash`] behind the band hashes of each document.
     #[must_use]
     pub fn with_signature_hash(self) -> Self {
         Self { whole: true, ..self }
+    }
+
+    /// Makes the fingerprints of passages of `min_match` characters instead of band hashes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn of_passages(self, min_match: usize) -> Result<Self, Error> {
+        let passages =
+            Passages { min_match, fingerprints: Fingerprints::new()?, found: Vec::new() };
+        Ok(Self { passages: Some(passages), ..self })
     }
 
     /// Looks for texts that are too long for their shingles, as [`saturated`] does.
@@ -163,6 +183,16 @@ impl Signer {
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
         self.bands.clear();
+        if let (Some(passages), Form::Text) = (&mut self.passages, form) {
+            let normalization = self.sketcher.config().normalization();
+            let text = Characters::of(normalization, text, check_interrupts)?;
+            let Passages { min_match, fingerprints, found } = passages;
+            found.clear();
+            fingerprints.append(&text, *min_match, found, check_interrupts)?;
+            memory::reserve(&mut self.bands, found.len())?;
+            self.bands.extend(found.iter().map(|&entry| entry as i64));
+            return Ok(());
+        }
         let signature = match form {
             Form::Text => self.sketcher.sketch(text, check_interrupts)?,
             Form::Elements => self.sketcher.sketch_hashes(numbers, check_interrupts)?,

@@ -1,0 +1,82 @@
+//! The operators `~>` and `<~`: whether a text has enough of a passage.
+//!
+//! They fail for no value, so they are LEAKPROOF, and row-level security does not keep the planner from
+//! an index.
+
+use pgrx::pg_sys::Datum;
+use sketch::Normalization;
+use sketch::passage::{Characters, Sought, needed};
+
+use super::image::Passage;
+use crate::error::{Result, engine};
+use crate::pg::bytes;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::lossless;
+
+sql_function!(minlsh_text_contains_passage, text_contains_passage);
+sql_function!(minlsh_passage_within_text, passage_within_text);
+
+/// `text ~> minlsh_passage`
+fn text_contains_passage(call: &Call) -> Result<Option<Datum>> {
+    contains(call, 0, 1)
+}
+
+/// `minlsh_passage <~ text`
+fn passage_within_text(call: &Call) -> Result<Option<Datum>> {
+    contains(call, 1, 0)
+}
+
+/// A passage made ready, which most calls of a query share.
+#[derive(Default)]
+struct Kept {
+    image: Vec<u8>,
+    prepared: Option<Prepared>,
+}
+
+struct Prepared {
+    normalization: Normalization,
+    sought: Sought<'static>,
+    /// How many of its characters a text must have.
+    needed: usize,
+}
+
+fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
+    let (Some(body), Some(image)) = (call.datum(body), call.bytes(passage)) else {
+        return Ok(None);
+    };
+    // SAFETY: the only thing that these functions keep.
+    let kept: &mut Kept = unsafe { call.kept() };
+    let prepared = match &mut kept.prepared {
+        Some(_) if kept.image != image => {
+            kept.prepared = None;
+            kept.prepared.insert(prepare(image)?)
+        }
+        Some(prepared) => prepared,
+        none => none.insert(prepare(image)?),
+    };
+    if kept.image != image {
+        kept.image.clear();
+        sketch::memory::extend(&mut kept.image, image).map_err(engine)?;
+    }
+    // SAFETY: declared text, and lives as long as the call.
+    let body = lossless::decode(unsafe { bytes::read(body) })?;
+    let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
+    let body = body.map_err(engine)?;
+    let sought = &mut prepared.sought;
+    let contains = !sought.passage().is_empty()
+        && sought.covered(&body, &mut check_interrupts).map_err(engine)? >= prepared.needed;
+    Ok(Some(Datum::from(contains)))
+}
+
+fn prepare(image: &[u8]) -> Result<Prepared> {
+    let passage = Passage::from_bytes(image)?;
+    let normalization = passage.steps()?;
+    let text = lossless::decode(passage.text)?;
+    let characters = Characters::of(&normalization, &text, &mut check_interrupts)
+        .and_then(Characters::into_owned)
+        .map_err(engine)?;
+    let needed = needed(passage.coverage, characters.len());
+    let sought = Sought::new(characters, passage.min_match, &mut check_interrupts);
+    Ok(Prepared { normalization, sought: sought.map_err(engine)?, needed })
+}
