@@ -1106,7 +1106,17 @@ CREATE FUNCTION near_duplicate_cluster(document anyarray, threshold double preci
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION near_duplicate_cluster(anyarray, double precision, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'window function: the cluster of a set, or of a signature (integer[]), named by the number of its first row';
+	'window function: the cluster of a set, named by the number of its first row';
+
+CREATE FUNCTION near_duplicate_cluster(document minlsh_document, threshold double precision DEFAULT NULL,
+		verify text DEFAULT 'exact',
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster' LANGUAGE C WINDOW STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION near_duplicate_cluster(minlsh_document, double precision, text,
+	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	'window function: the cluster of a document, read with its own options, named by the number of its first row';
 
 -- tracked clusters
 

@@ -84,7 +84,7 @@ fn of_group(
 
 /// The fingerprint of what is compared of a document.
 pub fn fingerprint(criteria: &Criteria, bytes: &[u8]) -> Result<Fingerprint> {
-    let set = criteria.kind.set(&criteria.config, bytes)?;
+    let set = criteria.reader.set(&criteria.config, bytes)?;
     let mut image: Vec<u8> =
         memory::with_capacity(set.len() * size_of::<u64>() + 1).map_err(engine)?;
     image.extend(set.iter().flat_map(|hash| hash.to_le_bytes()));

@@ -1,14 +1,14 @@
 //! The arguments that all whole-corpus functions share.
 
 use std::ffi::{CStr, CString};
-use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Banding, Config, DEFAULT_RECALL};
+use sketch::{Banding, Config};
 
-use crate::corpus::kind::Kind;
-use crate::error::{Result, engine};
-use crate::options::{IndexOptions, Options, Threshold, Verify};
+use crate::corpus::reader::Reader;
+use crate::error::Result;
+use crate::extension::Extension;
+use crate::options::{Options, Threshold, Verify};
 use crate::pg::bytes;
 use crate::pg::call::Call;
 use crate::pg::text;
@@ -33,18 +33,21 @@ pub struct Arguments {
     places: Places,
     /// The type of the keys in the result: text, or that of the argument `key`.
     pub key_type: Oid,
+    /// The type `minlsh_document`, invalid where no value can be of it.
+    pub document: Oid,
 }
 
 impl Arguments {
     /// Arguments, `None` for NULL.
     pub fn new(values: Vec<Option<Datum>>, places: Places) -> Self {
-        Self { values, places, key_type: pg_sys::TEXTOID }
+        Self { values, places, key_type: pg_sys::TEXTOID, document: Oid::INVALID }
     }
 
     /// Those of `call`.
     pub fn of(call: &Call, places: Places) -> Self {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
         let mut arguments = Self::new(values, places);
+        arguments.document = Extension::of(call).document;
         if call.count() > places.options + OPTIONS {
             let key = places.threshold + 1;
             arguments.values.remove(key);
@@ -88,37 +91,32 @@ impl Arguments {
     }
 
     /// `verify`; NULL is the default.
-    fn verify(&self) -> Result<Verify> {
+    pub fn verify(&self) -> Result<Verify> {
         self.text(self.places.verify)?.map_or(Ok(Verify::Exact), Verify::named)
     }
 
-    /// How documents of that kind are signed, banded and compared: as the arguments say, where they
-    /// are NULL as the index does, and without one as by default.
-    pub fn criteria(&self, kind: Kind, index: Option<&Rc<IndexOptions>>) -> Result<Criteria> {
-        let threshold =
-            self.threshold(index.map_or_else(Threshold::default, |index| index.threshold))?;
-        let recall = self.float8(self.places.options + 8);
-        let recall = recall.unwrap_or_else(|| index.map_or(DEFAULT_RECALL, |index| index.recall));
-        let config = self.config(index.map(|index| &index.config))?;
-        let banding = Banding::for_recall(threshold.get(), config.num_perm() as i64, recall)
-            .map_err(engine)?
-            .trimmed(threshold.get(), recall);
-        // A signature alone has no set to be compared by.
-        let verify = if kind == Kind::Signature { Verify::Signature } else { self.verify()? };
-        Ok(Criteria { kind, verify, threshold, recall, config, banding })
+    /// The threshold, if one was passed.
+    pub fn threshold(&self) -> Result<Option<Threshold>> {
+        self.float8(self.places.threshold).map(Threshold::new).transpose()
     }
 
-    fn threshold(&self, default: Threshold) -> Result<Threshold> {
-        self.float8(self.places.threshold).map_or(Ok(default), Threshold::new)
+    /// The recall, if one was passed.
+    pub fn recall(&self) -> Option<f64> {
+        self.float8(self.places.options + 8)
     }
 
-    fn config(&self, index: Option<&Config>) -> Result<Config> {
-        let given = self.places.options..self.places.options + 8;
-        if let (Some(config), true) = (index, given.clone().all(|at| self.raw(at).is_none())) {
+    /// Whether an option of signatures was passed.
+    pub fn has_options(&self) -> bool {
+        (self.places.options..self.places.options + 8).any(|place| self.raw(place).is_some())
+    }
+
+    /// The options of signatures: those that were passed, and the rest as `default` has them.
+    pub fn config(&self, default: Option<&Config>) -> Result<Config> {
+        if let (Some(config), false) = (default, self.has_options()) {
             return Ok(config.clone());
         }
-        let mut options = index.map_or_else(Options::default, Options::of);
-        let first = given.start;
+        let mut options = default.map_or_else(Options::default, Options::of);
+        let first = self.places.options;
         if let Some(shingle_size) = self.int4(first) {
             options.shingle_size = shingle_size;
         }
@@ -150,8 +148,8 @@ impl Arguments {
 /// How documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {
-    /// What a document is.
-    pub kind: Kind,
+    /// How a document is read.
+    pub reader: Reader,
     /// How candidates are told from near-duplicates.
     pub verify: Verify,
     /// The least similarity wanted.

@@ -12,6 +12,8 @@ pub struct Batch {
     pub names: Vec<u32>,
     /// The scope of each, if there are any.
     pub scopes: Vec<Scope>,
+    /// The least similarity that each asks for itself, if they do.
+    pub leasts: Vec<f64>,
     /// Which group each belongs to.
     pub roots: Vec<u32>,
     /// The hashes of each, once the batch is loaded.
@@ -33,6 +35,14 @@ struct Files {
     bytes: TempFile,
 }
 
+/// What a document has that others may lack.
+pub struct Particulars {
+    /// Its scope, if there are any.
+    pub scope: Option<Scope>,
+    /// The least similarity that it asks for itself, if documents do.
+    pub least: Option<f64>,
+}
+
 /// What [`Files::places`] has of a document.
 const PLACE: usize = 3;
 
@@ -42,6 +52,7 @@ impl Batch {
         Self {
             names: Vec::new(),
             scopes: Vec::new(),
+            leasts: Vec::new(),
             roots: Vec::new(),
             hashes: Vec::new(),
             width,
@@ -61,12 +72,15 @@ impl Batch {
         &mut self,
         name: u32,
         root: u32,
-        scope: Option<Scope>,
+        own: Particulars,
         hashes: &[u64],
         bytes: &[u8],
     ) -> Result<()> {
-        if let Some(scope) = scope {
+        if let Some(scope) = own.scope {
             memory::push(&mut self.scopes, scope).map_err(engine)?;
+        }
+        if let Some(least) = own.least {
+            memory::push(&mut self.leasts, least).map_err(engine)?;
         }
         match &mut self.file {
             Some(files) => {

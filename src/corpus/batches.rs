@@ -10,7 +10,7 @@ use sketch::corpus::{Components, ExactGroup, Hashes, groups};
 use sketch::{Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::batch::Batch;
+use crate::corpus::batch::{Batch, Particulars};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
@@ -104,9 +104,12 @@ impl Batches {
             // SAFETY: nothing of the value is used any more.
             unsafe { context.reset() };
             let root = roots[document as usize];
-            let scope = documents.scopes.get(document as usize).copied();
+            let own = Particulars {
+                scope: documents.scopes.get(document as usize).copied(),
+                least: documents.leasts.get(document as usize).copied(),
+            };
             let batch = &mut self.batches[batch_of[root as usize] as usize];
-            batch.push(name, root, scope, &hashes, &bytes)
+            batch.push(name, root, own, &hashes, &bytes)
         })
     }
 
@@ -114,13 +117,13 @@ impl Batches {
     fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
-            let kind = self.criteria.kind;
+            let reader = self.criteria.reader;
             if self.criteria.verify == Verify::Exact {
-                return kind.append(value, out);
+                return reader.append(value, out);
             }
-            if let Some((signature, _)) = kind.sketch(value, sketcher)? {
+            if let Some(sketched) = reader.sketch(value, sketcher)? {
                 // Of a few kB at most.
-                out.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+                out.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
             }
             Ok(())
         }
@@ -148,7 +151,7 @@ impl Batches {
 impl Batches {
     /// Calls `visit` with the group of the documents at `places`.
     fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
-        let Criteria { kind, verify, threshold, ref config, .. } = self.criteria;
+        let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
         let mut visit = |batch, measure| {
             visit(&mut Group::new(batch, places, measure, threshold.get(), self.memory))
         };
@@ -158,11 +161,11 @@ impl Batches {
         }
         let distinct = Distinct::of(batch, places)?;
         if distinct.places.len() < MANY && distinct.bytes(batch) < LARGE.min(self.memory / 64) {
-            let sets = distinct.few(batch, kind, config)?;
+            let sets = distinct.few(batch, reader, config)?;
             return visit(batch, Measure::Few(&distinct, &sets));
         }
-        let Some(sets) = distinct.sets(batch, kind, config, self.memory.min(NUMBERED))? else {
-            let mut cache = Cache::new(kind, config.clone(), places.len(), self.memory)?;
+        let Some(sets) = distinct.sets(batch, reader, config, self.memory.min(NUMBERED))? else {
+            let mut cache = Cache::new(reader, config.clone(), places.len(), self.memory)?;
             return visit(batch, Measure::OneByOne(&mut cache));
         };
         let numbered =

@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::memory;
+use sketch::{ElementHash, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::kind::Kind;
-use crate::document::kind::Kind as Values;
+use crate::document::kind::Kind;
 use crate::error::{Result, engine, error};
+use crate::index::info::Info;
 use crate::index::keys::NO_BAND;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::index::leaves;
@@ -38,24 +38,16 @@ const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(64);
 
 /// An index that has all rows of a source, under their documents.
 pub struct Buckets {
-    index: Oid,
-    table: Oid,
-    values: Values,
-    settings: Rc<IndexOptions>,
+    info: Info,
+    options: Rc<IndexOptions>,
     /// What stands behind FROM for the rows at some places.
     pub from: Sql,
 }
 
 impl Buckets {
-    /// An index, which is locked as its table is, by its settings and what it is of.
-    pub fn new(
-        index: Oid,
-        table: Oid,
-        values: Values,
-        settings: &Rc<IndexOptions>,
-        from: Sql,
-    ) -> Option<Self> {
-        let open = Open::relation(table, Lock::Read)?;
+    /// An index, which is locked as its table is, if it has places of rows.
+    pub fn new(info: &Info, options: &Rc<IndexOptions>, from: Sql) -> Option<Self> {
+        let open = Open::relation(info.index.table, Lock::Read)?;
         // SAFETY: an open table has its row of pg_class.
         let is_plain = unsafe {
             let class = &*(*open.raw()).rd_rel;
@@ -64,29 +56,28 @@ impl Buckets {
                 && class.relam == pg_sys::HEAP_TABLE_AM_OID
                 && !class.relhassubclass
         };
-        is_plain.then(|| Self { index, table, values, settings: settings.clone(), from })
+        is_plain.then(|| Self { info: info.clone(), options: options.clone(), from })
     }
 
-    /// Whether rows that `criteria` brings together share a bucket here.
+    /// Whether rows that `criteria` brings together share a bucket here, of the same documents.
     pub fn serves(&self, criteria: &Criteria) -> bool {
-        let settings = &self.settings;
-        let same_kind = matches!(
-            (criteria.kind, self.values),
-            (Kind::Text, Values::Text) | (Kind::Signature, Values::Signature)
-        );
-        same_kind
-            && settings.current
-            && settings.config == criteria.config
-            && settings.threshold <= criteria.threshold
-            && settings.recall >= criteria.recall
+        let options = &self.options;
+        // The index hashes elements in its own way, whatever the scheme.
+        let hash = criteria.config.scheme().element_hash();
+        let same_hash = criteria.reader.kind != Kind::Set || hash == ElementHash::default();
+        same_hash
+            && options.current
+            && options.config == criteria.config
+            && options.threshold <= criteria.threshold
+            && options.recall >= criteria.recall
             && !is_serializable()
-            && is_usable(self.index)
+            && is_usable(self.info.index.oid)
     }
 
     /// `criteria` with the first bands of the index, as many as its threshold needs: documents that share
     /// one of them share a bucket here.
     pub fn fit(&self, criteria: Criteria) -> Criteria {
-        let banding = self.settings.banding.trimmed(criteria.threshold.get(), criteria.recall);
+        let banding = self.options.banding.trimmed(criteria.threshold.get(), criteria.recall);
         Criteria { banding, ..criteria }
     }
 
@@ -94,7 +85,7 @@ impl Buckets {
     /// sees, in the order of the table, some at a time. At first with none: the executor checks the
     /// caller's rights before the index is read.
     pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
-        let Some(table) = Open::relation(self.table, Lock::Held) else { return Ok(()) };
+        let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let context = Memory::child(c"minlsh places");
         let snapshot = Snapshot::statement();
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
@@ -135,7 +126,7 @@ impl Buckets {
             Ok(())
         };
         let (mut bucket, mut first) = (NO_BAND, 0);
-        leaves::each(self.index, &mut |key, row| {
+        leaves::each(self.info.index.oid, &mut |key, row| {
             if key == NO_BAND {
                 return Ok(());
             }

@@ -14,7 +14,7 @@ use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
 use crate::corpus::buckets::Buckets;
 use crate::corpus::columns::Columns;
-use crate::corpus::kind::Kind;
+use crate::corpus::reader::{Copied, Reader};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
 use crate::error::{Result, engine, error};
@@ -36,6 +36,8 @@ pub struct Documents {
     pub sizes: Vec<u32>,
     /// For each its scope, if there are any.
     pub scopes: Vec<Scope>,
+    /// For each the least similarity that it asks for itself, if they do.
+    pub leasts: Vec<f64>,
     /// What is known of documents that are being signed, in order.
     notes: VecDeque<Note>,
     /// Hashes of the keys of this source, where they must be checked.
@@ -44,7 +46,7 @@ pub struct Documents {
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
-    kind: Kind,
+    reader: Reader,
     config: Config,
     banding: Banding,
     memory: usize,
@@ -53,6 +55,7 @@ pub struct Documents {
 /// What is known of a document before it is signed.
 struct Note {
     size: u32,
+    least: f64,
     scope: Scope,
     key: Option<u64>,
 }
@@ -79,12 +82,13 @@ impl Documents {
             columns: Columns::new(width, memory.documents, memory.documents)?,
             sizes: Vec::new(),
             scopes: Vec::new(),
+            leasts: Vec::new(),
             notes: VecDeque::new(),
             keys: Vec::new(),
             signed: 0,
             without: Vec::new(),
             known,
-            kind: criteria.kind,
+            reader: criteria.reader,
             config: criteria.config.clone(),
             banding: criteria.banding,
             memory: memory.reading,
@@ -121,7 +125,7 @@ impl Documents {
     /// Takes the hashes of a batch.
     fn take(&mut self, batch: &mut Batch) -> Result<()> {
         for hashes in batch.hashes() {
-            let Some(Note { size, scope, key }) = self.notes.pop_front() else { break };
+            let Some(Note { size, least, scope, key }) = self.notes.pop_front() else { break };
             self.signed += 1;
             if hashes.is_empty() {
                 memory::push(&mut self.without, self.signed - 1).map_err(engine)?;
@@ -130,6 +134,9 @@ impl Documents {
             let salt = scope.salt();
             self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             memory::push(&mut self.sizes, size).map_err(engine)?;
+            if least > 0.0 {
+                memory::push(&mut self.leasts, least).map_err(engine)?;
+            }
             if scope != Scope::ALL {
                 memory::push(&mut self.scopes, scope).map_err(engine)?;
             }
@@ -197,15 +204,17 @@ impl Intake<'_, '_, '_> {
         scope: impl Fn(usize) -> Option<pg_sys::Datum>,
         key: Option<u64>,
     ) -> Result<bool> {
-        let Documents { known, kind, config, notes, .. } = &mut *self.documents;
+        let Documents { known, reader, config, notes, .. } = &mut *self.documents;
         let Some(scope) = known.of(scope)? else { return Ok(false) };
         let batch = &mut self.batch;
         // SAFETY: the caller's promise.
-        let size = self.context.run(|| unsafe { kind.copy(document, config, batch) })?;
+        let copied = self.context.run(|| unsafe { reader.copy(document, config, batch) })?;
         // SAFETY: nothing of the document is used any more.
         unsafe { self.context.reset() };
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
-        notes.push_back(Note { size: u32::try_from(size).unwrap_or(u32::MAX), scope, key });
+        let Copied { size, least } = copied;
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        notes.push_back(Note { size, least, scope, key });
         if self.batch.bytes() >= self.full {
             self.give()?;
         }
@@ -222,12 +231,12 @@ impl Intake<'_, '_, '_> {
         scope: impl Fn(usize) -> Option<pg_sys::Datum>,
         argument: &str,
     ) -> Result<()> {
-        let Documents { known, kind, config, .. } = &mut *self.documents;
+        let Documents { known, reader, config, .. } = &mut *self.documents;
         let mut sketcher = Sketcher::new(config.clone());
         let is_document = known.of(scope)?.is_some()
             && self.context.run(|| {
                 // SAFETY: the caller's promise.
-                unsafe { kind.sketch(document, &mut sketcher).map(|sketched| sketched.is_some()) }
+                unsafe { reader.sketch(document, &mut sketcher).map(|sketched| sketched.is_some()) }
             })?;
         // SAFETY: nothing of the document is used any more.
         unsafe { self.context.reset() };

@@ -144,6 +144,12 @@ impl Corpus for Group<'_> {
         if !scopes.is_empty() && scopes[self.place(a)] != scopes[self.place(b)] {
             return Ok(None);
         }
-        self.at_least(a, b, self.threshold)
+        let mut threshold = self.threshold;
+        if !self.batch.leasts.is_empty() {
+            // Of two documents with thresholds of their own the greater one counts.
+            let least = |document| self.batch.leasts[self.place(document)];
+            threshold = threshold.max(least(a)).max(least(b));
+        }
+        self.at_least(a, b, threshold)
     }
 }

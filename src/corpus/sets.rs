@@ -7,7 +7,7 @@ use sketch::corpus::{FewSets, Outlines};
 use sketch::{Config, ElementHash, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::corpus::batch::Batch;
-use crate::corpus::kind::Kind;
+use crate::corpus::reader::Reader;
 use crate::error::{Result, engine};
 use crate::pg::interrupts::check_interrupts;
 
@@ -75,12 +75,12 @@ impl Distinct {
     }
 
     /// Their sets, without sorting.
-    pub fn few(&self, batch: &mut Batch, kind: Kind, config: &Config) -> Result<FewSets> {
+    pub fn few(&self, batch: &mut Batch, reader: Reader, config: &Config) -> Result<FewSets> {
         let (mut hashes, mut ends) = (Vec::new(), Vec::new());
         let config = config.with_scheme(Scheme::Fss);
         for &place in &self.places {
             check_interrupts();
-            batch.with_bytes(place, |bytes| kind.hashes(&config, bytes, &mut hashes))?;
+            batch.with_bytes(place, |bytes| reader.hashes(&config, bytes, &mut hashes))?;
             memory::push(&mut ends, hashes.len()).map_err(engine)?;
         }
         FewSets::new(&hashes, &ends).map_err(engine)
@@ -90,7 +90,7 @@ impl Distinct {
     pub fn sets(
         &self,
         batch: &mut Batch,
-        kind: Kind,
+        reader: Reader,
         config: &Config,
         memory: usize,
     ) -> Result<Option<Vec<ShingleSet>>> {
@@ -98,7 +98,7 @@ impl Distinct {
         let mut shingles = 0;
         for &place in &self.places {
             check_interrupts();
-            let set = batch.with_bytes(place, |bytes| kind.set(config, bytes))?;
+            let set = batch.with_bytes(place, |bytes| reader.set(config, bytes))?;
             shingles += set.len();
             if shingles * size_of::<u64>() > memory {
                 return Ok(None);
@@ -128,7 +128,7 @@ fn same(batch: &mut Batch, places: &[u32]) -> Result<Vec<u32>> {
 
 /// Sets made as they are needed, as many as memory holds, and outlines of all that were.
 pub struct Cache {
-    kind: Kind,
+    reader: Reader,
     config: Config,
     outlines: Outlines,
     /// Those that were used of late, and those that were used before.
@@ -147,10 +147,10 @@ struct Sets {
 
 impl Cache {
     /// An empty cache for so many documents, of `memory` bytes.
-    pub fn new(kind: Kind, config: Config, documents: usize, memory: usize) -> Result<Self> {
+    pub fn new(reader: Reader, config: Config, documents: usize, memory: usize) -> Result<Self> {
         let outlines = Outlines::new(documents, memory / 2).map_err(engine)?;
         let (young, old) = (Sets::default(), Sets::default());
-        Ok(Self { kind, config, outlines, young, old, limit: memory / 4 })
+        Ok(Self { reader, config, outlines, young, old, limit: memory / 4 })
     }
 
     /// The similarity of two documents at their places of a batch, if it is at least `threshold`.
@@ -180,7 +180,7 @@ impl Cache {
         }
         let set = match self.old.sets.remove(&document) {
             Some(set) => set,
-            None => Rc::new(batch.with_bytes(place, |bytes| self.kind.set(&self.config, bytes))?),
+            None => Rc::new(batch.with_bytes(place, |bytes| self.reader.set(&self.config, bytes))?),
         };
         let size = set.len() * size_of::<u64>();
         if self.young.bytes + size > self.limit {

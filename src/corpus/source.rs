@@ -1,9 +1,14 @@
-//! The argument `source`: a table, a view, an index, or a query; and the SELECT that reads it.
+//! The argument `source`: a table, a view, an index, or a query. What its documents, keys, scopes and
+//! options are is decided here.
+//!
+//! A source that names a table is read by what the call says, else by the defaults: its indexes only
+//! make it quicker, where one serves exactly that. A source that names an index has that index's
+//! document, options, scopes, predicate, threshold and banding, however it is read.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
@@ -11,19 +16,25 @@ use crate::access::may_read;
 use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::{Buckets, PARAMETERS};
-use crate::corpus::indexed::Body;
-use crate::corpus::kind::Kind;
-use crate::corpus::table::{self, Found};
-use crate::error::{Result, error, invalid_parameter};
+use crate::corpus::named::{NAME, Named, relation_named};
+use crate::corpus::reader::Own;
+use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
+use crate::document::kind::Kind;
+use crate::error::{Result, error, invalid_parameter, not_supported};
+use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
+use crate::pg::element;
+use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, Relation};
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
+use crate::pg::sql::{self, Sql};
 use crate::pg::tuple_store::TupleStore;
+use crate::row_key::Key;
+use crate::side_table::SideTable;
 
 /// What a HINT says of a query.
 const QUERY: &str = "A query gives the key first and the text second, as in \
@@ -34,30 +45,42 @@ pub struct Source {
     /// The name of the argument, for messages.
     pub argument: &'static str,
     /// What stands behind FROM.
-    from: Sql,
-    columns: Vec<SelectColumn>,
-    key: usize,
-    body: usize,
-    scope: Option<usize>,
-    /// The table that was named.
+    pub from: Sql,
+    /// The columns that it has.
+    pub columns: Vec<SelectColumn>,
+    /// The column of the keys, by its place.
+    pub key: usize,
+    /// The column of the documents.
+    pub body: usize,
+    /// The columns within whose equal values documents are compared.
+    pub scopes: Vec<usize>,
+    /// What its documents are.
+    pub kind: Kind,
+    /// The table.
     pub relation: Option<Oid>,
     /// The table's columns of key and document, if its rows can be fetched by their places.
     plain: Option<[i16; 2]>,
-    /// Whether no two rows can have the same key.
-    pub key_is_unique: bool,
-    /// The options of the index that was named, or is the table's only one.
-    pub settings: Option<Rc<IndexOptions>>,
-    /// That index, if it has all the rows.
-    pub buckets: Option<Buckets>,
+    /// Whether no two rows have the same key, as it is stored.
+    key_is_unique: bool,
+    /// The index that was named.
+    pub named: Option<Named>,
+    /// What documents say of themselves, once they were looked at.
+    pub own: RefCell<Option<Own>>,
+    /// Indexes that know which rows are worth being read.
+    buckets: Vec<Buckets>,
+    /// Other indexes of the table, with their options.
+    pub others: Vec<(Oid, Rc<IndexOptions>)>,
 }
 
 impl Source {
-    /// Reads the argument at `place`, of the name `argument`.
+    /// Reads the argument at `place`, of the name `argument`. `has_order` says that the call gives an
+    /// order, which columns of a query may be for.
     pub fn read(
         session: &Session,
         arguments: &Arguments,
         place: usize,
         argument: &'static str,
+        has_order: bool,
     ) -> Result<Self> {
         let Some(datum) = arguments.raw(place) else {
             return Err(error(
@@ -68,10 +91,31 @@ impl Source {
         };
         let text = raw_text(datum);
         if is_query(text.to_bytes()) {
-            Self::of_query(session, arguments, &text, argument)
-        } else {
-            let found = table::find(session, datum, argument)?;
-            Self::of_table(session, arguments, found, argument)
+            return Self::of_query(session, arguments, &text, argument, has_order);
+        }
+        let oid = relation_named(datum, argument)?;
+        let gone = || {
+            let message = format!("relation \"{}\" does not exist", label(&text));
+            error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
+        };
+        let relation = Relation::open(oid, Lock::Read).ok_or_else(gone)?;
+        let named = match relation.kind {
+            b'r' | b'p' | b'v' | b'm' | b'f' => Named::side_table(&relation)?,
+            b'i' | b'I' => Some(Named::index(session, &relation, argument)?),
+            _ => {
+                return Err(error(
+                    PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                    format!("{argument}: \"{}\" has no rows of documents", relation.name),
+                )
+                .set_hint(NAME));
+            }
+        };
+        match named {
+            None => Self::of_table(session, arguments, relation, argument),
+            Some(named) => {
+                let table = Relation::open(named.table, Lock::Read).ok_or_else(gone)?;
+                Self::of_index(session, arguments, named, &table, argument)
+            }
         }
     }
 
@@ -80,17 +124,12 @@ impl Source {
         arguments: &Arguments,
         text: &CStr,
         argument: &'static str,
+        has_order: bool,
     ) -> Result<Self> {
         let wrong = |cause: Complaint| cause.about(argument, QUERY);
-        for given in
-            ["body", "key_column"].into_iter().zip([arguments.body(), arguments.key_column()])
-        {
-            if let (name, Some(_)) = given {
-                return Err(invalid_parameter(format!(
-                    "{name} is for tables: {argument} is a query"
-                ))
-                .set_hint(QUERY));
-            }
+        if arguments.key_column().is_some() {
+            let message = format!("key_column is for tables: {argument} is a query");
+            return Err(invalid_parameter(message).set_hint(QUERY));
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
         // By itself first, so that a message is about what the user wrote.
@@ -103,145 +142,140 @@ impl Source {
         }
         // A line of its own: the query may end in a comment.
         let from = Sql::default().text("(").text(statement.to_bytes()).text("\n)");
-        let mut source = Self {
-            argument,
-            from,
-            columns,
-            key: 0,
-            body: 1,
-            scope: None,
-            relation: None,
-            plain: None,
-            key_is_unique: false,
-            settings: None,
-            buckets: None,
-        };
+        let mut source = Self::new(argument, from, columns);
         source.name_columns();
-        source.scope = source.scope_column(arguments)?;
-        source.kind()?;
+        source.body = match arguments.body() {
+            Some(name) => source.column_named(name, "body")?,
+            None => 1,
+        };
+        source.scopes.extend(source.scope(arguments)?);
+        let is_used =
+            |place: &usize| [0, source.body].contains(place) || source.scopes.contains(place);
+        let unused = (0..source.columns.len()).find(|place| !is_used(place));
+        if let (Some(unused), None, false) = (unused, arguments.body(), has_order) {
+            return Err(invalid_parameter(format!(
+                "{argument} has a column \"{}\" beside the key and the text",
+                label(&source.columns[unused].name)
+            ))
+            .set_hint(format!(
+                "Select the key and the text alone, or name the text with body => '...'. {QUERY}"
+            )));
+        }
+        source.kind = source.kind_of_body(arguments)?;
         Ok(source)
     }
 
     fn of_table(
         session: &Session,
         arguments: &Arguments,
-        found: Found,
+        relation: Relation,
         argument: &'static str,
     ) -> Result<Self> {
-        let from = table::from(&found);
-        let sql = Sql::default().text("SELECT d.* FROM ").text(&from).text(" AS d").build();
-        let select =
-            Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
-        let columns = select.columns();
-        let body = table::body(&found, &columns, arguments.body())?;
-        let (key, key_is_unique) =
-            table::key(session, &found.relation, &columns, body, arguments.key_column())?;
-        let mut source = Self {
-            argument,
-            from,
-            columns,
-            key,
-            body,
-            scope: None,
-            relation: Some(found.relation.oid),
-            plain: plain(&found, key, body),
-            key_is_unique,
-            settings: None,
-            buckets: None,
+        let table = Sql::default().relation(relation.oid);
+        let columns = columns_of(session, &table, argument)?;
+        let mut source = Self::new(argument, table.clone(), columns);
+        source.relation = Some(relation.oid);
+        source.body = match arguments.body() {
+            Some(name) => source.column_named(name, "body")?,
+            None => source.only_document(arguments, &relation)?,
         };
-        source.scope = source.scope_column(arguments)?;
-        source.take_index(&found);
-        source.kind()?;
+        source.choose_key(arguments, &relation, None)?;
+        source.scopes.extend(source.scope(arguments)?);
+        source.kind = source.kind_of_body(arguments)?;
+        let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
+        // Rows are asked for by their places, which are a column that nobody can be granted.
+        let has_places = may_read(relation.oid, &[]);
+        source.plain = plain(&relation, source.key, source.body).filter(|_| has_places);
+        for info in Info::of_table(relation.oid).into_iter().filter(|_| is_indexed) {
+            let Ok(options) = info.options() else { continue };
+            let body = relation.columns.get(source.body).map_or(0, |column| column.number);
+            let is_of_body = info.document() == body;
+            if has_places && info.has_all_rows() && is_of_body && source.kind == info.kind {
+                let from = from_places(&relation, table.clone(), None, &[]);
+                source.add_buckets(&info, &options, &relation, from);
+            }
+            if info.index.valid && (is_of_body || arguments.body().is_none()) {
+                source.others.push((info.index.oid, options));
+            }
+        }
+        for side in SideTable::find(relation.oid).unwrap_or_default() {
+            source.others.push((side.storage, side.options));
+        }
         Ok(source)
     }
 
-    /// Takes over the options of the index, if it is of these documents.
-    fn take_index(&mut self, found: &Found) {
-        let Some(indexed) = &found.indexed else { return };
-        let is_of_body = match indexed.body {
-            Body::Column(number) => table::place(&found.relation, number) == self.body,
-            Body::Expression(_) => found.is_index && self.body + 1 == self.columns.len(),
-        };
-        if is_of_body {
-            self.settings = Some(indexed.settings.clone());
+    fn of_index(
+        session: &Session,
+        arguments: &Arguments,
+        named: Named,
+        relation: &Relation,
+        argument: &'static str,
+    ) -> Result<Self> {
+        if arguments.body().is_some() {
+            return Err(invalid_parameter(format!(
+                "body is for tables and queries: {argument} names index \"{}\"",
+                named.name
+            ))
+            .set_hint(format!("Name its table, as {}.", regclass_literal(relation.oid))));
         }
-        if found.is_index && self.scope.is_none() {
-            self.scope = indexed.scope.map(|number| table::place(&found.relation, number));
-        }
-        // Rows of other scopes share no bucket.
-        let has_all = (found.is_index || indexed.predicate.is_none()) && indexed.scope.is_none();
-        // Rows are asked for by their places, which are a column that nobody can be granted.
-        let has_all = has_all && may_read(found.relation.oid, &[]);
-        if let (Some((index, values)), true) = (indexed.native, is_of_body && has_all) {
-            let from = table::from_places(found);
-            let table = found.relation.oid;
-            self.buckets = Buckets::new(index, table, values, &indexed.settings, from);
-        }
-    }
-
-    /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
-    /// they come in an order of their own, or the keys of all must be looked at.
-    pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
-        let is_possible = self.key_is_unique && keep.is_none();
-        self.buckets.as_ref().filter(|buckets| is_possible && buckets.serves(criteria))
-    }
-
-    /// Names that a query has given twice become those of their places.
-    fn name_columns(&mut self) {
-        let names: Vec<CString> = self.columns.iter().map(|column| column.name.clone()).collect();
-        for (place, column) in self.columns.iter_mut().enumerate() {
-            if names.iter().filter(|name| **name == column.name).count() > 1 {
-                column.name = CString::new(format!("column{}", place + 1)).unwrap_or_default();
+        let table = Sql::default().relation(relation.oid);
+        // Expressions become columns behind those of the table.
+        let names = relation.columns.iter().map(|column| column.name.as_str());
+        let fresh = |name: String| new_name(names.clone(), &name);
+        let mut added = Vec::new();
+        let mut place = |part: &Part, name: &str| match part {
+            Part::Column(number) => place(relation, *number),
+            Part::Expression(sql) => {
+                added.push((sql.clone(), fresh(name.to_owned())));
+                relation.columns.len() + added.len() - 1
             }
+        };
+        let body = place(&named.text.document, "minlsh_document");
+        let scopes = named.text.scopes.iter().enumerate();
+        let scopes: Vec<usize> =
+            scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
+        let predicate = named.text.predicate.as_deref();
+        let from = if added.is_empty() && predicate.is_none() {
+            table.clone()
+        } else {
+            rows(relation, table.clone(), predicate.map(Sql::new), &added)
+        };
+        let columns = columns_of(session, &from, argument)?;
+        let mut source = Self::new(argument, from, columns);
+        (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
+        source.choose_key(arguments, relation, named.key)?;
+        source.scopes.extend(source.scope(arguments)?);
+        source.kind = named.kind;
+        let has_places = may_read(relation.oid, &[]);
+        if added.is_empty() && predicate.is_none() && has_places {
+            source.plain = plain(relation, source.key, source.body);
         }
-        let mut from = std::mem::take(&mut self.from).text(" AS d(");
-        for (place, column) in self.columns.iter().enumerate() {
-            from = from.text(if place > 0 { ", " } else { "" }).name(&column.name);
+        if let Some(info) = named.info.as_ref().filter(|_| has_places) {
+            let from = from_places(relation, table, predicate, &added);
+            source.add_buckets(info, &named.options, relation, from);
         }
-        self.from = from.text(")");
+        source.named = Some(named);
+        Ok(source)
     }
 
-    fn scope_column(&self, arguments: &Arguments) -> Result<Option<usize>> {
-        let Some(datum) = arguments.scope() else { return Ok(None) };
-        table::column_named(&self.columns, &raw_text(datum)).map(Some).ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
-                format!("scope: {} has no column \"{}\"", self.argument, label(&raw_text(datum))),
-            )
-            .set_hint(format!("Its columns are {}.", table::list(&self.columns)))
-        })
-    }
-
-    /// What its documents are.
-    pub fn kind(&self) -> Result<Kind> {
-        let column = &self.columns[self.body];
-        Kind::of(column.type_oid).ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-                format!(
-                    "column \"{}\" of {} is of type {}, not text, an array or a signature",
-                    label(&column.name),
-                    self.argument,
-                    crate::pg::names::type_label(column.type_oid)
-                ),
-            )
-            .set_hint("Cast it to text in a query.")
-        })
-    }
-
-    /// The type of the key as it is read: that of the column, unless the result wants another but
-    /// text, which is made of it at the end.
-    pub fn key_column(&self, wanted: Oid) -> (Oid, Oid) {
-        let column = &self.columns[self.key];
-        if wanted == pg_sys::TEXTOID || wanted == column.type_oid {
-            return (column.type_oid, column.collation);
+    /// One whose first column is the key, and whose second one the document.
+    fn new(argument: &'static str, from: Sql, columns: Vec<SelectColumn>) -> Self {
+        Self {
+            argument,
+            from,
+            columns,
+            key: 0,
+            body: 1,
+            scopes: Vec::new(),
+            kind: Kind::Text,
+            relation: None,
+            plain: None,
+            key_is_unique: false,
+            named: None,
+            own: RefCell::new(None),
+            buckets: Vec::new(),
+            others: Vec::new(),
         }
-        (wanted, catalog::type_collation(wanted))
-    }
-
-    /// The column of the scope, if there is one.
-    pub fn scope(&self) -> Option<&SelectColumn> {
-        self.scope.map(|scope| &self.columns[scope])
     }
 
     /// What the rows are put aside in, if they are read as [`Source::select`] gives them.
@@ -252,7 +286,7 @@ impl Source {
         buckets: Option<&Buckets>,
         memory: usize,
     ) -> Aside {
-        let column = if self.scope.is_some() { 4 } else { 3 };
+        let column = self.scopes.len() as i16 + 3;
         let places = self.plain(key_type, keep, buckets).and_then(|[key, document]| {
             let table = Open::relation(self.relation?, Lock::Held)?;
             Some(Places::new(table, key, document, column))
@@ -272,7 +306,7 @@ impl Source {
         self.plain.filter(|_| is_as_stored && keep.is_none() && buckets.is_none())
     }
 
-    /// The SELECT of key, document and scope, in the order of `keep` if that is given; of the rows at
+    /// The SELECT of key, document and scopes, in the order of `keep` if that is given; of the rows at
     /// some places if there is an index that gives them. The place of the row comes last, where that is
     /// what is put aside.
     pub fn select<'a>(
@@ -282,16 +316,21 @@ impl Source {
         keep: Option<&CStr>,
         buckets: Option<&Buckets>,
     ) -> Result<Select<'a>> {
-        let mut sql = Sql::default().text("SELECT d.").name(&self.columns[self.key].name);
-        if key_type != self.columns[self.key].type_oid {
+        // Names of its own: an ORDER BY list means the columns of the source.
+        let name = |number: usize| self.new_name(&format!("minlsh_{number}"));
+        let key = &self.columns[self.key];
+        let mut sql = Sql::default().text("SELECT d.").name(&key.name);
+        if key_type != key.type_oid {
             sql = sql.text("::").type_name(key_type);
         }
-        sql = sql.text(", d.").name(&self.columns[self.body].name);
-        if self.kind()? == Kind::Text {
+        sql = sql.text(" AS ").name(&name(1)).text(", d.").name(&self.columns[self.body].name);
+        if self.kind == Kind::Text {
             sql = sql.text("::pg_catalog.text");
         }
-        if let Some(scope) = self.scope {
-            sql = sql.text(", d.").name(&self.columns[scope].name);
+        sql = sql.text(" AS ").name(&name(2));
+        for (number, scope) in self.scopes.iter().enumerate() {
+            sql = sql.text(", d.").name(&self.columns[*scope].name);
+            sql = sql.text(" AS ").name(&name(number + 3));
         }
         if self.plain(key_type, keep, buckets).is_some() {
             sql = sql.text(", d.ctid");
@@ -307,9 +346,8 @@ impl Source {
         let select = match keep {
             None => select,
             Some(keep) => {
-                let key = &self.columns[self.key].name;
-                let sql =
-                    sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(key);
+                let sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes());
+                let sql = sql.text("\n, d.").name(&key.name);
                 Select::prepare(session, &sql.build(), types).map_err(wrong_order)?
             }
         };
@@ -322,20 +360,239 @@ impl Source {
             _ => Ok(select),
         }
     }
+
+    /// Names that a query has given twice become new ones.
+    fn name_columns(&mut self) {
+        let given: Vec<CString> = self.columns.iter().map(|column| column.name.clone()).collect();
+        for place in 0..self.columns.len() {
+            if given.iter().filter(|name| **name == given[place]).count() > 1 {
+                self.columns[place].name = self.new_name(&format!("column{}", place + 1));
+            }
+        }
+        let mut from = std::mem::take(&mut self.from).text(" AS d(");
+        for (place, column) in self.columns.iter().enumerate() {
+            from = from.text(if place > 0 { ", " } else { "" }).name(&column.name);
+        }
+        self.from = from.text(")");
+    }
+
+    /// A name that no column has.
+    pub fn new_name(&self, name: &str) -> CString {
+        let names: Vec<String> = self.columns.iter().map(|column| label(&column.name)).collect();
+        new_name(names.iter().map(String::as_str), name)
+    }
+
+    /// Takes an index among those that know which rows are worth being read, if rows of one scope share
+    /// buckets there.
+    fn add_buckets(
+        &mut self,
+        info: &Info,
+        options: &Rc<IndexOptions>,
+        relation: &Relation,
+        from: Sql,
+    ) {
+        let own = info.scope_columns().map(|column| {
+            let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
+            let SelectColumn { type_oid, collation, .. } = self.columns[place];
+            // The index must hash as the column compares.
+            // SAFETY: a lookup in the system cache.
+            let base = unsafe { pg_sys::getBaseType(type_oid) };
+            let as_stored = base == column.input_type
+                || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
+            (as_stored && collation == column.collation).then_some(place)
+        });
+        if own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes) {
+            self.buckets.extend(Buckets::new(info, options, from));
+        }
+    }
+
+    /// The column that `scope` names, if it was passed.
+    fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
+        arguments.scope().map(|name| self.column_named(name, "scope")).transpose()
+    }
+
+    /// Chooses the column of the keys: the one that was passed, that of a side table, or the table's.
+    fn choose_key(
+        &mut self,
+        arguments: &Arguments,
+        relation: &Relation,
+        of_side_table: Option<i16>,
+    ) -> Result<()> {
+        let number = |place: usize| relation.columns.get(place).map_or(0, |column| column.number);
+        let key = match arguments.key_column() {
+            Some(name) => {
+                self.key = self.column_named(name, "key_column")?;
+                Key::of_column(relation.oid, number(self.key))
+            }
+            None => {
+                let key = match of_side_table {
+                    Some(column) => Key::of_column(relation.oid, column),
+                    None => Key::of_table(relation.oid, relation.kind, number(self.body)).ok(),
+                };
+                let key = key.ok_or_else(|| {
+                    not_supported(format!("\"{}\" has no primary key of one column", relation.name))
+                        .set_hint(
+                            "Name a column that tells its rows apart with key_column => '...', or write a \
+                             query: it may combine several.",
+                        )
+                })?;
+                self.key = place(relation, key.column);
+                Some(key)
+            }
+        };
+        // A NULL key is found where all rows are read.
+        let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
+        self.key_is_unique = key.is_some() && is_not_null;
+        Ok(())
+    }
+
+    /// The only column of a table that can be the document: of text or of documents, else of arrays. A
+    /// column that is the key is none.
+    fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
+        let key = match arguments.key_column() {
+            Some(name) => Some(self.column_named(name, "key_column")?),
+            None => None,
+        };
+        let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
+            let is_it = |place: &usize| {
+                let kind = Kind::of_type(self.columns[*place].type_oid, arguments.document);
+                kind.is_some_and(|kind| wanted.contains(&kind)) && Some(*place) != key
+            };
+            (0..self.columns.len()).filter(is_it).collect()
+        };
+        let found = |key: Option<usize>| {
+            let texts = of(&[Kind::Text, Kind::Document], key);
+            if texts.is_empty() { of(&[Kind::Set], key) } else { texts }
+        };
+        let of_table = |document| {
+            let key = Key::of_table(relation.oid, relation.kind, document).ok();
+            key.map(|key| place(relation, key.column))
+        };
+        let mut places = found(key);
+        if places.len() > 1 && key.is_none() {
+            places = found(of_table(0));
+        }
+        let name = &relation.name;
+        match places[..] {
+            [body] => Ok(body),
+            [] => Err(invalid_parameter(format!("\"{name}\" has no column of text")).set_hint(
+                "Name the column of the documents with body => '...', or write a query.",
+            )),
+            _ => {
+                let columns: Vec<_> = places.iter().map(|&i| self.columns[i].clone()).collect();
+                let indexes: Vec<String> = Info::of_table(relation.oid)
+                    .iter()
+                    .map(|info| regclass_literal(info.index.oid))
+                    .collect();
+                let index = if indexes.is_empty() {
+                    "join several in a query".to_owned()
+                } else {
+                    format!("name an index instead of the table: {}", indexes.join(", "))
+                };
+                Err(invalid_parameter(format!(
+                    "\"{name}\" has {} columns of text: {}",
+                    places.len(),
+                    list(&columns)
+                ))
+                .set_hint(format!("Name the one of the documents with body => '...', or {index}.")))
+            }
+        }
+    }
+
+    /// The place of a column that an argument names as SQL does: folded to lower case, or quoted.
+    fn column_named(&self, name: pg_sys::Datum, argument: &str) -> Result<usize> {
+        let raw = raw_text(name);
+        let name = sql::identifier(&raw);
+        let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
+        self.columns.iter().position(is_it).ok_or_else(|| {
+            let of = self
+                .relation
+                .map_or_else(|| self.argument.to_owned(), |oid| format!("\"{}\"", relation_name(oid)));
+            let report = error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
+            );
+            match (name, self.relation) {
+                (None, Some(_)) => report.set_hint(format!(
+                    "For an expression write a query, as in $$SELECT id, title || ' ' || body FROM {}$$.",
+                    self.relation.map(visible_name).unwrap_or_default()
+                )),
+                _ => report.set_hint(format!("Its columns are {}.", list(&self.columns))),
+            }
+        })
+    }
+
+    fn kind_of_body(&self, arguments: &Arguments) -> Result<Kind> {
+        let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
+        let wrong = |hint: &str| {
+            let (name, type_label) = (label(name), type_label(*type_oid));
+            let message = format!(
+                "column \"{name}\" of {} is of type {type_label}, not text, an array or a document",
+                self.argument
+            );
+            error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(hint)
+        };
+        let kind = Kind::of_type(*type_oid, arguments.document)
+            .ok_or_else(|| wrong("Cast it to text in a query."))?;
+        if kind == Kind::Set {
+            // SAFETY: a lookup in the system caches.
+            element::check(unsafe { pg_sys::get_base_element_type(*type_oid) })?;
+        }
+        Ok(kind)
+    }
+
+    /// The type of the key as it is read, and its collation: that of the column, unless the result wants
+    /// another but text, which is made of it at the end.
+    pub fn key_column(&self, wanted: Oid) -> (Oid, Oid) {
+        let column = &self.columns[self.key];
+        if wanted == pg_sys::TEXTOID || wanted == column.type_oid {
+            return (column.type_oid, column.collation);
+        }
+        (wanted, catalog::type_collation(wanted))
+    }
+
+    /// Whether no two rows have the same key, as it is given out: as stored, as text, or by a cast under
+    /// which keys that differ go on to differ.
+    pub fn key_is_unique(&self, wanted: Oid) -> bool {
+        let stored = self.columns[self.key].type_oid;
+        let integers = [pg_sys::INT2OID, pg_sys::INT4OID, pg_sys::INT8OID];
+        // SAFETY: lookups in the system caches.
+        let (base, is_same) =
+            unsafe { (pg_sys::getBaseType(stored), pg_sys::IsBinaryCoercible(stored, wanted)) };
+        let keeps = wanted == pg_sys::TEXTOID
+            || is_same
+            || (integers.contains(&base) && integers.contains(&wanted));
+        self.key_is_unique && keeps
+    }
+
+    /// The types and collations of the scopes.
+    pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
+        let column =
+            |place: &usize| (self.columns[*place].type_oid, self.columns[*place].collation);
+        self.scopes.iter().map(column).collect()
+    }
+
+    /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
+    /// they come in an order of their own, or the keys of all must be looked at.
+    pub fn buckets_for(
+        &self,
+        criteria: &Criteria,
+        key_type: Oid,
+        keep: Option<&CStr>,
+    ) -> Option<&Buckets> {
+        let is_possible = self.key_is_unique(key_type) && keep.is_none();
+        self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
+    }
 }
 
-/// The columns of key and document of a table whose rows have places, which the caller may see, and
-/// values as they are stored.
-fn plain(found: &Found, key: usize, body: usize) -> Option<[i16; 2]> {
-    let relation = &found.relation;
+/// The columns of key and document of a table whose rows have places, and values as they are
+/// stored.
+fn plain(relation: &Relation, key: usize, body: usize) -> Option<[i16; 2]> {
     let open = Open::relation(relation.oid, Lock::Held)?;
     let class = open.class();
     let is_plain = matches!(class.relkind as u8, b'r' | b'm')
         && class.relam == pg_sys::HEAP_TABLE_AM_OID
-        && !class.relhassubclass
-        && table::is_whole(found)
-        // A place is a column that nobody can be granted.
-        && may_read(relation.oid, &[]);
+        && !class.relhassubclass;
     let column = |place: usize| {
         let column = relation.columns.get(place).filter(|column| column.generated != b'v')?;
         // Values of this type are changed when they are cast to text.
@@ -346,73 +603,30 @@ fn plain(found: &Found, key: usize, body: usize) -> Option<[i16; 2]> {
     Some([column(key)?, column(body)?]).filter(|_| is_plain)
 }
 
-/// `keep`, checked to be an ORDER BY list and no more.
-fn order(keep: &CStr) -> Result<CString> {
-    const BEFORE: &str = "SELECT ORDER BY ";
-    let sql = Sql::default().text(BEFORE).text(keep.to_bytes()).build();
-    let (statement, node) = one_statement(&sql).map_err(wrong_order)?;
-    // SAFETY: the parser's node; one that starts with SELECT is a SelectStmt.
-    let only_sorts = unsafe {
-        let select = &*node.cast::<pg_sys::SelectStmt>();
-        select.type_ == pg_sys::NodeTag::T_SelectStmt
-            && !select.sortClause.is_null()
-            && select.limitCount.is_null()
-            && select.limitOffset.is_null()
-            && select.lockingClause.is_null()
-    };
-    if !only_sorts {
-        let cause = Complaint::new(
-            PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
-            "it must be an ORDER BY list alone",
-        );
-        return Err(wrong_order(cause));
+/// The columns of what stands behind FROM.
+fn columns_of(session: &Session, from: &Sql, argument: &str) -> Result<Vec<SelectColumn>> {
+    let sql = Sql::default().text("SELECT d.* FROM ").text(from).text(" AS d").build();
+    let select =
+        Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
+    Ok(select.columns())
+}
+
+/// The place of the column of that number.
+fn place(relation: &Relation, number: i16) -> usize {
+    relation.columns.iter().position(|column| column.number == number).unwrap_or(0)
+}
+
+/// `name`, with as many underscores as it takes to be none of `names`.
+fn new_name<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> CString {
+    let mut name = name.to_owned();
+    while names.clone().any(|other| other == name) {
+        name.push('_');
     }
-    Ok(CString::new(&statement.to_bytes()[BEFORE.len()..]).unwrap_or_default())
+    CString::new(name).unwrap_or_default()
 }
 
-fn wrong_order(cause: Complaint) -> ErrorReport {
-    cause.about(
-        "keep",
-        "It is an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) DESC'; \
-         NULL keeps the least key.",
-    )
-}
-
-/// Whether a text begins as queries do, behind white space and comments.
-pub fn is_query(text: &[u8]) -> bool {
-    let text = skip_comments(text);
-    let word =
-        text.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_$".contains(b) || !b.is_ascii());
-    let word = text[..word.count()].to_ascii_uppercase();
-    text.first() == Some(&b'(') || [&b"SELECT"[..], b"WITH", b"VALUES", b"TABLE"].contains(&&*word)
-}
-
-fn skip_comments(mut text: &[u8]) -> &[u8] {
-    loop {
-        text = text.trim_ascii_start();
-        if text.starts_with(b"--") {
-            let line = text.iter().position(|&b| b == b'\n').unwrap_or(text.len());
-            text = &text[line..];
-        } else if text.starts_with(b"/*") {
-            text = &text[comment_length(text)..];
-        } else {
-            return text;
-        }
-    }
-}
-
-/// The length of a comment `/* ... */`, which may contain others.
-fn comment_length(text: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0);
-    while at < text.len() {
-        match &text[at..] {
-            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
-            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    at
+/// The names of columns, for a HINT.
+fn list(columns: &[SelectColumn]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| quoted(&label(&column.name))).collect();
+    names.join(", ")
 }

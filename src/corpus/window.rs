@@ -3,18 +3,21 @@
 
 use std::cell::Cell;
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::memory;
 
 use crate::corpus::arguments::{Arguments, Places};
 use crate::corpus::batches::{Batches, Rows};
+use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
 use crate::corpus::group::Group;
-use crate::corpus::kind::Kind;
+use crate::corpus::reader::Own;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::work::report;
-use crate::error::{Result, engine, not_supported};
+use crate::document::kind::Kind;
+use crate::error::{Result, engine, invalid_parameter, not_supported};
+use crate::extension::Extension;
 use crate::memory::Job;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::hands::for_job;
@@ -52,9 +55,20 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 
 /// Finds the clusters of a partition.
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
-    let kind = Kind::of(call.argument_type(0)).unwrap_or(Kind::Text);
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
-    let criteria = Arguments::new(values, PLACES).criteria(kind, None)?;
+    let mut arguments = Arguments::new(values, PLACES);
+    arguments.document = Extension::of(call).document;
+    let kind = Kind::of_type(call.argument_type(0), arguments.document).unwrap_or(Kind::Text);
+    check_options(call, window, first.len() as u32)?;
+    let mut own = None;
+    for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {
+        check_interrupts();
+        if let Some(document) = window.argument_at(0, row) {
+            // SAFETY: a value of the argument's type.
+            unsafe { Own::add(&mut own, document, "the partition")? };
+        }
+    }
+    let criteria = criteria_of(&arguments, kind, own)?;
     let memory = Job::of_window();
     let mut documents = Documents::new(&criteria, Scopes::new(&[])?, &memory)?;
     let mut partition = Partition { window, places: Vec::new() };
@@ -69,6 +83,30 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     report(left_out);
     // All at once: a partition of which this was not reached is done again.
     first.iter().zip(found).for_each(|(place, first)| place.set(first));
+    Ok(())
+}
+
+/// Refuses options that are not the same in all rows of a partition.
+fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
+    for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
+        let first = window.argument_at(argument, 0);
+        let is_text = call.argument_type(argument) == pg_sys::TEXTOID;
+        // SAFETY: values of the argument's type.
+        let bytes = |value| unsafe { crate::pg::bytes::read(value) };
+        for row in 1..rows {
+            check_interrupts();
+            let same = match (first, window.argument_at(argument, row)) {
+                (Some(a), Some(b)) if is_text => bytes(a) == bytes(b),
+                (a, b) => a.map(|a| a.value()) == b.map(|b| b.value()),
+            };
+            if !same {
+                return Err(invalid_parameter(
+                    "the options of near_duplicate_cluster() must be the same in all rows of a partition",
+                )
+                .set_hint("Pass constants, or add what they depend on to PARTITION BY."));
+            }
+        }
+    }
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
@@ -11,12 +10,13 @@ use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::Aside;
 use crate::corpus::batches::{Batches, Rows};
 use crate::corpus::buckets::Buckets;
+use crate::corpus::criteria::criteria;
 use crate::corpus::documents::{Documents, Reading};
 use crate::corpus::members::Members;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
-use crate::error::{Result, error, invalid_parameter, warning};
+use crate::error::{Result, error, warning};
 use crate::memory::Job;
 use crate::pg::hands::for_job;
 use crate::pg::names::type_label;
@@ -45,34 +45,21 @@ pub struct Work {
 impl Work {
     /// Reads one source, in the order of `keep` if that is given.
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
-        let source = Source::read(session, arguments, 0, "source")?;
-        let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
-        let buckets = source.buckets_for(&criteria, keep);
+        let source = [Source::read(session, arguments, 0, "source", keep.is_some())?];
+        let criteria = criteria(session, arguments, &source)?;
+        source[0].notice(arguments, &criteria)?;
+        let buckets = source[0].buckets_for(&criteria, arguments.key_type, keep);
         let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
-        let order = Order { keep, buckets };
-        Self::start(session, std::slice::from_ref(&source), criteria, arguments.key_type, order)
+        Self::start(session, &source, criteria, arguments.key_type, Order { keep, buckets })
     }
 
     /// Reads two sources, to be compared with each other.
     pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
-        let a = Source::read(session, arguments, 0, "a")?;
-        let b = Source::read(session, arguments, 1, "b")?;
-        let (kind, other) = (a.kind()?, b.kind()?);
-        if kind != other {
-            return Err(invalid_parameter(format!("a gives {kind}, b gives {other}"))
-                .set_hint("Only documents of one kind can be compared."));
-        }
-        let criteria = arguments.criteria(kind, a.settings.as_ref())?;
-        let index = b
-            .settings
-            .as_ref()
-            .map_or(Ok(criteria.clone()), |settings| arguments.criteria(kind, Some(settings)))?;
-        if index.config != criteria.config {
-            return Err(not_comparable(&criteria, &index));
-        }
-        // Without a threshold asked for, that of the index that finds less.
-        let criteria = if index.threshold > criteria.threshold { index } else { criteria };
-        Self::start(session, &[a, b], criteria, arguments.key_type, Order::default())
+        let a = Source::read(session, arguments, 0, "a", false)?;
+        let b = Source::read(session, arguments, 1, "b", false)?;
+        let sources = [a, b];
+        let criteria = criteria(session, arguments, &sources)?;
+        Self::start(session, &sources, criteria, arguments.key_type, Order::default())
     }
 
     fn start(
@@ -83,7 +70,7 @@ impl Work {
         order: Order,
     ) -> Result<Self> {
         let memory = Job::of_corpus();
-        let scopes = Scopes::new(&common_scope(sources)?.into_iter().collect::<Vec<_>>())?;
+        let scopes = Scopes::new(&common_scopes(sources)?)?;
         let mut documents = Documents::new(&criteria, scopes, &memory)?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();
@@ -97,7 +84,7 @@ impl Work {
             let mut reading = Reading {
                 select: source.select(session, key.0, order.keep, order.buckets)?,
                 buckets: order.buckets,
-                unique: Unique::new(key.0, !source.key_is_unique),
+                unique: Unique::new(key.0, !source.key_is_unique(key_type)),
                 threads: &|| for_job(table.as_ref()),
                 argument: source.argument,
             };
@@ -113,28 +100,19 @@ impl Work {
     }
 }
 
-fn not_comparable(a: &Criteria, b: &Criteria) -> ErrorReport {
-    invalid_parameter("the indexes of a and b have different options and cannot be compared")
-        .set_detail(format!("That of a has {}; that of b has {}.", a.config, b.config))
-        .set_hint("Say the options: the texts are then read and signed anew.")
-}
-
-/// The type and collation of the scope's column, one for all sources.
-fn common_scope(sources: &[Source]) -> Result<Option<(Oid, Oid)>> {
-    let mut types = sources.iter().filter_map(Source::scope).map(|c| (c.type_oid, c.collation));
-    let first = types.next();
-    match types.find(|other| Some(*other) != first) {
-        Some((other, _)) => Err(error(
-            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-            format!(
-                "scope: the columns are of different types, {} and {}",
-                type_label(first.unwrap_or_default().0),
-                type_label(other)
-            ),
-        )
-        .set_hint("Cast one of them in a query.")),
-        None => Ok(first),
-    }
+/// The types and collations of the scopes, the same of all sources.
+fn common_scopes(sources: &[Source]) -> Result<Vec<(Oid, Oid)>> {
+    let first = sources.first().map(Source::scope_types).unwrap_or_default();
+    let other = sources.iter().map(Source::scope_types).find(|other| *other != first);
+    let Some(other) = other else { return Ok(first) };
+    let shown = |scopes: &[(Oid, Oid)]| match scopes {
+        [] => "none".to_owned(),
+        _ => scopes.iter().map(|(oid, _)| type_label(*oid)).collect::<Vec<_>>().join(", "),
+    };
+    let (first, other) = (shown(&first), shown(&other));
+    let message = format!("scope: the columns are of different types, {first} and {other}");
+    Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
 
 /// Rows put aside.

@@ -46,7 +46,7 @@ pub struct Columns<'a> {
 
 /// A column of an index as SQL over its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum Part {
     /// A column of the table, by its number.
     Column(i16),
     /// An expression.
@@ -57,9 +57,9 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The document.
-    pub document: Source,
+    pub document: Part,
     /// The scopes.
-    pub scopes: Vec<Source>,
+    pub scopes: Vec<Part>,
     /// What a partial index requires of a row.
     pub predicate: Option<Vec<u8>>,
 }
@@ -109,6 +109,11 @@ impl Info {
     /// Whether it has columns beside the document.
     pub fn has_scopes(&self) -> bool {
         self.index.columns.len() > 1
+    }
+
+    /// The columns beside the document.
+    pub fn scope_columns(&self) -> impl Iterator<Item = &IndexColumn> {
+        self.index.columns.iter().filter(|column| is_scope(column))
     }
 
     /// The types of its scopes, as the table has them.
@@ -169,7 +174,7 @@ impl Info {
     pub fn text(&self, session: &Session) -> Result<Text> {
         let sql =
             "SELECT pg_catalog.pg_get_indexdef($1, $2, false), pg_catalog.pg_get_expr($3, $4)";
-        let of_place = |place: usize| -> Result<(Source, Option<Vec<u8>>)> {
+        let of_place = |place: usize| -> Result<(Part, Option<Vec<u8>>)> {
             let rows = session.query(
                 sql,
                 &[
@@ -184,11 +189,11 @@ impl Info {
                 // SAFETY: columns of type text.
                 Ok(rows.datum(0, column)?.map(|sql| unsafe { bytes::read(sql) }.to_vec()))
             };
-            let source = match self.index.columns[place].attribute {
-                0 => Source::Expression(written(1)?.unwrap_or_default()),
-                number => Source::Column(number),
+            let part = match self.index.columns[place].attribute {
+                0 => Part::Expression(written(1)?.unwrap_or_default()),
+                number => Part::Column(number),
             };
-            Ok((source, written(2)?))
+            Ok((part, written(2)?))
         };
         let (document, predicate) = of_place(self.place)?;
         let others = (0..self.index.columns.len()).filter(|place| *place != self.place);

@@ -6,8 +6,11 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::text;
 
-/// The output function of a type.
-pub struct Output(RefCell<pg_sys::FmgrInfo>);
+/// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
+pub struct Output {
+    function: RefCell<pg_sys::FmgrInfo>,
+    is_padded: bool,
+}
 
 impl Output {
     /// That of a type, which must exist.
@@ -19,7 +22,9 @@ impl Output {
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
         }
-        Self(output.into())
+        // SAFETY: a lookup in the system cache.
+        let is_padded = unsafe { pg_sys::getBaseType(type_oid) } == pg_sys::BPCHAROID;
+        Self { function: output.into(), is_padded }
     }
 
     /// The value as a `text` datum, in the current memory context.
@@ -29,10 +34,25 @@ impl Output {
     pub unsafe fn text(&self, value: Datum) -> Datum {
         // SAFETY: the caller's promise; a palloc'd string in the database's encoding, used once.
         unsafe {
-            let string = pg_sys::OutputFunctionCall(&mut *self.0.borrow_mut(), value);
+            let string = self.call(value);
             let text = Datum::from(pg_sys::cstring_to_text(string));
             pg_sys::pfree(string.cast());
             text
+        }
+    }
+
+    /// # Safety
+    /// `value` must be a non-null value of the type.
+    unsafe fn call(&self, value: Datum) -> *mut std::ffi::c_char {
+        // SAFETY: the caller's promise; a NUL-terminated string that is ours to cut.
+        unsafe {
+            let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value);
+            if self.is_padded {
+                let bytes = std::ffi::CStr::from_ptr(string).to_bytes();
+                let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+                *string.add(end) = 0;
+            }
+            string
         }
     }
 
@@ -42,6 +62,6 @@ impl Output {
     /// `value` must be a non-null value of the type.
     pub unsafe fn shown(&self, value: Datum) -> String {
         // SAFETY: the caller's promise; a NUL-terminated string.
-        unsafe { text::from_cstring(pg_sys::OutputFunctionCall(&mut *self.0.borrow_mut(), value)) }
+        unsafe { text::from_cstring(self.call(value)) }
     }
 }

@@ -291,11 +291,6 @@ impl Rows<'_> {
         datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// A `smallint` value.
-    pub fn int2(&self, row: usize, column: i32) -> Result<Option<i16>> {
-        Ok(self.value(row, column, pg_sys::INT2OID)?.map(|datum| datum.value() as i16))
-    }
-
     /// A `double precision` value.
     pub fn float8(&self, row: usize, column: i32) -> Result<Option<f64>> {
         let datum = self.value(row, column, pg_sys::FLOAT8OID)?;

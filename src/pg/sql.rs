@@ -103,6 +103,33 @@ impl AsRef<[u8]> for Sql {
     }
 }
 
+/// The identifier that a text is in SQL: folded to lower case, or within double quotes; `None` if it is
+/// something else.
+pub fn identifier(text: &CStr) -> Option<CString> {
+    let text = text.to_bytes().trim_ascii();
+    if let [b'"', quoted @ .., b'"'] = text {
+        let mut name = Vec::new();
+        let mut rest = quoted;
+        while let Some((&first, others)) = rest.split_first() {
+            rest = match (first, others) {
+                (b'"', [b'"', after @ ..]) => after,
+                (b'"', _) => return None,
+                _ => others,
+            };
+            name.push(first);
+        }
+        return CString::new(name).ok().filter(|name| !name.is_empty());
+    }
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || !byte.is_ascii();
+    let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || *byte == b'$';
+    if !text.first().is_some_and(is_letter) || !text.iter().all(is_part) {
+        return None;
+    }
+    let (name, length) = (CString::new(text).ok()?, text.len() as i32);
+    // SAFETY: a string of that length; the result is NUL-terminated.
+    Some(unsafe { owned(pg_sys::downcase_identifier(name.as_ptr(), length, false, false)) })
+}
+
 /// The name of a relation, as bytes; empty if there is none.
 pub fn relation_name(relation: Oid) -> CString {
     // SAFETY: a lookup in the system caches.

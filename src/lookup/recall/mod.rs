@@ -15,8 +15,10 @@ use pgrx::pg_sys::Datum;
 
 use crate::corpus::arguments::raw_text;
 use crate::corpus::arguments::{Arguments, Places};
-use crate::corpus::source::{Source, is_query};
-use crate::corpus::table;
+use crate::corpus::criteria::criteria;
+use crate::corpus::named::relation_named;
+use crate::corpus::source::Source;
+use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
 use crate::lookup::find::Target;
 use crate::lookup::lookup_arguments;
@@ -76,9 +78,9 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let settings = LocalSettings::open();
             settings.write_exact_text();
             let session = Session::open();
-            let source = Source::read(&session, &arguments, SOURCE, "source")?;
-            let criteria = arguments.criteria(source.kind()?, source.settings.as_ref())?;
-            of_job::audit(&session, &source, criteria, wanted)?
+            let source = [Source::read(&session, &arguments, SOURCE, "source", false)?];
+            let criteria = criteria(&session, &arguments, &source)?;
+            of_job::audit(&session, &source[0], criteria, wanted)?
         }
     };
     write(&bands, &result);
@@ -94,7 +96,7 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
     if is_job {
         return Ok(None);
     }
-    let relation = table::named(name, "source")?;
+    let relation = relation_named(name, "source")?;
     match catalog::relation_kind(relation) {
         b'v' | b'f' => Ok(None),
         _ => Target::of_relation(call, relation),

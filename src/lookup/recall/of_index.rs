@@ -34,7 +34,7 @@ pub fn audit(
         documents: &documents,
         session,
         asked: &Asked::new(target, threshold, verify)?,
-        bands: Bands::above(threshold.get()),
+        bands: Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact)),
         part: Part::default(),
     };
     audit.run(wanted)?;

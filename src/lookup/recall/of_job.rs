@@ -13,9 +13,9 @@ use super::tally::{Bands, Tally};
 use super::truth::Truth;
 use super::{ENTRY, Wanted};
 use crate::corpus::arguments::Criteria;
-use crate::corpus::kind::Kind;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
+use crate::document::kind::Kind;
 use crate::error::{Result, engine, out_of_memory};
 use crate::lookup::operand::Measured;
 use crate::memory::of_sample;
@@ -36,12 +36,10 @@ pub fn audit(
 ) -> Result<Bands> {
     let (key_type, _) = source.key_column(pg_sys::TEXTOID);
     let rows = Rows { select: source.select(session, key_type, None, None)?, key_type };
-    let scope: Vec<_> =
-        source.scope().map(|column| (column.type_oid, column.collation)).into_iter().collect();
     let mut audit = Audit {
-        scopes: Scopes::new(&scope)?,
+        scopes: Scopes::new(&source.scope_types())?,
         sketcher: Sketcher::new(criteria.config.clone()),
-        bands: Bands::above(criteria.threshold.get()),
+        bands: Bands::above(criteria.threshold.get(), criteria.verify),
         criteria,
         part: Part::default(),
         document: Document::default(),
@@ -65,7 +63,7 @@ struct Rows<'a> {
 }
 
 /// What is called with a row: its key as text, its document, and the value of its scope.
-type Visit<'a> = dyn FnMut(&str, Datum, Option<Datum>) -> Result<()> + 'a;
+type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
 
 impl Rows<'_> {
     /// Calls `visit` with each row that has a document.
@@ -76,7 +74,7 @@ impl Rows<'_> {
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
                 // SAFETY: a key of that type.
                 let key = || unsafe { output.shown(key) };
-                context.run(|| visit(&key(), document, row.value(3)))?;
+                context.run(|| visit(&key(), document, &|place| row.value(place as i16 + 3)))?;
                 // SAFETY: nothing of the row is used any more.
                 unsafe { context.reset() };
             }
@@ -120,12 +118,16 @@ struct Document {
     signature: Vec<i32>,
     bands: Vec<i64>,
     bytes: Vec<u8>,
+    /// The least similarity that it asks for itself.
+    least: f64,
 }
 
 /// A document of the sample.
 struct Member {
     name: String,
     scope: Option<Scope>,
+    /// The least similarity that it asks for itself.
+    least: f64,
     signature: Vec<i32>,
     tally: Tally,
 }
@@ -169,7 +171,8 @@ impl Audit {
             self.part.truth.push(measured)?;
             let member = Member {
                 name: memory::owned(name).map_err(engine)?,
-                scope: self.scopes.of(|_| scope)?,
+                scope: self.scopes.of(scope)?,
+                least: self.document.least,
                 signature,
                 tally: Tally::default(),
             };
@@ -186,7 +189,7 @@ impl Audit {
         let mut similar: Vec<(u32, f64)> = Vec::new();
         rows.each(&mut |name, value, scope| {
             read += 1;
-            let (measured, scope) = (self.sign(value)?, self.scopes.of(|_| scope)?);
+            let (measured, scope) = (self.sign(value)?, self.scopes.of(scope)?);
             part.sharing(&self.document.bands, &mut sharing)?;
             similar.clear();
             let mut outcome = Ok(());
@@ -200,7 +203,8 @@ impl Audit {
                 |member: &Member| member.name != name && scope.is_some() && member.scope == scope;
             for &(number, similarity) in &similar {
                 let member = &mut part.members[number as usize];
-                if others(member) {
+                let least = member.least.max(self.document.least);
+                if others(member) && similarity >= least {
                     let shares = sharing.binary_search(&number).is_ok();
                     let given = if shares { self.given(member, Some(similarity)) } else { None };
                     member.tally.pair(&self.bands, similarity, given);
@@ -229,7 +233,8 @@ impl Audit {
             Verify::Exact => exact,
             Verify::Signature => {
                 let estimate = estimate_jaccard(&member.signature, &self.document.signature);
-                estimate.ok().filter(|estimate| *estimate >= self.bands.least())
+                let least = self.bands.least().max(member.least).max(self.document.least);
+                estimate.ok().filter(|estimate| *estimate >= least)
             }
         }
     }
@@ -237,21 +242,23 @@ impl Audit {
     /// Makes a value the document at hand, and says what it is compared by.
     fn sign(&mut self, value: Datum) -> Result<Measured<'static>> {
         let Self { criteria, sketcher, document, .. } = self;
-        let Document { signature, bands, bytes } = document;
+        let Document { signature, bands, bytes, least } = document;
+        *least = 0.0;
         signature.clear();
         bands.clear();
         bytes.clear();
         // SAFETY: a value of the kind that the criteria were made for.
-        if let Some((slots, _)) = unsafe { criteria.kind.sketch(value, sketcher)? } {
-            memory::extend(signature, slots).map_err(engine)?;
-            criteria.banding.hashes(slots, bands).map_err(engine)?;
+        if let Some(sketched) = unsafe { criteria.reader.sketch(value, sketcher)? } {
+            memory::extend(signature, &sketched.signature).map_err(engine)?;
+            criteria.banding.hashes(&sketched.signature, bands).map_err(engine)?;
+            *least = sketched.least;
         }
-        if criteria.kind == Kind::Signature {
+        if criteria.reader.kind == Kind::Signature {
             return Ok(Measured::Signature(memory::copied(signature).map_err(engine)?.into()));
         }
         // SAFETY: as above.
-        unsafe { criteria.kind.append(value, bytes)? };
-        let set: ShingleSet = criteria.kind.set(&criteria.config, bytes)?;
+        unsafe { criteria.reader.append(value, bytes)? };
+        let set: ShingleSet = criteria.reader.set(&criteria.config, bytes)?;
         Ok(Measured::Set(set))
     }
 }

@@ -2,6 +2,8 @@
 
 use sketch::memory;
 
+use crate::options::Verify;
+
 /// How wide a band of similarity is.
 const WIDTH: f64 = 0.05;
 
@@ -36,6 +38,7 @@ pub struct Bands {
     tallies: Vec<Tally>,
     /// How many documents there are.
     pub population: u64,
+    verify: Verify,
 }
 
 /// Recall and precision, each with its 95 % interval, of a range of similarities.
@@ -91,15 +94,15 @@ impl Tally {
 }
 
 impl Bands {
-    /// Bands from `threshold` to 1.
-    pub fn above(threshold: f64) -> Self {
+    /// Bands from `threshold` to 1, of pairs that are verified so.
+    pub fn above(threshold: f64, verify: Verify) -> Self {
         let first = (threshold / WIDTH).floor() as usize + 1;
         let inner = (first..).map(|n| n as f64 * WIDTH).take_while(|start| *start < 1.0 - 1e-9);
         // Not one of no width, where the threshold is a multiple of the width but for rounding.
         let inner = inner.filter(|start| start - threshold > 1e-9);
         let starts =
             std::iter::once(threshold).chain(inner.map(|start| (start * 100.0).round() / 100.0));
-        Self { starts: starts.collect(), tallies: Vec::new(), population: 0 }
+        Self { starts: starts.collect(), tallies: Vec::new(), population: 0, verify }
     }
 
     /// The threshold.
@@ -144,9 +147,20 @@ impl Bands {
             pairs_found: recall.iter().map(|(part, _)| part).sum(),
             recall: self.share(&recall),
             returned: precision.iter().map(|(_, whole)| whole).sum(),
-            precision: self.share(&precision),
+            precision: self.precision(&precision),
             copies: None,
             copies_found: None,
+        }
+    }
+
+    /// The share of what was given that is right. Texts that are compared exactly leave no doubt: if all
+    /// of it is right, then because it was verified, and not by chance.
+    fn precision(&self, documents: &[(u64, u64)]) -> [Option<f64>; 3] {
+        let given = documents.iter().any(|(_, whole)| *whole > 0);
+        let all_right = documents.iter().all(|(part, whole)| part == whole);
+        match self.verify {
+            Verify::Exact if given && all_right => [Some(1.0); 3],
+            _ => self.share(documents),
         }
     }
 

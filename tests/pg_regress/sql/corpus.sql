@@ -136,10 +136,11 @@ SELECT * FROM near_duplicate_pairs('licenses', 0.9);
 -- An index has options, which are those of the job.
 CREATE INDEX licenses_words ON licenses USING minlsh (body) WITH (threshold = 0.7, unit = 'word', shingle_size = 3);
 SELECT count(*) FROM near_duplicate_pairs('licenses_words', 0.9);
-SELECT count(*) FROM near_duplicate_pairs('licenses', 0.9);
+SELECT count(*) FROM near_duplicate_pairs('licenses', 0.9, body => 'body');
 SELECT count(*) FROM near_duplicate_pairs('SELECT id, body FROM licenses', 0.9, unit => 'word', shingle_size => 3);
-SELECT count(*) FROM near_duplicate_pairs('licenses', 0.9, unit => 'char', shingle_size => 5);
-SELECT count(*) = (SELECT count(*) FROM near_duplicate_pairs('licenses', 0.7))
+SELECT count(*) FROM near_duplicate_pairs('licenses', 0.9, body => 'body', unit => 'char', shingle_size => 5);
+SELECT count(*) = (SELECT count(*) FROM near_duplicate_pairs('licenses', 0.7, body => 'body',
+	unit => 'word', shingle_size => 3))
 FROM near_duplicate_pairs('licenses_words');
 SELECT * FROM near_duplicate_pairs('licenses_pkey');
 DROP TABLE licenses;

@@ -27,10 +27,9 @@ SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, added AS first
 SELECT doc_id, kept_id FROM near_duplicate_plan('SELECT id, body, tenant FROM docs', 0.9, keep => 'tenant, id DESC',
 	scope => 'tenant') ORDER BY 1;
 -- Sets and signatures.
-SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, minhash(body) FROM docs', 0.9) ORDER BY 1;
+SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, minlsh_signature(minhash(body)) FROM docs', 0.9) ORDER BY 1;
 SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, string_to_array(body, '' '') FROM docs', 0.9) ORDER BY 1;
-SELECT doc_a, doc_b FROM near_duplicate_pairs('SELECT id, minhash(body, num_perm => 64) FROM docs', 0.9) ORDER BY 1;
-SELECT count(*) FROM near_duplicate_pairs('SELECT id, minhash(body, num_perm => 64) FROM docs', 0.9, num_perm => 64);
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, minlsh_signature(minhash(body, num_perm => 64)) FROM docs', 0.9);
 -- Views, functions, cursors, CREATE TABLE AS.
 CREATE VIEW evens AS SELECT id, body FROM docs WHERE tenant = 'even';
 SELECT doc_a, doc_b FROM near_duplicate_pairs('evens', 0.9, key_column => 'id') ORDER BY 1;

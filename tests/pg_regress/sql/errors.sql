@@ -28,7 +28,7 @@ SELECT near_duplicate_pairs(NULL);
 SELECT near_duplicate_pairs('docs', body => 'title, body');
 SELECT near_duplicate_pairs('docs', body => 'text');
 SELECT near_duplicate_pairs('docs', key_column => 'key');
-SELECT near_duplicate_pairs('docs', scope => 'tenant');
+SELECT near_duplicate_pairs('docs', scope => 'tenant', body => 'body');
 SELECT minlsh_create_index('docs', 'title, body');
 SELECT minlsh_create_index('docs', 'body', key => 'number');
 CREATE INDEX ON docs USING minlsh (title, body);
@@ -50,14 +50,14 @@ SELECT near_duplicates('2026-01-01'::date, 0.9, 'docs');
 SELECT near_duplicates(1, 90, 'docs');
 SELECT near_duplicates(1, 0.5, 'docs');
 SELECT near_duplicates(1, 'NaN', 'docs');
-SELECT near_duplicate_pairs('docs', 90);
+SELECT near_duplicate_pairs('docs', 90, body => 'body');
 SELECT nearest_documents(1, 0, 'docs');
 
 -- Options.
 SELECT near_duplicates(1, 0.9, 'docs', verify => 'fast');
 SELECT near_duplicates(1, 0.9, 'docs', verify => 'signature');
-SELECT near_duplicate_pairs('docs', verify => 'fast');
-SELECT near_duplicate_pairs('docs', unit => 'line');
-SELECT near_duplicate_pairs('docs', shingle_size => 0);
-SELECT near_duplicate_pairs('docs', recall => 1);
+SELECT near_duplicate_pairs('docs', verify => 'fast', body => 'body');
+SELECT near_duplicate_pairs('docs', unit => 'line', body => 'body');
+SELECT near_duplicate_pairs('docs', shingle_size => 0, body => 'body');
+SELECT near_duplicate_pairs('docs', recall => 1, body => 'body');
 DROP TABLE docs;

@@ -18,7 +18,7 @@ SELECT id FROM (SELECT id, near_duplicate_cluster(body, 0.9) OVER w = row_number
 	WINDOW w AS (PARTITION BY tenant ORDER BY published)) AS p WHERE first ORDER BY id;
 -- Options as for minhash(); also over signatures and sets.
 SELECT id, near_duplicate_cluster(body, 0.9, normalization => 'none') OVER (ORDER BY id) AS cluster FROM posts;
-SELECT id, near_duplicate_cluster(minhash(body), 0.9) OVER (ORDER BY id) AS cluster FROM posts;
+SELECT id, near_duplicate_cluster(minlsh_signature(minhash(body)), 0.9) OVER (ORDER BY id) AS cluster FROM posts;
 SELECT id, near_duplicate_cluster(string_to_array(lower(body), ' '), 0.8) OVER (ORDER BY id) AS cluster FROM posts;
 SELECT near_duplicate_cluster(body, 0.9) OVER () FROM posts WHERE false;
 SELECT near_duplicate_cluster(body, 2) OVER () FROM posts;

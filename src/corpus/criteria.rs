@@ -1,0 +1,160 @@
+//! How the documents of a job are read, signed, banded and compared.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use sketch::{Banding, Config, DEFAULT_RECALL};
+
+use crate::corpus::arguments::{Arguments, Criteria};
+use crate::corpus::named::Named;
+use crate::corpus::reader::{Own, Reader};
+use crate::corpus::source::Source;
+use crate::document::kind::Kind;
+use crate::document::shingling::{Canonical, same};
+use crate::error::{Result, engine, error, invalid_parameter};
+use crate::options::{IndexOptions, Options, Threshold, Verify};
+use crate::pg::names::{regclass_literal, visible_name};
+use crate::pg::spi::Session;
+
+impl Source {
+    /// How its documents are read. Documents with options of their own are looked at, all of them.
+    pub fn reader(&self, session: &Session) -> Result<Reader> {
+        if self.kind != Kind::Document {
+            return Ok(Reader::new(self.kind));
+        }
+        let (key_type, _) = self.key_column(pg_sys::TEXTOID);
+        let mut own = None;
+        self.select(session, key_type, None, None)?.each(&[], &mut |row| {
+            let Some(document) = row.value(2) else { return Ok(()) };
+            // SAFETY: a value of the column, which is of documents.
+            unsafe { Own::add(&mut own, document, self.argument) }
+        })?;
+        let reader = Reader::of_documents(own.as_ref());
+        *self.own.borrow_mut() = own;
+        Ok(reader)
+    }
+
+    /// Tells of indexes with other options, if none were passed: a table is read by the defaults.
+    pub fn notice(&self, arguments: &Arguments, criteria: &Criteria) -> Result<()> {
+        let passed = arguments.threshold()?;
+        let differs = |options: &IndexOptions| {
+            options.config != criteria.config
+                || (arguments.recall().is_none() && options.recall != criteria.recall)
+                || (passed.is_none() && options.threshold != criteria.threshold)
+        };
+        let names: Vec<String> = self
+            .others
+            .iter()
+            .filter(|(_, options)| differs(options))
+            .map(|(oid, _)| regclass_literal(*oid))
+            .collect();
+        if !names.is_empty() && !arguments.has_options() {
+            let table = self.relation.map(visible_name).unwrap_or_default();
+            error(
+                PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!("{table} is compared with the default options, which some of its indexes do not have"),
+            )
+            .set_hint(format!("Name an index instead of the table to use its options: {}.", names.join(", ")))
+            .report(PgLogLevel::NOTICE);
+        }
+        Ok(())
+    }
+}
+
+/// How the documents of sources are signed, banded and compared, those of several with each other: as
+/// the index that is named says, as documents say themselves, as arguments say, else by default.
+pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
+    let mut reader: Option<Reader> = None;
+    for source in sources {
+        let other = source.reader(session)?;
+        match reader {
+            Some(first) if first != other => {
+                return Err(invalid_parameter(format!("a gives {first}, b gives {other}"))
+                    .set_hint("Only documents of one kind can be compared."));
+            }
+            _ => reader = Some(other),
+        }
+    }
+    let named: Vec<&Named> = sources.iter().filter_map(|source| source.named.as_ref()).collect();
+    let own: Vec<Own> = sources.iter().filter_map(|source| source.own.borrow().clone()).collect();
+    decide(arguments, reader.unwrap_or(Reader::new(Kind::Text)), &named, &own)
+}
+
+/// The same of values that come from no source; of documents, as they say themselves.
+pub fn criteria_of(arguments: &Arguments, kind: Kind, own: Option<Own>) -> Result<Criteria> {
+    let reader = match kind {
+        Kind::Document => Reader::of_documents(own.as_ref()),
+        _ => Reader::new(kind),
+    };
+    decide(arguments, reader, &[], &own.into_iter().collect::<Vec<_>>())
+}
+
+fn decide(
+    arguments: &Arguments,
+    reader: Reader,
+    named: &[&Named],
+    own: &[Own],
+) -> Result<Criteria> {
+    let config = config(arguments, named, own)?;
+    let of_indexes = named.iter().map(|named| named.options.threshold).reduce(Threshold::max);
+    let of_documents = own.iter().map(|own| own.least).reduce(f64::min);
+    let of_documents = of_documents.map(Threshold::new).transpose()?;
+    let default = of_indexes.or(of_documents).unwrap_or_default();
+    let threshold = arguments.threshold()?.unwrap_or(default);
+    let recall = named.iter().map(|named| named.options.recall).reduce(f64::min);
+    let recall = arguments.recall().or(recall).unwrap_or(DEFAULT_RECALL);
+    for named in named {
+        named.check(threshold, recall)?;
+    }
+    let (least, num_perm) = (threshold.get(), config.num_perm() as i64);
+    let banding = Banding::for_recall(least, num_perm, recall).map_err(engine)?;
+    let banding = match named[..] {
+        [named] => named.options.banding,
+        _ => banding,
+    };
+    let banding = banding.trimmed(least, recall);
+    // A signature alone has no set to be compared by.
+    let verify = match reader.kind {
+        Kind::Signature => Verify::Signature,
+        _ => arguments.verify()?,
+    };
+    Ok(Criteria { reader, verify, threshold, recall, config, banding })
+}
+
+/// How documents are signed.
+fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config> {
+    let first = named.first().map(|named| &named.options.config);
+    if let Some(other) = named.iter().find(|named| Some(&named.options.config) != first) {
+        return Err(not_comparable(&named[0].options.config, &other.options.config));
+    }
+    let slots = own.iter().find_map(|own| own.slots);
+    let own: Vec<&Config> = own.iter().filter_map(|own| own.config.as_ref()).collect();
+    let base = first.or(own.first().copied());
+    if let (Some(base), Some(other)) =
+        (base, own.iter().find(|own| base.is_some_and(|base| !same(base, own))))
+    {
+        return Err(not_comparable(base, other));
+    }
+    let config = arguments.config(base)?;
+    match (named, own.first()) {
+        ([named, ..], _) if config != named.options.config => Err(named.has_other_options()),
+        (_, Some(own)) if !same(&config, own) => {
+            Err(invalid_parameter("the documents have options of their own")
+                .set_detail(format!("They have {}.", Canonical::of(own)))
+                .set_hint("Pass no options, or make the documents with other ones."))
+        }
+        _ => match slots {
+            Some(slots) if slots != config.num_perm() => {
+                let num_perm = i32::try_from(slots).unwrap_or(i32::MAX);
+                Options { num_perm, ..Options::of(&config) }.config()
+            }
+            _ => Ok(config),
+        },
+    }
+}
+
+fn not_comparable(a: &Config, b: &Config) -> ErrorReport {
+    invalid_parameter("a and b have different options and cannot be compared")
+        .set_detail(format!("One has {a}; the other has {b}."))
+        .set_hint("Name the tables instead of the indexes, and pass the options.")
+}

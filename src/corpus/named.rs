@@ -1,0 +1,153 @@
+//! What the name of a source leads to: a relation; an index, or a side table, with all it says.
+
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::document::kind::Kind;
+use crate::error::{Result, error, invalid_parameter};
+use crate::index::info::{Info, Part, Text};
+use crate::options::{IndexOptions, Threshold};
+use crate::pg::catching::catching;
+use crate::pg::names::{regclass_literal, visible_name};
+use crate::pg::relation::Relation;
+use crate::pg::spi::Session;
+use crate::side_table::SideTable;
+
+/// What a name may be, for a HINT.
+pub const NAME: &str = "It is the name of a table, a view or an index; a query begins with SELECT, WITH, VALUES, \
+                        TABLE or a parenthesis.";
+
+/// An index, or a side table, that was named.
+pub struct Named {
+    /// Its name, as messages show it.
+    pub name: String,
+    /// The table that it is of.
+    pub table: Oid,
+    /// Its options.
+    pub options: Rc<IndexOptions>,
+    /// What its documents are.
+    pub kind: Kind,
+    /// What it is of.
+    pub text: Text,
+    /// It, and what it is of, if it has pages of its own.
+    pub info: Option<Info>,
+    /// The key column of a side table.
+    pub key: Option<i16>,
+}
+
+impl Named {
+    /// The index of that name.
+    pub fn index(session: &Session, named: &Relation, argument: &str) -> Result<Self> {
+        let other = || {
+            error(
+                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
+                format!(
+                    "{argument}: \"{}\" is not an index of the access method minlsh",
+                    named.name
+                ),
+            )
+            .set_hint("Name its table.")
+        };
+        let info = Info::open(named.oid).ok_or_else(other)?;
+        if info.kind == Kind::Passage {
+            return Err(info.of_passages());
+        }
+        if info.kind == Kind::Bands {
+            let side = SideTable::find(named.oid)?.into_iter().next();
+            return side.map(Self::of_side_table).ok_or_else(other);
+        }
+        info.check_valid()?;
+        Ok(Self {
+            name: named.name.clone(),
+            table: info.index.table,
+            options: info.current_options()?,
+            kind: info.kind,
+            text: info.text(session)?,
+            info: Some(info),
+            key: None,
+        })
+    }
+
+    /// The side table that a relation is; nothing if it is another relation.
+    pub fn side_table(named: &Relation) -> Result<Option<Self>> {
+        if named.kind != b'r' {
+            return Ok(None);
+        }
+        // One that is not sound is told to whoever names it.
+        let sides = SideTable::find(named.oid).unwrap_or_default();
+        let is_it = |side: &SideTable| side.storage == named.oid;
+        Ok(sides.into_iter().find(is_it).map(Self::of_side_table))
+    }
+
+    pub fn of_side_table(side: SideTable) -> Self {
+        let document = Part::Column(side.body.number);
+        Self {
+            name: visible_name(side.storage),
+            table: side.table.oid,
+            options: side.options,
+            kind: Kind::Text,
+            text: Text { document, scopes: Vec::new(), predicate: None },
+            info: None,
+            key: Some(side.key.number),
+        }
+    }
+
+    /// Refuses what the index cannot answer.
+    pub fn check(&self, threshold: Threshold, recall: f64) -> Result<()> {
+        let (name, options) = (&self.name, &self.options);
+        let table = regclass_literal(self.table);
+        if threshold < options.threshold {
+            return Err(invalid_parameter(format!(
+                "threshold {threshold} is below that of index \"{name}\", which is {}",
+                options.threshold
+            ))
+            .set_detail("Its bands would miss pairs that are less similar than it was built for.")
+            .set_hint(format!(
+                "Ask for {} or more, or name the table instead of the index: {table}.",
+                options.threshold
+            )));
+        }
+        if recall > options.recall {
+            return Err(invalid_parameter(format!(
+                "recall {recall} is above that of index \"{name}\", which is {}",
+                options.recall
+            ))
+            .set_hint(format!("Name the table instead of the index: {table}.")));
+        }
+        Ok(())
+    }
+
+    pub fn has_other_options(&self) -> ErrorReport {
+        invalid_parameter(format!(
+            "index \"{}\" has other options than those that were passed",
+            self.name
+        ))
+        .set_detail(format!("It has {}.", self.options.config))
+        .set_hint(format!(
+            "Pass no options, or name the table instead of the index: {}.",
+            regclass_literal(self.table)
+        ))
+    }
+}
+
+/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would.
+pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
+    catching(|| {
+        // SAFETY: an argument of type text; the parts of a name, and the relation they name.
+        unsafe {
+            let names = pg_sys::textToQualifiedNameList(name.cast_mut_ptr());
+            let relation = pg_sys::makeRangeVarFromNameList(names);
+            pg_sys::RangeVarGetRelidExtended(
+                relation,
+                pg_sys::AccessShareLock as i32,
+                0,
+                None,
+                std::ptr::null_mut(),
+            )
+        }
+    })
+    .map_err(|cause| cause.about(argument, NAME))
+}

@@ -1,0 +1,251 @@
+//! How the documents of a source are read and signed.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use pgrx::pg_sys::Datum;
+use sketch::pipeline::Batch;
+use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
+
+use crate::document::image::{self, Content, Document};
+use crate::document::kind::Kind;
+use crate::document::shingling::{Canonical, same};
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::{array, element, lossless};
+
+/// How documents are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// What they are once they are read: texts, sets or signatures.
+    pub kind: Kind,
+    /// Whether they are values of type `minlsh_document`.
+    is_document: bool,
+}
+
+impl fmt::Display for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_document {
+            return write!(f, "documents of {}", self.kind);
+        }
+        self.kind.fmt(f)
+    }
+}
+
+/// A document, signed.
+pub struct Sketched<'a> {
+    /// Its signature.
+    pub signature: Cow<'a, [i32]>,
+    /// The least similarity that it asks for itself.
+    pub least: f64,
+}
+
+/// What is known of a document that was copied to be signed.
+pub struct Copied {
+    /// The bytes that it takes to compare it exactly.
+    pub size: usize,
+    /// The least similarity that it asks for itself.
+    pub least: f64,
+}
+
+/// What values of type `minlsh_document` say of themselves, which must be the same of all in a source.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// What they are: texts, sets or signatures.
+    pub kind: Kind,
+    /// How texts are cut.
+    pub config: Option<Config>,
+    /// Slots of a signature.
+    pub slots: Option<usize>,
+    /// The least threshold of all.
+    pub least: f64,
+}
+
+/// A document that was read.
+enum Read<'a> {
+    Text(Cow<'a, str>),
+    Hashes(Vec<u64>),
+    Signature(Cow<'a, [i32]>),
+}
+
+impl Reader {
+    /// How values of that kind are read, which are not documents.
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, is_document: false }
+    }
+
+    /// How documents are read, by what they say of themselves.
+    pub fn of_documents(own: Option<&Own>) -> Self {
+        Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
+    }
+
+    /// Reads a document, and the least similarity that it asks for itself.
+    ///
+    /// # Safety
+    /// `document` is a non-null value of this kind, valid for `'a`.
+    unsafe fn read<'a>(self, document: Datum, hash: ElementHash) -> Result<(Read<'a>, f64)> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.is_document {
+                let Document { threshold, content } = Document::read(document)?;
+                let read = match content {
+                    Content::Text(_, text) => Read::Text(lossless::decode(text)?),
+                    Content::Set(stored) => Read::Hashes(image::hashes(stored)?),
+                    Content::Signature(stored) => Read::Signature(image::slots(stored).into()),
+                };
+                return Ok((read, threshold.get()));
+            }
+            let read = match self.kind {
+                Kind::Set => Read::Hashes(element::hashes(document, hash)?),
+                Kind::Signature => Read::Signature(array::read_int4(document)?.into()),
+                _ => Read::Text(lossless::read(document)?),
+            };
+            Ok((read, 0.0))
+        }
+    }
+
+    /// Signs a document; `None` if it has no shingles.
+    ///
+    /// # Safety
+    /// `document` is a non-null value of this kind, valid for `'a`.
+    pub unsafe fn sketch<'a>(
+        self,
+        document: Datum,
+        sketcher: &'a mut Sketcher,
+    ) -> Result<Option<Sketched<'a>>> {
+        let hash = sketcher.config().scheme().element_hash();
+        // SAFETY: the caller's promise.
+        let (read, least) = unsafe { self.read(document, hash)? };
+        let signature = match read {
+            Read::Text(text) => {
+                let signature = sketcher.sketch(&text, &mut check_interrupts).map_err(engine)?;
+                signature.map(Cow::Borrowed)
+            }
+            Read::Hashes(hashes) => {
+                let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
+                signature.map_err(engine)?.map(Cow::Borrowed)
+            }
+            Read::Signature(slots) => {
+                check_length(&slots, sketcher.config())?;
+                (!slots.is_empty()).then_some(slots)
+            }
+        };
+        Ok(signature.map(|signature| Sketched { signature, least }))
+    }
+
+    /// Copies a document into a batch, to be signed by `config`.
+    ///
+    /// # Safety
+    /// `document` is a non-null value of this kind.
+    pub unsafe fn copy(
+        self,
+        document: Datum,
+        config: &Config,
+        batch: &mut Batch,
+    ) -> Result<Copied> {
+        // SAFETY: the caller's promise.
+        let (read, least) = unsafe { self.read(document, config.scheme().element_hash())? };
+        let size = match read {
+            Read::Text(text) => {
+                batch.push_text(&text).map_err(engine)?;
+                text.len()
+            }
+            Read::Hashes(hashes) => {
+                batch.push_elements(&hashes).map_err(engine)?;
+                size_of_val(&*hashes)
+            }
+            Read::Signature(slots) => {
+                check_length(&slots, config)?;
+                batch.push_signature(&slots).map_err(engine)?;
+                size_of_val(&*slots)
+            }
+        };
+        Ok(Copied { size, least })
+    }
+
+    /// The set of a document, of what [`Self::append`] has made of it.
+    pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
+        let mut hashes = Vec::new();
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes)?;
+        Ok(ShingleSet::from_hashes(hashes, &mut check_interrupts))
+    }
+
+    /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
+    /// must be one that hashes to 64 bits.
+    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
+        if self.kind == Kind::Text {
+            // SAFETY: `append` has put the UTF-8 of a text there.
+            let text = unsafe { std::str::from_utf8_unchecked(bytes) };
+            return shingle_hashes(config, text, out, &mut check_interrupts).map_err(engine);
+        }
+        let hashes = bytes.as_chunks().0;
+        memory::reserve(out, hashes.len()).map_err(engine)?;
+        out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
+        Ok(())
+    }
+
+    /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes
+    /// of its elements.
+    ///
+    /// # Safety
+    /// `document` is a non-null value of this kind.
+    pub unsafe fn append(self, document: Datum, out: &mut Vec<u8>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.read(document, ElementHash::Xxh3)? }.0 {
+            Read::Text(text) => memory::extend(out, text.as_bytes()).map_err(engine),
+            Read::Hashes(hashes) => {
+                let mut bytes = hashes.iter().map(|hash| hash.to_ne_bytes());
+                bytes.try_for_each(|hash| memory::extend(out, &hash)).map_err(engine)
+            }
+            // There is nothing but the signature.
+            Read::Signature(_) => Ok(()),
+        }
+    }
+}
+
+/// Refuses a signature of another length than those of `config`; an empty one is none.
+fn check_length(slots: &[i32], config: &Config) -> Result<()> {
+    let (found, num_perm) = (slots.len(), config.num_perm());
+    if found == 0 || found == num_perm {
+        return Ok(());
+    }
+    let message = format!("a signature of the source has {found} slots, not {num_perm}");
+    Err(invalid_parameter(message).set_hint("Make all signatures of one length."))
+}
+
+impl Own {
+    /// Takes note of a document. `own` is what those before it said, `argument` names the source.
+    ///
+    /// # Safety
+    /// `document` is a non-null `minlsh_document`.
+    pub unsafe fn add(own: &mut Option<Self>, document: Datum, argument: &str) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let Document { threshold, content } = unsafe { Document::read(document)? };
+        let (kind, config, slots) = match content {
+            Content::Text(options, _) => (Kind::Text, Some(options.config()?), None),
+            Content::Set(_) => (Kind::Set, None, None),
+            Content::Signature(slots) => (Kind::Signature, None, Some(slots.len())),
+        };
+        let least = threshold.get();
+        let Some(known) = own else {
+            *own = Some(Self { kind, config, slots, least });
+            return Ok(());
+        };
+        known.least = known.least.min(least);
+        if known.kind != kind {
+            let message =
+                format!("{argument} has documents of {} and documents of {kind}", known.kind);
+            return Err(invalid_parameter(message)
+                .set_hint("Select those of one kind: only they can be compared."));
+        }
+        match (&known.config, config) {
+            (Some(a), Some(b)) if !same(a, &b) => {
+                let (a, b) = (Canonical::of(a), Canonical::of(&b));
+                Err(invalid_parameter(format!("{argument} has documents of different options"))
+                    .set_detail(format!("One has {a}; another one has {b}."))
+                    .set_hint("Select those of one kind, or make all with the same options."))
+            }
+            _ => Ok(()),
+        }
+    }
+}
