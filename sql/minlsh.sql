@@ -241,6 +241,19 @@ CREATE FUNCTION minhash_to_lean(signature integer[], scheme text DEFAULT 'datask
 COMMENT ON FUNCTION minhash_to_lean(integer[], text, bigint, text) IS
 	'a signature as bytes that LeanMinHash.deserialize() of the Python library datasketch reads';
 
+-- differences
+
+CREATE FUNCTION minlsh_diff(a text, b text, normalization text DEFAULT 'plain', OUT found_in text, OUT passage text)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_diff' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 20;
+COMMENT ON FUNCTION minlsh_diff(text, text, text) IS
+	'what differs between two texts, word by word and in order: passages of a, of b, and of both';
+
+CREATE FUNCTION minlsh_marked_diff(a text, b text, normalization text DEFAULT 'plain') RETURNS text
+	AS 'MODULE_PATHNAME', 'minlsh_marked_diff' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
+COMMENT ON FUNCTION minlsh_marked_diff(text, text, text) IS
+	'two texts as one: [-what only a has-] and {+what only b has+}';
+
 -- bands
 
 CREATE FUNCTION band_hashes(signature integer[], bands integer, rows integer) RETURNS bigint[]

@@ -49,6 +49,7 @@ pub fn warning(message: impl Into<String>) -> ErrorReport {
 pub fn engine(cause: sketch::Error) -> ErrorReport {
     let code = match cause {
         sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };
     // The engine does not know what stands for "no signature" in SQL.

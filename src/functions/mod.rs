@@ -3,6 +3,7 @@
 
 mod about;
 mod bands;
+mod diff;
 mod estimate;
 mod exact;
 mod lean;

@@ -7,8 +7,8 @@
 use std::fmt;
 
 use crate::limits::{
-    MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT,
-    MIN_MIN_MATCH, MIN_WEIGHT,
+    MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS,
+    MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 
 /// The most characters of a refused text that an error carries.
@@ -24,6 +24,8 @@ pub enum Error {
         /// About what it would have taken.
         bytes: usize,
     },
+    /// A text of more than [`MAX_DIFF_WORDS`] words, to be compared word by word.
+    DiffWords,
     /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
     StopWords(usize),
     /// A name that no [`Scheme`](crate::Scheme) has.
@@ -160,6 +162,12 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory { .. } => write!(f, "out of memory"),
+            Self::DiffWords => {
+                write!(
+                    f,
+                    "text has more than {MAX_DIFF_WORDS} words, too many to compare one by one"
+                )
+            }
             Self::StopWords(bytes) => {
                 write!(f, "stop words must have at most {MAX_STOP_WORDS} bytes, not {bytes}")
             }
@@ -285,6 +293,7 @@ impl Error {
                 "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give \
                  it more memory."
             ),
+            Self::DiffWords => "Compare parts of it, such as its paragraphs.".to_owned(),
             Self::StopWords(_) => "Stop words are few, and words: leave out the others.".to_owned(),
             Self::UnknownScheme { known, .. } => {
                 format!("The schemes are \"{}\".", known.join("\", \""))

@@ -62,13 +62,14 @@ mod text;
 pub use config::Config;
 pub use error::{Error, counted};
 pub use exact::{
-    Comparison, Overlap, PreparedSet, Sample, ShingleSet, ratio_interval, wilson_interval,
+    Comparison, FoundIn, Overlap, PreparedSet, Sample, ShingleSet, ratio_interval, wilson_interval,
+    word_diff,
 };
 pub use hash::{Element, ElementHash};
 pub use limits::{
     DEFAULT_ANCHORED_SIZE, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
-    DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_MIN_LENGTH, MAX_MIN_MATCH, MAX_NUM_PERM,
-    MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
+    DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,
+    MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};

@@ -34,6 +34,9 @@ pub const DEFAULT_MIN_MATCH: usize = 50;
 /// The share of a passage that a text must have unless you specify another.
 pub const DEFAULT_COVERAGE: f64 = 0.8;
 
+/// The most words of a text that is compared word by word: about 6 MB of English.
+pub const MAX_DIFF_WORDS: usize = 1 << 20;
+
 /// The least weight of an element but 0.
 pub const MIN_WEIGHT: f64 = 1e-100;
 /// The greatest weight of an element.

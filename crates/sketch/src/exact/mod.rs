@@ -10,6 +10,7 @@ mod overlap;
 mod prepared_set;
 mod sample;
 mod shingle_set;
+mod word_diff;
 
 pub use comparison::Comparison;
 pub use exact_group::ExactGroup;
@@ -20,3 +21,4 @@ pub use overlap::Overlap;
 pub use prepared_set::PreparedSet;
 pub use sample::Sample;
 pub use shingle_set::ShingleSet;
+pub use word_diff::{FoundIn, word_diff};

@@ -1,0 +1,178 @@
+//! What is only in one of two texts, what is only in the other, and what both have, word by word and in order.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+use std::thread;
+
+use ahash::RandomState;
+use imara_diff::{Algorithm, Diff, Token};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::error::Error;
+use crate::limits::MAX_DIFF_WORDS;
+use crate::memory;
+use crate::text::Normalization;
+
+/// Stack of the thread that compares, which recurses once for each part of a text in the worst case. Only what is
+/// used of it is memory.
+const STACK: usize = 256 << 20;
+
+/// Bytes that the comparison takes for each word, and allocates without asking.
+const BYTES_A_WORD: usize = 64;
+
+/// Words between two calls of `check_interrupts`.
+const STRETCH: usize = 4096;
+
+/// The texts in which a part of a [`word_diff`] was found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FoundIn {
+    /// The first text alone.
+    A,
+    /// The second text alone.
+    B,
+    /// Both, as the first text has it.
+    Both,
+}
+
+impl FoundIn {
+    /// Its name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// The parts of two texts in the order of both: calls `visit` with each part and the place it was found in.
+/// Together, the parts of `A` and `Both` are the words of `a` and what stands between them; those of `B` and the
+/// counterparts of `Both` are `b`.
+///
+/// Two words are equal if they are after `normalization`. A word is what Unicode Standard Annex 29 cuts, punctuation
+/// included, with the white space behind it. The comparison is git's histogram diff, which prefers what people
+/// recognise as unchanged over the least number of changes. `around_spawn` is called with what starts its thread, which
+/// it calls: the thread inherits what is set meanwhile, such as blocked signals.
+///
+/// # Errors
+/// [`Error::DiffWords`] for a text of more than [`MAX_DIFF_WORDS`] words; [`Error::OutOfMemory`]; and the first of
+/// `visit`, which is not called again.
+pub fn word_diff<E: From<Error>>(
+    normalization: &Normalization,
+    a: &str,
+    b: &str,
+    around_spawn: fn(&mut dyn FnMut()),
+    check_interrupts: &mut dyn FnMut(),
+    visit: &mut dyn FnMut(FoundIn, &str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut vocabulary = Vocabulary::new(normalization);
+    let words_a = vocabulary.words(a, check_interrupts)?;
+    let words_b = vocabulary.words(b, check_interrupts)?;
+    let diff = compare(&words_a, &words_b, vocabulary.of_normalized.len(), around_spawn)?;
+    let text = |text: &'_ str, words: &Words, range: Range<u32>| -> Range<usize> {
+        let start = words.start(range.start, text.len());
+        start..words.start(range.end, text.len())
+    };
+    let mut part = |found_in, text: &str, range: Range<usize>| {
+        check_interrupts();
+        if range.is_empty() { Ok(()) } else { visit(found_in, &text[range]) }
+    };
+    let mut both = 0;
+    for hunk in diff.hunks() {
+        part(FoundIn::Both, a, text(a, &words_a, both..hunk.before.start))?;
+        both = hunk.before.end;
+        part(FoundIn::A, a, text(a, &words_a, hunk.before))?;
+        part(FoundIn::B, b, text(b, &words_b, hunk.after))?;
+    }
+    let rest = both..words_a.tokens.len() as u32;
+    part(FoundIn::Both, a, text(a, &words_a, rest))
+}
+
+/// The words of a text.
+struct Words {
+    tokens: Vec<Token>,
+    /// Where each starts: behind the white space of the one before.
+    starts: Vec<u32>,
+}
+
+impl Words {
+    /// Where the word of that number starts, or the text of `len` bytes ends.
+    fn start(&self, word: u32, len: usize) -> usize {
+        self.starts.get(word as usize).map_or(len, |start| *start as usize)
+    }
+}
+
+/// Numbers for words, equal for equal words.
+struct Vocabulary<'a> {
+    normalization: &'a Normalization,
+    /// Of words as they are written, so that each is normalised once.
+    of_written: HashMap<&'a str, u32, RandomState>,
+    of_normalized: HashMap<Cow<'a, str>, u32, RandomState>,
+}
+
+impl<'a> Vocabulary<'a> {
+    fn new(normalization: &'a Normalization) -> Self {
+        Self { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() }
+    }
+
+    fn words(&mut self, text: &'a str, check_interrupts: &mut dyn FnMut()) -> Result<Words, Error> {
+        let mut words = Words { tokens: Vec::new(), starts: Vec::new() };
+        for (place, piece) in text.split_word_bound_indices() {
+            if words.tokens.len() % STRETCH == 0 {
+                check_interrupts();
+            }
+            if piece.trim().is_empty() && !words.tokens.is_empty() {
+                continue;
+            }
+            if words.tokens.len() == MAX_DIFF_WORDS {
+                return Err(Error::DiffWords);
+            }
+            memory::push(&mut words.tokens, Token(self.number(piece, check_interrupts)?))?;
+            memory::push(&mut words.starts, place as u32)?;
+        }
+        Ok(words)
+    }
+
+    fn number(&mut self, word: &'a str, check: &mut dyn FnMut()) -> Result<u32, Error> {
+        if let Some(number) = self.of_written.get(word) {
+            return Ok(*number);
+        }
+        let next = self.of_normalized.len() as u32;
+        let refused = |_| memory::refused::<(&str, u32)>(next as usize + 1);
+        self.of_written.try_reserve(1).map_err(refused)?;
+        self.of_normalized.try_reserve(1).map_err(refused)?;
+        let number = match self.of_normalized.entry(self.normalization.normalize(word, check)?) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(next),
+        };
+        self.of_written.insert(word, number);
+        Ok(number)
+    }
+}
+
+/// Compares on a thread with a stack of its own: the backend's is for PostgreSQL to bound.
+fn compare(
+    a: &Words,
+    b: &Words,
+    distinct: usize,
+    around_spawn: fn(&mut dyn FnMut()),
+) -> Result<Diff, Error> {
+    // The library cannot be refused memory, so ask for as much before it does.
+    let bytes = (a.tokens.len() + b.tokens.len() + distinct) * BYTES_A_WORD;
+    drop(memory::with_capacity::<u8>(bytes)?);
+    let work = || {
+        let mut diff = Diff::default();
+        diff.compute_with(Algorithm::Histogram, &a.tokens, &b.tokens, distinct as u32);
+        diff
+    };
+    let refused = || Error::OutOfMemory { bytes: STACK };
+    thread::scope(|scope| {
+        let mut started = None;
+        around_spawn(&mut || {
+            started = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        });
+        started.ok_or_else(refused)?.join().map_err(|_| refused())
+    })
+}
