@@ -2,16 +2,16 @@
 //! `near_duplicate_clusters()` shows.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::corpus::{Connected, Identical, connect};
-use sketch::{ElementHash, memory};
+use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
+use sketch::{ElementHash, Error, memory};
 
 use crate::corpus::arguments::{Arguments, Criteria, Places};
+use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
 use crate::corpus::work::Work;
 use crate::error::{Result, engine};
 use crate::pg::call::float8_datum;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::names;
 use crate::pg::spi::Session;
 use crate::pg::text;
@@ -48,45 +48,59 @@ pub fn of_all(session: &Session, index: Oid, key_type: Oid, threshold: f64) -> R
     let Work { members, mut batches } = Work::of_one(session, &arguments, None)?;
     let criteria = batches.criteria().clone();
     let (mut documents, mut components) = (Vec::new(), 0);
-    batches.each(&mut |group| of_group(group, &criteria, &mut documents, &mut components))?;
+    batches.each(
+        &|group: &mut Group, emit: &mut Emit<Component>| of_group(group, &criteria, emit),
+        &mut |component| {
+            for (document, print) in component {
+                memory::push(&mut documents, (document, components, print)).map_err(engine)?;
+            }
+            components += 1;
+            Ok(())
+        },
+    )?;
     Ok(Found { members, documents })
 }
 
-/// Adds the components of a group, numbered on from `components`.
+/// The documents of a component by name, with their fingerprints.
+type Component = Vec<(u32, Fingerprint)>;
+
+/// Gives out the components of a group.
 fn of_group(
     group: &mut Group,
     criteria: &Criteria,
-    documents: &mut Vec<(u32, u32, Fingerprint)>,
-    components: &mut u32,
-) -> Result<()> {
+    emit: &mut Emit<Component>,
+) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
     // minlsh.bucket_limit would make the result depend on the order of rows.
-    let Connected { components: mut joined, .. } = connect(group, &identical, usize::MAX)?;
+    let Connected { components: mut joined, left_out, .. } =
+        connect(group, &identical, usize::MAX)?;
     let all = 0..identical.documents();
     let by_root = all.map(|document| {
         (joined.find(identical.leader(document)), identical.leader(document), document)
     });
-    let mut by_root = memory::collect(by_root).map_err(engine)?;
+    let mut by_root = memory::collect(by_root)?;
     by_root.sort_unstable();
     for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
+        let mut found = memory::with_capacity(component.len())?;
         for copies in component.chunk_by(|a, b| a.1 == b.1) {
-            check_interrupts();
-            let print = group.with_bytes(copies[0].1, |bytes| fingerprint(criteria, bytes))?;
-            for &(_, _, document) in copies {
-                let document = (group.name(document), *components, print);
-                memory::push(documents, document).map_err(engine)?;
-            }
+            group.check_interrupts()?;
+            let print = |bytes: &[u8], check: &mut dyn FnMut()| fingerprint(criteria, bytes, check);
+            let print = group.with_bytes(copies[0].1, print)?;
+            found.extend(copies.iter().map(|(_, _, document)| (group.name(*document), print)));
         }
-        *components += 1;
+        emit(found)?;
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// The fingerprint of what is compared of a document.
-pub fn fingerprint(criteria: &Criteria, bytes: &[u8]) -> Result<Fingerprint> {
-    let set = criteria.reader.set(&criteria.config, bytes)?;
-    let mut image: Vec<u8> =
-        memory::with_capacity(set.len() * size_of::<u64>() + 1).map_err(engine)?;
+fn fingerprint(
+    criteria: &Criteria,
+    bytes: &[u8],
+    check: &mut dyn FnMut(),
+) -> std::result::Result<Fingerprint, Error> {
+    let set = criteria.reader.set(&criteria.config, bytes, check)?;
+    let mut image: Vec<u8> = memory::with_capacity(set.len() * size_of::<u64>() + 1)?;
     image.extend(set.iter().flat_map(|hash| hash.to_le_bytes()));
     let first = ElementHash::Xxh3.hash(&image);
     // Of a longer image, whose blocks are the same, and whose end is not.

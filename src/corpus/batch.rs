@@ -1,13 +1,21 @@
 //! Documents of some groups: in memory, or in files until their turn comes.
 
-use sketch::memory;
+use sketch::{Error, memory};
 
 use crate::corpus::scopes::Scope;
-use crate::error::{Result, engine};
+use crate::error::{engine, raise};
 use crate::pg::temp_file::TempFile;
 
 /// Documents of some groups.
 pub struct Batch {
+    /// Those that are in memory.
+    pub held: Held,
+    file: Option<Files>,
+}
+
+/// Documents in memory, which threads may look at.
+#[derive(Default)]
+pub struct Held {
     /// The names of its documents, in order.
     pub names: Vec<u32>,
     /// The scope of each, if there are any.
@@ -23,7 +31,14 @@ pub struct Batch {
     /// What is compared of each, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,
-    file: Option<Files>,
+}
+
+/// Where what is compared of a document is.
+pub enum Bytes<'a> {
+    /// In memory.
+    Held(&'a Held),
+    /// In a file; in memory is how long it is.
+    Filed(&'a Held, &'a mut TempFile),
 }
 
 /// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
@@ -50,14 +65,7 @@ impl Batch {
     /// An empty one, in memory or in files.
     pub fn new(width: usize, in_file: bool) -> Self {
         Self {
-            names: Vec::new(),
-            scopes: Vec::new(),
-            leasts: Vec::new(),
-            roots: Vec::new(),
-            hashes: Vec::new(),
-            width,
-            bytes: Vec::new(),
-            ends: Vec::new(),
+            held: Held { width, ..Held::default() },
             file: in_file.then(|| Files {
                 places: TempFile::create(),
                 count: 0,
@@ -75,12 +83,12 @@ impl Batch {
         own: Particulars,
         hashes: &[u64],
         bytes: &[u8],
-    ) -> Result<()> {
+    ) -> crate::error::Result<()> {
         if let Some(scope) = own.scope {
-            memory::push(&mut self.scopes, scope).map_err(engine)?;
+            memory::push(&mut self.held.scopes, scope).map_err(engine)?;
         }
         if let Some(least) = own.least {
-            memory::push(&mut self.leasts, least).map_err(engine)?;
+            memory::push(&mut self.held.leasts, least).map_err(engine)?;
         }
         match &mut self.file {
             Some(files) => {
@@ -92,38 +100,55 @@ impl Batch {
                 Ok(())
             }
             None => {
-                self.place(name, root, bytes.len())?;
-                memory::extend(&mut self.hashes, hashes).map_err(engine)?;
-                memory::extend(&mut self.bytes, bytes).map_err(engine)
+                let held = &mut self.held;
+                held.place(name, root, bytes.len())?;
+                memory::extend(&mut held.hashes, hashes).map_err(engine)?;
+                memory::extend(&mut held.bytes, bytes).map_err(engine)
             }
         }
     }
 
-    /// Notes a document, whose bytes come behind those of the one before.
-    fn place(&mut self, name: u32, root: u32, size: usize) -> Result<()> {
-        memory::push(&mut self.names, name).map_err(engine)?;
-        memory::push(&mut self.roots, root).map_err(engine)?;
-        let before = self.ends.last().copied().unwrap_or(0);
-        memory::push(&mut self.ends, before + size as u64).map_err(engine)
-    }
-
     /// Reads what lies in files, as far as `memory` bytes hold it.
-    pub fn load(&mut self, memory: usize) -> Result<()> {
+    pub fn load(&mut self, memory: usize) -> crate::error::Result<()> {
         let Some(mut files) = self.file.take() else { return Ok(()) };
         let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
         files.places.read(0, &mut places)?;
         for place in places.chunks_exact(PLACE) {
-            self.place(place[0], place[1], place[2] as usize)?;
+            self.held.place(place[0], place[1], place[2] as usize)?;
         }
-        self.hashes = memory::filled(0, files.count * self.width).map_err(engine)?;
-        files.hashes.read(0, &mut self.hashes)?;
+        self.held.hashes = memory::filled(0, files.count * self.held.width).map_err(engine)?;
+        files.hashes.read(0, &mut self.held.hashes)?;
         if files.bytes.len() <= memory as u64 {
-            self.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
-            files.bytes.read(0, &mut self.bytes)?;
+            self.held.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
+            files.bytes.read(0, &mut self.held.bytes)?;
         } else {
             self.file = Some(files);
         }
         Ok(())
+    }
+
+    /// Its documents, and where their bytes are.
+    pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
+        let held = &self.held;
+        match &mut self.file {
+            None => (held, Bytes::Held(held)),
+            Some(files) => (held, Bytes::Filed(held, &mut files.bytes)),
+        }
+    }
+
+    /// Whether the bytes of its documents are in memory.
+    pub fn is_held(&self) -> bool {
+        self.file.is_none()
+    }
+}
+
+impl Held {
+    /// Notes a document, whose bytes come behind those of the one before.
+    fn place(&mut self, name: u32, root: u32, size: usize) -> crate::error::Result<()> {
+        memory::push(&mut self.names, name).map_err(engine)?;
+        memory::push(&mut self.roots, root).map_err(engine)?;
+        let before = self.ends.last().copied().unwrap_or(0);
+        memory::push(&mut self.ends, before + size as u64).map_err(engine)
     }
 
     /// How many bytes of a document are compared.
@@ -132,20 +157,31 @@ impl Batch {
         let start = if place == 0 { 0 } else { self.ends[place - 1] };
         (self.ends[place] - start) as usize
     }
+}
+
+impl Bytes<'_> {
+    /// How many bytes of a document are compared.
+    pub fn size(&self, place: u32) -> usize {
+        let (Self::Held(held) | Self::Filed(held, _)) = self;
+        held.size(place)
+    }
 
     /// Calls `look` with what is compared of a document.
-    pub fn with_bytes<T>(
+    pub fn with<T>(
         &mut self,
         place: u32,
-        look: impl FnOnce(&[u8]) -> Result<T>,
-    ) -> Result<T> {
+        look: impl FnOnce(&[u8]) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let size = self.size(place);
-        let start = self.ends[place as usize] - size as u64;
-        match &mut self.file {
-            None => look(&self.bytes[start as usize..][..size]),
-            Some(files) => {
-                let mut bytes = memory::filled(0, size).map_err(engine)?;
-                files.bytes.read(start, &mut bytes)?;
+        match self {
+            Self::Held(held) => {
+                look(&held.bytes[(held.ends[place as usize] as usize - size)..][..size])
+            }
+            // Only the backend has files.
+            Self::Filed(held, file) => {
+                let mut bytes = memory::filled(0, size)?;
+                let start = held.ends[place as usize] - size as u64;
+                file.read(start, &mut bytes).unwrap_or_else(|report| raise(report));
                 look(&bytes)
             }
         }

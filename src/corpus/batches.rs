@@ -5,19 +5,25 @@
 //! comes. A group that is too large for memory is a batch of its own, and its documents stay in
 //! their file.
 
-use pgrx::pg_sys::Datum;
-use sketch::corpus::{Components, ExactGroup, Hashes, groups};
-use sketch::{Sketcher, memory};
+use std::ops::Range;
+
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups};
+use sketch::pipeline::{Work, hands};
+use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::batch::{Batch, Particulars};
+use crate::corpus::batch::{Batch, Bytes, Held, Particulars};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
 use crate::error::{Result, engine};
 use crate::options::Verify;
+use crate::pg::hands::{for_job, setting};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 
 /// So many distinct documents, or bytes of them, are worth the time of looking for what they share.
 const MANY: usize = 16;
@@ -27,8 +33,20 @@ const LARGE: usize = 1 << 20;
 /// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB numbered at once, and 8 s with those of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
-/// What is called with each group.
-pub type Visit<'a> = dyn FnMut(&mut Group) -> Result<()> + 'a;
+/// A group with more documents is compared by the backend alone, and what comes of it is taken at
+/// once: it may be much.
+const FEW: usize = 128;
+
+/// Bytes of the documents of small groups that are compared at a time.
+const PORTION: usize = 128 << 10;
+
+/// What is called with each group, by the backend or by a thread, and calls its argument with all that
+/// it finds.
+pub type Judge<'a, T> =
+    dyn Fn(&mut Group, &mut Emit<T>) -> std::result::Result<LeftOut, Error> + Sync + 'a;
+
+/// What takes what was found in a group.
+pub type Emit<'a, T> = dyn FnMut(T) -> std::result::Result<(), Error> + 'a;
 
 /// Rows that can be had once more.
 pub trait Rows {
@@ -41,12 +59,19 @@ pub trait Rows {
     ) -> Result<()>;
 }
 
-/// The batches of a job.
-pub struct Batches {
+/// How groups are compared; threads may look at it.
+struct Comparing {
     criteria: Criteria,
-    batches: Vec<Batch>,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
     memory: usize,
+}
+
+/// The batches of a job.
+pub struct Batches {
+    comparing: Comparing,
+    batches: Vec<Batch>,
+    /// The table of the documents, which may say how many threads help.
+    table: Option<Oid>,
 }
 
 impl Batches {
@@ -58,6 +83,7 @@ impl Batches {
         second: u32,
         criteria: Criteria,
         memory: usize,
+        table: Option<Oid>,
     ) -> Result<Self> {
         documents.columns.finish()?;
         let mut components = groups(&mut documents.columns)?;
@@ -72,14 +98,14 @@ impl Batches {
         let roots = memory::collect(all.map(|document| components.find(document)));
         let roots = roots.map_err(engine)?;
         drop(components);
-        let mut job = Self { criteria, batches, memory };
+        let mut job = Self { comparing: Comparing { criteria, memory }, batches, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
 
     /// How documents are compared.
     pub fn criteria(&self) -> &Criteria {
-        &self.criteria
+        &self.comparing.criteria
     }
 
     fn fill(
@@ -91,7 +117,7 @@ impl Batches {
     ) -> Result<()> {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
-        let mut sketcher = Sketcher::new(self.criteria.config.clone());
+        let mut sketcher = Sketcher::new(self.comparing.criteria.config.clone());
         let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
         let context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
@@ -117,8 +143,8 @@ impl Batches {
     fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
-            let reader = self.criteria.reader;
-            if self.criteria.verify == Verify::Exact {
+            let reader = self.comparing.criteria.reader;
+            if self.comparing.criteria.verify == Verify::Exact {
                 return reader.append(value, out);
             }
             if let Some(sketched) = reader.sketch(value, sketcher)? {
@@ -129,48 +155,179 @@ impl Batches {
         }
     }
 
-    /// Calls `visit` with each group.
-    pub fn each(&mut self, visit: &mut Visit) -> Result<()> {
+    /// Has each group judged, and calls `take` with what is found, in the order of groups. Many small
+    /// groups are judged by threads as well.
+    pub fn each<T: Send>(
+        &mut self,
+        judge: &Judge<T>,
+        take: &mut dyn FnMut(T) -> Result<()>,
+    ) -> Result<LeftOut> {
+        let mut left_out = LeftOut::default();
         for mut batch in std::mem::take(&mut self.batches) {
-            batch.load(self.memory)?;
-            let mut order =
-                memory::collect((0..).zip(&batch.roots).map(|(place, root)| (*root, place)))
-                    .map_err(engine)?;
+            batch.load(self.comparing.memory)?;
+            let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
+            let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
-            for places in order.chunk_by(|a: &(u32, u32), b| a.0 == b.0) {
-                check_interrupts();
-                let places = places.iter().map(|(_, place)| *place);
-                let places = memory::collect(places).map_err(engine)?;
-                self.group(&mut batch, &places, visit)?;
+            if batch.is_held() {
+                left_out += self.held(&batch.held, &order, judge, take)?;
+            } else {
+                for group in order.chunk_by(|a, b| a.0 == b.0) {
+                    left_out += self.comparing.at_once(batch.parts(), group, judge, take)?;
+                }
             }
         }
-        Ok(())
+        Ok(left_out)
+    }
+
+    /// Has the groups of a batch in memory judged; `order` has root and place of each document.
+    fn held<T: Send>(
+        &self,
+        held: &Held,
+        order: &[(u32, u32)],
+        judge: &Judge<T>,
+        take: &mut dyn FnMut(T) -> Result<()>,
+    ) -> Result<LeftOut> {
+        let table = || self.table.and_then(|table| Open::relation(table, Lock::Held));
+        let judging = || Judging { job: &self.comparing, held, order, judge };
+        let mut others = || (0..for_job(table().as_ref())).map(|_| judging()).collect();
+        let (mut left_out, mut of_large) = (LeftOut::default(), LeftOut::default());
+        let mut collect = |judged: &mut Judged<T>| {
+            left_out += judged.left_out;
+            judged.found.drain(..).try_for_each(&mut *take)
+        };
+        hands(setting(self.comparing.memory), judging(), &mut others, |hands| {
+            let (mut start, mut end, mut bytes) = (0, 0, 0);
+            for group in order.chunk_by(|a, b| a.0 == b.0) {
+                let size = group.iter().map(|(_, place)| held.size(*place)).sum::<usize>();
+                let is_small = group.len() <= FEW && size < LARGE;
+                if is_small {
+                    (end, bytes) = (end + group.len(), bytes + size);
+                }
+                if bytes >= PORTION || !is_small {
+                    let judged = Judged { range: start..end, ..hands.batch() };
+                    hands.give(judged, std::mem::take(&mut bytes), engine, &mut collect)?;
+                    start = end;
+                }
+                if !is_small {
+                    hands.finish(engine, &mut collect)?;
+                    let mut take = |found| {
+                        let mut found = Judged { found: vec![found], ..Judged::default() };
+                        collect(&mut found)
+                    };
+                    of_large += self.comparing.at_once(
+                        (held, Bytes::Held(held)),
+                        group,
+                        judge,
+                        &mut take,
+                    )?;
+                    (start, end) = (start + group.len(), end + group.len());
+                }
+            }
+            let judged = Judged { range: start..end, ..hands.batch() };
+            hands.give(judged, bytes, engine, &mut collect)?;
+            hands.finish(engine, &mut collect)
+        })?;
+        left_out += of_large;
+        Ok(left_out)
     }
 }
 
-impl Batches {
-    /// Calls `visit` with the group of the documents at `places`.
-    fn group(&self, batch: &mut Batch, places: &[u32], visit: &mut Visit) -> Result<()> {
+impl Comparing {
+    /// Judges a group in the backend, and calls `take` with what is found as it is found.
+    fn at_once<T>(
+        &self,
+        parts: (&Held, Bytes),
+        group: &[(u32, u32)],
+        judge: &Judge<T>,
+        take: &mut dyn FnMut(T) -> Result<()>,
+    ) -> Result<LeftOut> {
+        let mut outcome = Ok(());
+        let judged = self.group(parts, group, &mut check_interrupts, &mut |group| {
+            judge(group, &mut |found| {
+                outcome = take(found);
+                // Only to stop: the outcome is what is reported.
+                outcome.as_ref().map_err(|_| Error::OutOfMemory { bytes: 0 }).copied()
+            })
+        });
+        outcome?;
+        judged.map_err(engine)
+    }
+
+    /// Calls `visit` with the group of some documents.
+    fn group(
+        &self,
+        (held, mut bytes): (&Held, Bytes),
+        group: &[(u32, u32)],
+        check: &mut dyn FnMut(),
+        visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
+    ) -> std::result::Result<LeftOut, Error> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
-        let mut visit = |batch, measure| {
-            visit(&mut Group::new(batch, places, measure, threshold.get(), self.memory))
+        check();
+        let places = memory::collect(group.iter().map(|(_, place)| *place))?;
+        let mut visit = |bytes, measure, check: &mut dyn FnMut()| {
+            let parts = (held, bytes);
+            visit(&mut Group::new(parts, &places, measure, threshold.get(), self.memory, check))
         };
         if verify == Verify::Signature {
-            let signatures = Signatures::of(batch, places, config.num_perm())?;
-            return visit(batch, Measure::Estimated(&signatures));
+            let signatures = Signatures::of(&mut bytes, &places, config.num_perm())?;
+            return visit(bytes, Measure::Estimated(&signatures), check);
         }
-        let distinct = Distinct::of(batch, places)?;
-        if distinct.places.len() < MANY && distinct.bytes(batch) < LARGE.min(self.memory / 64) {
-            let sets = distinct.few(batch, reader, config)?;
-            return visit(batch, Measure::Few(&distinct, &sets));
+        let distinct = Distinct::of(&mut bytes, &places)?;
+        let size = distinct.bytes(&bytes);
+        if distinct.places.len() < MANY && size < LARGE.min(self.memory / 64) {
+            let sets = distinct.few(&mut bytes, reader, config, check)?;
+            return visit(bytes, Measure::Few(&distinct, &sets), check);
         }
-        let Some(sets) = distinct.sets(batch, reader, config, self.memory.min(NUMBERED))? else {
+        let memory = self.memory.min(NUMBERED);
+        let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, check)? else {
             let mut cache = Cache::new(reader, config.clone(), places.len(), self.memory)?;
-            return visit(batch, Measure::OneByOne(&mut cache));
+            return visit(bytes, Measure::OneByOne(&mut cache), check);
         };
-        let numbered =
-            ExactGroup::new(&sets, self.memory, &mut check_interrupts).map_err(engine)?;
-        visit(batch, Measure::Many(&distinct, &numbered))
+        let numbered = ExactGroup::new(&sets, self.memory, check)?;
+        visit(bytes, Measure::Many(&distinct, &numbered), check)
+    }
+}
+
+/// Small groups of a batch, and what was found in them.
+struct Judged<T> {
+    /// Which documents of the order.
+    range: Range<usize>,
+    found: Vec<T>,
+    left_out: LeftOut,
+}
+
+impl<T> Default for Judged<T> {
+    fn default() -> Self {
+        Self { range: 0..0, found: Vec::new(), left_out: LeftOut::default() }
+    }
+}
+
+/// Judges small groups.
+struct Judging<'a, T> {
+    job: &'a Comparing,
+    held: &'a Held,
+    order: &'a [(u32, u32)],
+    judge: &'a Judge<'a, T>,
+}
+
+impl<T: Send> Work for Judging<'_, T> {
+    type Batch = Judged<T>;
+
+    fn work(
+        &mut self,
+        judged: &mut Judged<T>,
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<(), Error> {
+        let Judged { range, found, left_out } = judged;
+        found.clear();
+        *left_out = LeftOut::default();
+        for group in self.order[range.clone()].chunk_by(|a, b| a.0 == b.0) {
+            let parts = (self.held, Bytes::Held(self.held));
+            *left_out += self.job.group(parts, group, check, &mut |group| {
+                (self.judge)(group, &mut |result| memory::push(found, result))
+            })?;
+        }
+        Ok(())
     }
 }
 

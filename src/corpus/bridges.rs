@@ -1,16 +1,16 @@
 //! `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::{Identical, LeftOut, Links, Side, pairs};
-use sketch::memory;
+use sketch::corpus::{Hashes, Identical, LeftOut, Links, Side, pairs};
+use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
-use crate::corpus::members::Members;
+use crate::corpus::grouping::Ranks;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine};
+use crate::error::engine;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::settings::bucket_limit;
@@ -21,52 +21,72 @@ const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
 
 /// `near_duplicate_bridges(source, threshold, [key], verify, body, ...) →
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
-fn near_duplicate_bridges(call: &Call) -> Result<Option<Datum>> {
+fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches } = Work::of_one(&session, &Arguments::of(call, PLACES), None)?;
-    let mut left_out = LeftOut::default();
-    batches.each(&mut |group| {
-        left_out += write(group, &members, &result)?;
-        Ok(())
-    })?;
+    // In the order of keys.
+    let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
+    let limit = bucket_limit();
+    let left_out = batches.each(
+        &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, &ranks, limit, emit),
+        &mut |Found { cluster, ends, similarity, sizes }| {
+            let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
+            let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
+            let similarity = float8_datum(similarity);
+            result.push(&[cluster, a, b, similarity, size_a, size_b].map(Some));
+            Ok(())
+        },
+    )?;
     report(left_out);
     Ok(None)
 }
 
-/// Gives out the bridges of a group. Copies count as one document, of which the first is shown.
-fn write(group: &mut Group, members: &Members, result: &ResultRows) -> Result<LeftOut> {
+/// A bridge, by the names of documents.
+struct Found {
+    cluster: u32,
+    ends: [u32; 2],
+    similarity: f64,
+    sizes: [u64; 2],
+}
+
+/// The bridges of a group. Copies count as one document, of which the first is shown.
+fn of_group(
+    group: &mut Group,
+    ranks: &Ranks,
+    limit: usize,
+    emit: &mut Emit<Found>,
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let mut links = Links::new(identical.documents()).map_err(engine)?;
-    let left_out = pairs(group, &identical, &|_| Side::Both, bucket_limit(), &mut |_, pair| {
-        links.push(pair).map_err(engine)
-    })?;
+    let mut links = Links::new(identical.documents())?;
+    let left_out =
+        pairs(group, &identical, &|_| Side::Both, limit, &mut |_, pair| links.push(pair))?;
     let (bridges, mut clusters) =
-        links.bridges(&|leader| identical.members(leader).count() as u64).map_err(engine)?;
+        links.bridges(&|leader| identical.members(leader).count() as u64)?;
     if bridges.is_empty() {
         return Ok(left_out);
     }
-    let least = |a: u32, b: u32| if members.compare(a, b).is_le() { a } else { b };
-    let first_copy = |leader| identical.members(leader).map(|copy| group.name(copy)).reduce(least);
+    let least = |a: u32, b: u32| if ranks.rank(a) <= ranks.rank(b) { a } else { b };
     // The least key of each cluster, at the place of its root.
     let all = (0..identical.documents()).map(|document| group.name(document));
-    let mut names = memory::collect(all).map_err(engine)?;
+    let mut names = memory::collect(all)?;
     for document in 0..identical.documents() {
-        check_interrupts();
+        group.check_interrupts()?;
         let root = clusters.find(identical.leader(document)) as usize;
         names[root] = least(names[root], group.name(document));
     }
     for bridge in bridges {
-        check_interrupts();
+        group.check_interrupts()?;
         let cluster = names[clusters.find(bridge.link.a) as usize];
-        let name = |leader| first_copy(leader).unwrap_or(cluster);
+        let name = |leader| {
+            let copies = identical.members(leader).map(|copy| group.name(copy));
+            copies.reduce(least).unwrap_or(cluster)
+        };
         let (a, b) = (name(bridge.link.a), name(bridge.link.b));
-        let [size_a, size_b] = bridge.sizes.map(|size| Datum::from(size as i64));
-        let (a, b, size_a, size_b) =
-            if least(a, b) == a { (a, b, size_a, size_b) } else { (b, a, size_b, size_a) };
-        let [cluster, a, b] = [cluster, a, b].map(|name| members.key(name));
-        let similarity = float8_datum(bridge.link.similarity);
-        result.push(&[cluster, a, b, similarity, size_a, size_b].map(Some));
+        let [size_a, size_b] = bridge.sizes;
+        let (ends, sizes) =
+            if least(a, b) == a { ([a, b], [size_a, size_b]) } else { ([b, a], [size_b, size_a]) };
+        emit(Found { cluster, ends, similarity: bridge.link.similarity, sizes })?;
     }
     Ok(left_out)
 }

@@ -1,11 +1,11 @@
 //! `near_duplicate_clusters()`: verified pairs, put together.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::LeftOut;
 use sketch::memory;
 
 use crate::corpus::arguments::{Arguments, Places};
-use crate::corpus::batches::Batches;
+use crate::corpus::batches::{Batches, Emit};
+use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
@@ -14,6 +14,7 @@ use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 
@@ -27,7 +28,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let linkage = linkage(&arguments)?;
     let session = Session::open();
     let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
-    let ranks = Ranks::of(&members.sorted())?;
+    let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
     each(batches, linkage, &ranks, &mut |cluster| write(cluster, &members, &result))?;
     Ok(None)
 }
@@ -39,14 +40,17 @@ pub fn each(
     ranks: &Ranks,
     visit: &mut dyn FnMut(&Cluster),
 ) -> Result<()> {
-    let mut left_out = LeftOut::default();
-    batches.each(&mut |group| {
+    let limit = bucket_limit();
+    let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
         let mut clusters = Vec::new();
-        left_out += linkage(group, ranks, &mut |cluster| {
-            memory::push(&mut clusters, cluster).map_err(engine)
-        })?;
+        let left_out =
+            linkage(group, ranks, limit, &mut |cluster| memory::push(&mut clusters, cluster))?;
         ranks.sort(&mut clusters);
-        clusters.iter().for_each(&mut *visit);
+        clusters.into_iter().try_for_each(emit)?;
+        Ok(left_out)
+    };
+    let left_out = batches.each(&judge, &mut |cluster| {
+        visit(&cluster);
         Ok(())
     })?;
     report(left_out);

@@ -1,23 +1,22 @@
 //! A group of documents that share buckets, with all that is known of them at hand: what the
 //! engine works on.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
-use sketch::memory;
+use sketch::{Error, memory};
 
-use crate::corpus::batch::Batch;
+use crate::corpus::batch::{Bytes, Held};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
-use crate::error::{Result, engine};
-use crate::pg::interrupts::check_interrupts;
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a> {
-    batch: &'a mut Batch,
+    held: &'a Held,
+    bytes: Bytes<'a>,
     /// Where each is in the batch.
     places: &'a [u32],
     measure: Measure<'a>,
     threshold: f64,
     memory: usize,
+    check: &'a mut dyn FnMut(),
 }
 
 /// How two documents are compared.
@@ -33,20 +32,22 @@ pub enum Measure<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The documents at `places` of a batch; `memory` bytes for what is made of them.
+    /// The documents at `places` of a batch; `memory` bytes for what is made of them. `check` is called
+    /// often, and may unwind.
     pub fn new(
-        batch: &'a mut Batch,
+        (held, bytes): (&'a Held, Bytes<'a>),
         places: &'a [u32],
         measure: Measure<'a>,
         threshold: f64,
         memory: usize,
+        check: &'a mut dyn FnMut(),
     ) -> Self {
-        Self { batch, places, measure, threshold, memory }
+        Self { held, bytes, places, measure, threshold, memory, check }
     }
 
     /// The name of a document.
     pub fn name(&self, document: u32) -> u32 {
-        self.batch.names[self.place(document)]
+        self.held.names[self.place(document)]
     }
 
     /// How many there are.
@@ -54,13 +55,14 @@ impl<'a> Group<'a> {
         self.places.len()
     }
 
-    /// Calls `look` with what is compared of a document.
+    /// Calls `look` with what is compared of a document, and with what it must call often.
     pub fn with_bytes<T>(
         &mut self,
         document: u32,
-        look: impl FnOnce(&[u8]) -> Result<T>,
-    ) -> Result<T> {
-        self.batch.with_bytes(self.places[document as usize], look)
+        look: impl FnOnce(&[u8], &mut dyn FnMut()) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let check = &mut *self.check;
+        self.bytes.with(self.places[document as usize], |bytes| look(bytes, check))
     }
 
     fn place(&self, document: u32) -> usize {
@@ -68,15 +70,15 @@ impl<'a> Group<'a> {
     }
 
     fn own_hashes(&self, document: u32) -> &[u64] {
-        &self.batch.hashes[self.place(document) * self.batch.width..][..self.batch.width]
+        &self.held.hashes[self.place(document) * self.held.width..][..self.held.width]
     }
 
     /// The similarity of two documents of a cluster, however low it is.
-    pub fn measure(&mut self, a: u32, b: u32) -> Result<f64> {
+    pub fn measure(&mut self, a: u32, b: u32) -> Result<f64, Error> {
         Ok(self.at_least(a, b, 0.0)?.unwrap_or(0.0))
     }
 
-    fn at_least(&mut self, a: u32, b: u32, threshold: f64) -> Result<Option<f64>> {
+    fn at_least(&mut self, a: u32, b: u32, threshold: f64) -> Result<Option<f64>, Error> {
         match &mut self.measure {
             Measure::Estimated(signatures) => {
                 Ok(Some(signatures.estimate(a, b)?).filter(|estimate| *estimate >= threshold))
@@ -91,17 +93,17 @@ impl<'a> Group<'a> {
             }
             Measure::OneByOne(cache) => {
                 let place = |document: u32| (document, self.places[document as usize]);
-                cache.at_least(self.batch, place(a), place(b), threshold)
+                cache.at_least(&mut self.bytes, place(a), place(b), threshold, self.check)
             }
         }
     }
 }
 
 impl Hashes for Group<'_> {
-    type Error = ErrorReport;
+    type Error = Error;
 
-    fn refused(cause: sketch::Error) -> ErrorReport {
-        engine(cause)
+    fn refused(cause: Error) -> Error {
+        cause
     }
 
     fn documents(&self) -> u32 {
@@ -109,45 +111,45 @@ impl Hashes for Group<'_> {
     }
 
     fn probes(&self) -> usize {
-        self.batch.width - 1
+        self.held.width - 1
     }
 
     fn sort_memory(&self) -> usize {
         self.memory
     }
 
-    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<()> {
+    fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
         for (document, &place) in (0..).zip(self.places) {
-            visit(document, self.batch.hashes[place as usize * self.batch.width + column]);
+            visit(document, self.held.hashes[place as usize * self.held.width + column]);
         }
         Ok(())
     }
 
-    fn check_interrupts(&mut self) -> Result<()> {
-        check_interrupts();
+    fn check_interrupts(&mut self) -> Result<(), Error> {
+        (self.check)();
         Ok(())
     }
 }
 
 impl Corpus for Group<'_> {
-    fn bands(&mut self, document: u32) -> Result<Vec<u64>> {
-        memory::copied(&self.own_hashes(document)[..self.probes()]).map_err(engine)
+    fn bands(&mut self, document: u32) -> Result<Vec<u64>, Error> {
+        memory::copied(&self.own_hashes(document)[..self.probes()])
     }
 
-    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool> {
+    fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Error> {
         let (a, b) = (&self.own_hashes(a)[..bands], &self.own_hashes(b)[..bands]);
         Ok(a.iter().zip(b).any(|(a, b)| a == b))
     }
 
-    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>> {
-        let scopes = &self.batch.scopes;
+    fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Error> {
+        let scopes = &self.held.scopes;
         if !scopes.is_empty() && scopes[self.place(a)] != scopes[self.place(b)] {
             return Ok(None);
         }
         let mut threshold = self.threshold;
-        if !self.batch.leasts.is_empty() {
+        if !self.held.leasts.is_empty() {
             // Of two documents with thresholds of their own the greater one counts.
-            let least = |document| self.batch.leasts[self.place(document)];
+            let least = |document| self.held.leasts[self.place(document)];
             threshold = threshold.max(least(a)).max(least(b));
         }
         self.at_least(a, b, threshold)

@@ -1,14 +1,12 @@
 //! From groups to clusters: who belongs together, and which document stands for them.
 
 use sketch::corpus::{
-    Components, Connected, Identical, LeftOut, connect, leaders, least_similar, weakest_link,
+    Components, Connected, Hashes, Identical, LeftOut, connect, leaders, least_similar,
+    weakest_link,
 };
-use sketch::memory;
+use sketch::{Error, memory};
 
 use crate::corpus::group::Group;
-use crate::error::{Result, engine};
-use crate::pg::interrupts::check_interrupts;
-use crate::settings::bucket_limit;
 
 /// In a cluster of more distinct documents not every two of them are compared for its weakest
 /// link: a thousand make half a million comparisons.
@@ -40,9 +38,9 @@ pub struct Least {
 }
 
 /// The least similar pair of distinct documents, which may be one: then all are copies.
-fn least(group: &mut Group, distinct: &[u32]) -> Result<Least> {
+fn least(group: &mut Group, distinct: &[u32]) -> Result<Least, Error> {
     let found = least_similar(distinct, COMPARE_PAIRS, |a, b| {
-        check_interrupts();
+        group.check_interrupts()?;
         group.measure(a, b)
     })?;
     Ok(found.map_or(Least { similarity: 1.0, is_exact: true }, |least| Least {
@@ -62,8 +60,8 @@ pub enum Ranks {
 
 impl Ranks {
     /// The order in which `sorted` has the documents.
-    pub fn of(sorted: &[u32]) -> Result<Self> {
-        let mut ranks = memory::filled(u32::MAX, sorted.len()).map_err(engine)?;
+    pub fn of(sorted: &[u32]) -> Result<Self, Error> {
+        let mut ranks = memory::filled(u32::MAX, sorted.len())?;
         for (rank, &document) in (0..).zip(sorted) {
             ranks[document as usize] = rank;
         }
@@ -85,15 +83,20 @@ impl Ranks {
 }
 
 /// What collects clusters.
-pub type Collect<'a> = dyn FnMut(Cluster) -> Result<()> + 'a;
+pub type Collect<'a> = dyn FnMut(Cluster) -> Result<(), Error> + 'a;
 
 /// How verified pairs make clusters.
-pub type Linkage = fn(&mut Group, &Ranks, &mut Collect) -> Result<LeftOut>;
+pub type Linkage = fn(&mut Group, &Ranks, usize, &mut Collect) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).
-pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
+pub fn single_linkage(
+    group: &mut Group,
+    ranks: &Ranks,
+    limit: usize,
+    collect: &mut Collect,
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let connected = connect(group, &identical, bucket_limit())?;
+    let connected = connect(group, &identical, limit)?;
     let Connected { mut components, links, left_out } = connected;
     for mut documents in members(&identical, &mut components)? {
         let distinct = leaders_of(&identical, &documents)?;
@@ -106,9 +109,9 @@ pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -
         };
         documents.sort_unstable_by_key(|document| ranks.rank(group.name(*document)));
         let first = documents[0];
-        let mut members = memory::with_capacity(documents.len() - 1).map_err(engine)?;
+        let mut members = memory::with_capacity(documents.len() - 1)?;
         for &document in &documents[1..] {
-            check_interrupts();
+            group.check_interrupts()?;
             members.push((group.name(document), group.measure(first, document)?));
         }
         let least_similar = least(group, &distinct)?;
@@ -120,41 +123,46 @@ pub fn single_linkage(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -
 
 /// Clusters in which every document is similar to the first of them, its leader: documents are
 /// taken in order, and belong to the first leader that they are similar to.
-pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) -> Result<LeftOut> {
+pub fn leader_clusters(
+    group: &mut Group,
+    ranks: &Ranks,
+    limit: usize,
+    collect: &mut Collect,
+) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let rank = |group: &Group, document| ranks.rank(group.name(document));
-    let mut distinct = memory::collect(identical.leaders()).map_err(engine)?;
-    distinct.sort_by_cached_key(|&leader| {
-        identical.members(leader).map(|document| rank(group, document)).min()
-    });
+    let rank = |document| ranks.rank(group.name(document));
+    let first = |leader| identical.members(leader).map(rank).min();
+    let mut ranked = memory::collect(identical.leaders().map(|leader| (first(leader), leader)))?;
+    ranked.sort_unstable();
+    let distinct = memory::collect(ranked.into_iter().map(|(_, leader)| leader))?;
     // Who belongs to which leader; a leader to itself.
     let mut belongs: Vec<(u32, u32, f64)> = Vec::new();
     let mut outcome = Ok(());
-    let left_out = leaders(group, &distinct, bucket_limit(), &mut |leader, member, similarity| {
+    let left_out = leaders(group, &distinct, limit, &mut |leader, member, similarity| {
         if outcome.is_ok() {
-            outcome = memory::push(&mut belongs, (leader, member, similarity)).map_err(engine);
+            outcome = memory::push(&mut belongs, (leader, member, similarity));
         }
     })?;
     outcome?;
-    let mut leads = memory::filled(true, group.len()).map_err(engine)?;
+    let mut leads = memory::filled(true, group.len())?;
     belongs.iter().for_each(|(_, member, _)| leads[*member as usize] = false);
     for leader in distinct.into_iter().filter(|leader| leads[*leader as usize]) {
-        memory::push(&mut belongs, (leader, leader, 1.0)).map_err(engine)?;
+        memory::push(&mut belongs, (leader, leader, 1.0))?;
     }
     belongs.sort_unstable_by_key(|(leader, member, _)| (*leader, *member));
     for cluster in belongs.chunk_by(|a, b| a.0 == b.0) {
-        check_interrupts();
+        group.check_interrupts()?;
         let documents = cluster.iter().flat_map(|&(_, member, similarity)| {
             identical.members(member).map(move |document| (document, similarity))
         });
         let documents = documents.map(|(document, similarity)| (group.name(document), similarity));
-        let mut members = memory::collect(documents).map_err(engine)?;
+        let mut members = memory::collect(documents)?;
         members.sort_unstable_by_key(|(name, _)| ranks.rank(*name));
         let weakest_link = members.iter().map(|(_, similarity)| *similarity).fold(1.0, f64::min);
         let representative = members.remove(0).0;
         if !members.is_empty() {
             let distinct = cluster.iter().map(|(_, member, _)| *member);
-            let distinct = memory::collect(distinct).map_err(engine)?;
+            let distinct = memory::collect(distinct)?;
             let least_similar = least(group, &distinct)?;
             collect(Cluster { representative, members, weakest_link, least_similar })?;
         }
@@ -163,21 +171,21 @@ pub fn leader_clusters(group: &mut Group, ranks: &Ranks, collect: &mut Collect) 
 }
 
 /// The components of two or more documents.
-fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>> {
+fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec<u32>>, Error> {
     let all = 0..identical.documents();
     let by_root = all.map(|document| (components.find(identical.leader(document)), document));
-    let mut by_root = memory::collect(by_root).map_err(engine)?;
+    let mut by_root = memory::collect(by_root)?;
     by_root.sort_unstable();
     let mut components = Vec::new();
     for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
         let documents = memory::collect(component.iter().map(|(_, document)| *document));
-        memory::push(&mut components, documents.map_err(engine)?).map_err(engine)?;
+        memory::push(&mut components, documents?)?;
     }
     Ok(components)
 }
 
 /// Those of `documents` that are no copies of others.
-fn leaders_of(identical: &Identical, documents: &[u32]) -> Result<Vec<u32>> {
+fn leaders_of(identical: &Identical, documents: &[u32]) -> Result<Vec<u32>, Error> {
     let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
-    memory::collect(leaders).map_err(engine)
+    memory::collect(leaders)
 }

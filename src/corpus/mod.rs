@@ -11,7 +11,8 @@
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
 //!    brings the documents of a group together, as many groups at a time as memory holds.
 //! 4. A [`group`] has the texts, or signatures, of its documents at hand: it is the engine's
-//!    corpus. Pairs are verified there, clusters made, and given out.
+//!    corpus. Pairs are verified there, and clusters made: of small groups by threads as well, which call
+//!    nothing of PostgreSQL. What was found is given out by the backend, in the order of groups.
 //!
 //! What reads one kind of thing belongs into a file of its name, and files know only those above
 //! them: arguments and kinds of documents; tables, indexes and sources; documents, their columns,

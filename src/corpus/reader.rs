@@ -5,7 +5,7 @@ use std::fmt;
 
 use pgrx::pg_sys::Datum;
 use sketch::pipeline::Batch;
-use sketch::{Config, ElementHash, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
+use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
 
 use crate::document::image::{self, Content, Document};
 use crate::document::kind::Kind;
@@ -164,22 +164,33 @@ impl Reader {
     }
 
     /// The set of a document, of what [`Self::append`] has made of it.
-    pub fn set(self, config: &Config, bytes: &[u8]) -> Result<ShingleSet> {
+    pub fn set(
+        self,
+        config: &Config,
+        bytes: &[u8],
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<ShingleSet, Error> {
         let mut hashes = Vec::new();
-        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes)?;
-        Ok(ShingleSet::from_hashes(hashes, &mut check_interrupts))
+        self.hashes(&config.with_scheme(Scheme::Fss), bytes, &mut hashes, check)?;
+        Ok(ShingleSet::from_hashes(hashes, check))
     }
 
     /// Appends the hashes of its elements, in any order and with repeats. The scheme of `config`
     /// must be one that hashes to 64 bits.
-    pub fn hashes(self, config: &Config, bytes: &[u8], out: &mut Vec<u64>) -> Result<()> {
+    pub fn hashes(
+        self,
+        config: &Config,
+        bytes: &[u8],
+        out: &mut Vec<u64>,
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<(), Error> {
         if self.kind == Kind::Text {
             // SAFETY: `append` has put the UTF-8 of a text there.
             let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-            return shingle_hashes(config, text, out, &mut check_interrupts).map_err(engine);
+            return shingle_hashes(config, text, out, check);
         }
         let hashes = bytes.as_chunks().0;
-        memory::reserve(out, hashes.len()).map_err(engine)?;
+        memory::reserve(out, hashes.len())?;
         out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use pgrx::pg_sys::{self, Datum};
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
-use sketch::memory;
+use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Places};
-use crate::corpus::batches::{Batches, Rows};
+use crate::corpus::batches::{Batches, Emit, Rows};
 use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
 use crate::corpus::group::Group;
@@ -73,13 +73,17 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let mut documents = Documents::new(&criteria, Scopes::new(&[])?, &memory)?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
-    let mut batches = Batches::gather(documents, &mut partition, u32::MAX, criteria, memory.batch)?;
+    let mut batches =
+        Batches::gather(documents, &mut partition, u32::MAX, criteria, memory.batch, None)?;
     let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
-    let mut left_out = LeftOut::default();
-    batches.each(&mut |group| {
-        left_out += join(group, &mut found)?;
-        Ok(())
-    })?;
+    let limit = bucket_limit();
+    let left_out = batches.each(
+        &|group: &mut Group, emit: &mut Emit<(u32, u32)>| join(group, limit, emit),
+        &mut |(row, first)| {
+            found[row as usize] = first + 1;
+            Ok(())
+        },
+    )?;
     report(left_out);
     // All at once: a partition of which this was not reached is done again.
     first.iter().zip(found).for_each(|(place, first)| place.set(first));
@@ -110,14 +114,18 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     Ok(())
 }
 
-/// Gives the rows of a group the number of the first row of their cluster.
-fn join(group: &mut Group, first: &mut [u32]) -> Result<LeftOut> {
+/// Gives out the rows of a group, each with the first row of its cluster.
+fn join(
+    group: &mut Group,
+    limit: usize,
+    emit: &mut Emit<(u32, u32)>,
+) -> std::result::Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let Connected { mut components, left_out, .. } = connect(group, &identical, bucket_limit())?;
+    let Connected { mut components, left_out, .. } = connect(group, &identical, limit)?;
     for document in 0..identical.documents() {
         // The root of a component is its least document, and documents are in the order of rows.
         let root = components.find(identical.leader(document));
-        first[group.name(document) as usize] = group.name(root) + 1;
+        emit((group.name(document), group.name(root)))?;
     }
     Ok(left_out)
 }

@@ -95,7 +95,8 @@ impl Work {
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
-        let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch)?;
+        let table = sources.iter().find_map(|source| source.relation);
+        let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch, table)?;
         Ok(Self { members: rows.members, batches })
     }
 }

@@ -258,7 +258,8 @@ impl Audit {
         }
         // SAFETY: as above.
         unsafe { criteria.reader.append(value, bytes)? };
-        let set: ShingleSet = criteria.reader.set(&criteria.config, bytes)?;
+        let set: ShingleSet =
+            criteria.reader.set(&criteria.config, bytes, &mut check_interrupts).map_err(engine)?;
         Ok(Measured::Set(set))
     }
 }
