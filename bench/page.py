@@ -217,7 +217,6 @@ def write(results: dict, directory: Path) -> None:
     values["machine"] = "; ".join(machines)
     values["files"] = f"{files.get('documents', 0):,} files of {files.get('characters', 0):,.0f} characters on average"
     values["truth"] = f"{recall.get('pairs', 0):,} pairs of {recall.get('documents', 0):,} documents"
-    side_table = recall.get("side table", {}).items()
-    values["side_table"] = ", ".join(f"{size:,.0f} with {bits} bits" for bits, size in side_table)
+    values["side_table"] = f"{recall.get('side table', 0):,.0f} bytes"
     plots(results, directory / "plots")
     (directory / "benchmarks.md").write_text(page(TEMPLATE, values), encoding="utf-8")

@@ -78,7 +78,7 @@ COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
 CREATE FUNCTION minhash_pack(signature integer[], slot_bits integer) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
-	'16 or 8 bits of each slot of a signature: what a side table with slot_bits stores';
+	'the signature in a half or a quarter of its bytes: 16 or 8 bits of each slot';
 
 CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
@@ -565,14 +565,6 @@ CREATE OPERATOR CLASS minlsh_passage_ops FOR TYPE pg_catalog.text USING minlsh F
 	STORAGE pg_catalog.tid;
 COMMENT ON OPERATOR CLASS minlsh_passage_ops USING minlsh IS 'texts, by the passages that they contain';
 
-CREATE OPERATOR FAMILY minlsh_band_ops USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
-CREATE OPERATOR CLASS minlsh_band_ops FOR TYPE pg_catalog.int8[] USING minlsh FAMILY minlsh_band_ops AS
-	OPERATOR 1 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
-	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
-	STORAGE pg_catalog.tid;
-COMMENT ON OPERATOR CLASS minlsh_band_ops USING minlsh IS 'ready-made band hashes, as side tables have them';
-
 -- Operator classes of scope columns, searched by =: their hash (function 7) is part of each key, and is what
 -- tells them from document columns. One byte of it is stored as such.
 
@@ -738,12 +730,12 @@ COMMENT ON FUNCTION minlsh_sync() IS
 CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
 		num_perm integer DEFAULT 128, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
-		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL, slot_bits integer DEFAULT 32,
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, name name DEFAULT NULL,
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false,
 		if_not_exists boolean DEFAULT false, schema name DEFAULT NULL) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_create_index' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, double precision, integer, integer,
-	text, text, bigint, name, integer, text, text, boolean, boolean, name) IS
+	text, text, bigint, name, text, text, boolean, boolean, name) IS
 	'builds a side table of signatures and band hashes of a text column and keeps it up to date; returns the side table';
 
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void

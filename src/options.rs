@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, SlotBits, StopWords,
+    Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, StopWords,
 };
 
 use crate::error::{Result, engine, invalid_parameter};
@@ -94,8 +94,6 @@ pub struct IndexOptions {
     pub threshold: Threshold,
     /// The share of pairs at a threshold that a query finds, at least.
     pub recall: f64,
-    /// How much of each slot of a signature a side table stores.
-    pub slot_bits: SlotBits,
     /// Of an index of passages, how long they are at least: it is made of them instead of bands.
     pub min_match: Option<usize>,
     /// Whether this version of the library would make the same entries.
@@ -106,23 +104,22 @@ impl IndexOptions {
     /// The options of a new index.
     ///
     /// # Errors
-    /// SQLSTATE 22023 for a recall that cannot be had, or slots that cannot be packed.
-    pub fn new(config: Config, threshold: Threshold, recall: f64, slot_bits: i64) -> Result<Self> {
+    /// SQLSTATE 22023 for a recall that cannot be had.
+    pub fn new(config: Config, threshold: Threshold, recall: f64) -> Result<Self> {
         let num_perm = config.num_perm() as i64;
         // No query asks for less than the index's threshold, so none looks up more bands than that
         // needs: the others would be a fifth of the build and of every write, for nothing.
         let banding = Banding::for_recall(threshold.get(), num_perm, recall)
             .map_err(engine)?
             .trimmed(threshold.get(), recall);
-        let slot_bits = SlotBits::new(slot_bits, num_perm).map_err(engine)?;
-        Ok(Self { config, banding, threshold, recall, slot_bits, min_match: None, current: true })
+        Ok(Self { config, banding, threshold, recall, min_match: None, current: true })
     }
 }
 
 impl IndexOptions {
     /// The options of an index for which nothing was specified.
     pub fn by_default() -> Result<Self> {
-        Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL, 32)
+        Self::new(Options::default().config()?, Threshold::default(), DEFAULT_RECALL)
     }
 
     /// The options of an index of passages.

@@ -4,6 +4,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::pg::array;
 use crate::pg::call::Call;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::catching::catching;
@@ -93,16 +94,52 @@ impl Key {
 
     /// `key = parameter number`, whose type is the key's base type.
     pub fn equals<'a>(&self, expressions: &'a Expressions, number: i32) -> Expression<'a> {
-        let column = expressions.column(self.table, self.column);
         let given = expressions.parameter(number, self.base_type);
+        let (column, input) = self.operand(expressions);
+        expressions.operator(self.equals, column, expressions.relabelled(given, input))
+    }
+
+    /// The type of an array of keys: of their texts, if they are arrays themselves, of which there are none.
+    pub fn array_type(&self) -> Oid {
+        match catalog::array_of(self.base_type) {
+            Oid::INVALID => pg_sys::TEXTARRAYOID,
+            array => array,
+        }
+    }
+
+    /// An array of keys, of that type.
+    ///
+    /// # Safety
+    /// They must be values of the key's base type.
+    pub unsafe fn array(&self, mut keys: Vec<Datum>) -> Datum {
+        let mut element = self.base_type;
+        if catalog::array_of(element) == Oid::INVALID {
+            keys.iter_mut().for_each(|key| *key = to_text(*key, element));
+            element = pg_sys::TEXTOID;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { array::from_elements(&mut keys, element) }
+    }
+
+    /// `key = ANY (parameter number)`, an [array](Key::array) of keys.
+    pub fn is_among<'a>(&self, expressions: &'a Expressions, number: i32) -> Expression<'a> {
+        let given = expressions.parameter(number, self.array_type());
+        let (column, input) = self.operand(expressions);
+        if catalog::array_of(self.base_type) == Oid::INVALID {
+            let equals = Oid::from(pg_sys::TextEqualOperator);
+            return expressions.any(equals, expressions.as_text(column), given);
+        }
+        let given = expressions.relabelled(given, catalog::array_of(input));
+        expressions.any(self.equals, column, given)
+    }
+
+    /// The key as its equality takes it, and the type of that.
+    fn operand<'a>(&self, expressions: &'a Expressions) -> (Expression<'a>, Oid) {
+        let column = expressions.column(self.table, self.column);
         // An operator class for anyarray, anyenum, record and the like takes values as they are.
         let polymorphic = catalog::type_kind(self.input_type) == b'p';
         let input = if polymorphic { self.base_type } else { self.input_type };
-        expressions.operator(
-            self.equals,
-            expressions.collated(expressions.relabelled(column, input), self.collation),
-            expressions.relabelled(given, input),
-        )
+        (expressions.collated(expressions.relabelled(column, input), self.collation), input)
     }
 
     /// The key as a value of `type_oid`, the type of a result.

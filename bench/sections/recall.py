@@ -7,7 +7,6 @@ from harness import THRESHOLD, Server, note
 from sections.pairs import PEERS, peer
 
 CLUSTERED, CHANGED = 0.6, 0.05
-SLOT_BITS = (32, 16, 8)
 
 
 def against(truth: dict, found: set) -> dict:
@@ -34,17 +33,13 @@ def measure(options) -> dict:
         ways["minlsh, by signature"] = against(truth, ours(server, "docs", "signature"))
         server.run("CREATE INDEX docs_near ON docs USING minlsh (body)")
         ways["minlsh, with the index"] = against(truth, ours(server, "docs_near"))
-        bytes_of = {}
-        for bits in SLOT_BITS:
-            server.run(f"SELECT minlsh_create_index('docs', 'body', slot_bits => {bits})")
-            found = ours(server, "docs_minlsh", "signature")
-            ways[f"side table, {bits} bits a slot, by signature"] = against(truth, found)
-            size = server.value("SELECT pg_total_relation_size('docs_minlsh')")
-            bytes_of[str(bits)] = size / len(texts)
-            server.run("SELECT minlsh_drop_index('docs_minlsh')")
+        server.run("SELECT minlsh_create_index('docs', 'body')")
+        ways["side table, by signature"] = against(truth, ours(server, "docs_minlsh", "signature"))
+        bytes_each = server.value("SELECT pg_total_relation_size('docs_minlsh')") / len(texts)
+        server.run("SELECT minlsh_drop_index('docs_minlsh')")
         for name in PEERS:
             pairs_file = options.directory / "pairs"
             if peer(server, name, options.limit, pairs_file):
                 lines = pairs_file.read_text(encoding="utf-8").splitlines()
                 ways[name] = against(truth, {tuple(sorted(map(int, line.split()))) for line in lines})
-    return {"documents": len(texts), "pairs": len(truth), "ways": ways, "side table": bytes_of}
+    return {"documents": len(texts), "pairs": len(truth), "ways": ways, "side table": bytes_each}

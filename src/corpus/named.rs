@@ -55,9 +55,8 @@ impl Named {
         if info.kind == Kind::Passage {
             return Err(info.of_passages());
         }
-        if info.kind == Kind::Bands {
-            let side = SideTable::find(named.oid)?.into_iter().next();
-            return side.map(Self::of_side_table).ok_or_else(other);
+        if let Some(side) = SideTable::of_index(&info)? {
+            return Ok(Self::of_side_table(side));
         }
         info.check_valid()?;
         Ok(Self {

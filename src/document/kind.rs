@@ -23,8 +23,6 @@ pub enum Kind {
     Signature,
     /// `text` under `minlsh_passage_ops`: its passages are searched for.
     Passage,
-    /// `bigint[]` under `minlsh_band_ops`: band hashes, as a side table stores them.
-    Bands,
 }
 
 impl Kind {
@@ -39,7 +37,6 @@ impl Kind {
             pg_sys::TEXTOID => Self::Text,
             pg_sys::ANYARRAYOID => Self::Set,
             pg_sys::INT4ARRAYOID => Self::Signature,
-            pg_sys::INT8ARRAYOID => Self::Bands,
             _ => Self::Document,
         }
     }
@@ -70,7 +67,6 @@ impl fmt::Display for Kind {
             Self::Document => "documents",
             Self::Signature => "signatures",
             Self::Passage => "passages",
-            Self::Bands => "band hashes",
         })
     }
 }

@@ -46,7 +46,6 @@ impl Kind {
                 Self::Set => Sketched::Hashes(element::hashes(value, ElementHash::default())?),
                 Self::Signature => Sketched::Signature(array::read_int4(value)?.into()),
                 Self::Document => Sketched::indexed(&Document::read(value)?, index)?,
-                Self::Bands => Sketched::Bands(array::read_int8(value)?.into()),
             }
         };
         sketched.refuse_wrong_length(index)?;
@@ -118,16 +117,9 @@ impl Kind {
         // SAFETY: the caller's promise; the value lives as long as the scan.
         unsafe {
             match self.of_value(value_type) {
-                _ if self == Self::Bands => {
-                    // A NULL is no element that two arrays can share.
-                    let elements = array::elements(value, pg_sys::INT8OID)?.into_iter();
-                    let hashes = elements.map(|hash| hash.value() as i64).collect();
-                    let sketched = Sketched::Bands(hashes);
-                    Ok(Service::For { threshold: index.threshold, sketched })
-                }
                 Self::Text => self.text(value, index),
                 Self::Document => self.document(Document::read(value)?, index),
-                Self::Set | Self::Signature | Self::Bands => self.array(value, index),
+                Self::Set | Self::Signature => self.array(value, index),
                 Self::Passage => Ok(Service::Everything),
             }
         }
@@ -178,7 +170,7 @@ impl Kind {
             Self::Set if settings::threshold() >= index.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.
             Self::Document if element != pg_sys::INT4OID => index.threshold,
-            Self::Text | Self::Passage | Self::Bands => return Ok(Service::Nothing),
+            Self::Text | Self::Passage => return Ok(Service::Nothing),
             Self::Set | Self::Document | Self::Signature => return Ok(Service::Everything),
         };
         // SAFETY: the caller's promise.
@@ -235,8 +227,6 @@ pub enum Sketched<'a> {
     /// Hashes of elements.
     Hashes(Vec<u64>),
     Signature(Cow<'a, [i32]>),
-    /// The end of the way.
-    Bands(Cow<'a, [i64]>),
 }
 
 impl<'a> Sketched<'a> {
@@ -282,14 +272,6 @@ impl<'a> Sketched<'a> {
             .set_hint(format!(
                 "Make it with num_perm => {num_perm}, or the index WITH (num_perm) as signatures have it."
             ))),
-            Self::Bands(hashes) if hashes.len() > index.banding.bands() => {
-                Err(invalid_parameter(format!(
-                    "{} band hashes are more than the {} of the index",
-                    hashes.len(),
-                    index.banding.bands()
-                ))
-                .set_hint("Band hashes are made by minlsh, with the options of the index."))
-            }
             _ => Ok(()),
         }
     }
@@ -305,13 +287,11 @@ impl<'a> Sketched<'a> {
             Self::Text(text) => batch.push_text(text),
             Self::Hashes(elements) => batch.push_elements(elements),
             Self::Signature(slots) => batch.push_signature(slots),
-            Self::Bands(given) => batch.push_bands(given),
         }
         .map_err(engine)
     }
 
-    /// Appends the first `count` band hashes: none of an empty set, and all of those that are
-    /// given.
+    /// Appends the first `count` band hashes: none of an empty set.
     fn append_bands(&self, index: &IndexOptions, count: usize, bands: &mut Vec<i64>) -> Result<()> {
         if let (Some(min_match), Self::Text(text)) = (index.min_match, self) {
             return entries::append(text, &index.config, min_match, bands);
@@ -331,7 +311,6 @@ impl<'a> Sketched<'a> {
             Self::Text(text) => sketch(Some(text), &[]),
             Self::Hashes(elements) => sketch(None, elements),
             Self::Signature(slots) => banding.hashes(slots, &mut hashes),
-            Self::Bands(given) => return append(bands, given),
         }
         .map_err(engine)?;
         append(bands, &hashes)

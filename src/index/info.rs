@@ -20,7 +20,7 @@ use crate::pg::catalog;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
-use crate::pg::relation::{Lock, Relation};
+use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::spi::{Parameter, Session};
 
 /// An index of the access method.
@@ -71,11 +71,34 @@ impl Info {
         Index::open(oid).and_then(Self::of)
     }
 
-    /// The indexes of a table, in the order of their OIDs; without those over bands of a
-    /// side table, and those of passages, which answer other questions.
+    /// The indexes of a table, in the order of their OIDs; without those of passages, which answer other
+    /// questions.
     pub fn of_table(table: Oid) -> Vec<Self> {
         let all = Index::of_table(table).into_iter().filter_map(Self::of);
-        all.filter(|info| !matches!(info.kind, Kind::Bands | Kind::Passage)).collect()
+        all.filter(|info| info.kind != Kind::Passage).collect()
+    }
+
+    /// Describes texts in a column of a table of which another relation has the signatures, as a side table has: as
+    /// if the index of those signatures, of that OID, were one of the texts.
+    pub fn of_texts(index: Oid, name: String, table: Oid, column: &Column) -> Self {
+        let column = IndexColumn {
+            attribute: column.number,
+            family: Oid::INVALID,
+            input_type: pg_sys::TEXTOID,
+            collation: column.collation,
+        };
+        let index = Index {
+            oid: index,
+            name,
+            table,
+            method: access_method(),
+            valid: true,
+            primary: false,
+            unique: false,
+            partial: false,
+            columns: vec![column],
+        };
+        Self { index, kind: Kind::Text, place: 0 }
     }
 
     fn of(index: Index) -> Option<Self> {

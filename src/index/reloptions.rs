@@ -27,7 +27,6 @@ struct Parameters {
     recall: f64,
     num_perm: i32,
     shingle_size: i32,
-    slot_bits: i32,
     min_match: i32,
     scheme: i32,
     seed: i32,
@@ -86,12 +85,7 @@ impl Parameters {
             bag: self.bag,
         };
         let config = options.config()?;
-        IndexOptions::new(
-            config,
-            Threshold::new(self.threshold)?,
-            self.recall,
-            self.slot_bits.into(),
-        )
+        IndexOptions::new(config, Threshold::new(self.threshold)?, self.recall)
     }
 }
 
@@ -170,7 +164,6 @@ pub fn define() {
             1,
             sketch::MAX_SHINGLE_SIZE as i32,
         );
-        integer(c"slot_bits", c"Bits of each slot that a side table stores.", 32, 8, 32);
         integer(
             c"min_match",
             c"Length of the shortest passage, in characters.",
@@ -211,7 +204,6 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
         element(c"recall", RELOPT_TYPE_REAL, offset_of!(Parameters, recall)),
         element(c"num_perm", RELOPT_TYPE_INT, offset_of!(Parameters, num_perm)),
         element(c"shingle_size", RELOPT_TYPE_INT, offset_of!(Parameters, shingle_size)),
-        element(c"slot_bits", RELOPT_TYPE_INT, offset_of!(Parameters, slot_bits)),
         element(c"min_match", RELOPT_TYPE_INT, offset_of!(Parameters, min_match)),
         element(c"scheme", RELOPT_TYPE_STRING, offset_of!(Parameters, scheme)),
         element(c"seed", RELOPT_TYPE_STRING, offset_of!(Parameters, seed)),

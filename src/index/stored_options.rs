@@ -8,7 +8,7 @@ use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid, Relation};
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
-use sketch::{Banding, Config, SlotBits, UNICODE_VERSIONS};
+use sketch::{Banding, Config, UNICODE_VERSIONS};
 
 use crate::error::{Result, error, wrong_state};
 use crate::index::nbtree::HIGH_KEY;
@@ -32,7 +32,6 @@ struct Built {
     recall: f64,
     bands: usize,
     rows: usize,
-    slot_bits: usize,
     #[serde(flatten)]
     config: Options<'static>,
 }
@@ -47,7 +46,6 @@ impl Built {
             recall: options.recall,
             bands: options.banding.bands(),
             rows: options.banding.rows(),
-            slot_bits: options.slot_bits.bits() as usize,
             config: Options::of(&options.config),
         }
     }
@@ -59,7 +57,6 @@ impl Built {
             banding: Banding::new(self.bands as i64, self.rows as i64)?,
             threshold: Threshold::checked(self.threshold)?,
             recall: self.recall,
-            slot_bits: SlotBits::new(self.slot_bits as i64, self.config.num_perm.into())?,
             min_match: None,
             current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
             config,

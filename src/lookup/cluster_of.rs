@@ -9,7 +9,7 @@ use sketch::memory;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, invalid_parameter};
-use crate::lookup::find::Target;
+use crate::lookup::find;
 use crate::lookup::lookup_arguments;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::call::{Call, sql_function};
@@ -36,8 +36,8 @@ const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
 fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
+    let target = find::read(call, INDEX)?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target.options, target.name())?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
     let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
         invalid_parameter(format!("max_members must be at least 1, not {most}"))
@@ -45,10 +45,11 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     })?;
     let asked = Asked::new(&target, threshold, None)?;
     let key_type = asked.key_type()?;
-    let Some(key) = row_key::argument(call, OF, key_type, &target.name())? else { return Ok(None) };
+    let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(None) };
     let mut members = Members::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
-    members.find(&asked, has_copies(&target), key)?;
+    // Rows of the same set have the same near-duplicates, but where each row has a threshold of its own.
+    members.find(&asked, target.info.kind != Kind::Document, key)?;
     // A row that is alone has no cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted() {
@@ -57,14 +58,6 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
         }
     }
     Ok(None)
-}
-
-/// Whether rows of the same set have the same near-duplicates: not where each row has a threshold of its own.
-fn has_copies(target: &Target) -> bool {
-    match target {
-        Target::Index(index) => index.info.kind != Kind::Document,
-        Target::Side(_) => true,
-    }
 }
 
 /// The members found so far. Keys are told apart by how their type writes them.

@@ -1,13 +1,12 @@
 //! `minlsh_explain()`: why two documents are, or are not, found to be near-duplicates.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::{Comparison, Config, ShingleSet};
+use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 
 use crate::error::{Result, engine};
-use crate::lookup::find::{self, Target};
+use crate::lookup::find;
 use crate::lookup::lookup_arguments;
 use crate::lookup::operand::Operand;
-use crate::lookup::side::Side;
 use crate::lookup::stored_documents::Documents;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -15,7 +14,6 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::{array, text};
 use crate::row_key;
-use crate::side_table::StoredSketch;
 
 sql_function!(minlsh_explain, explain);
 
@@ -32,11 +30,11 @@ const EXAMPLES: usize = 10;
 fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
-    let settings = target.options();
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, &target.name())?;
+    let settings = &target.options;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, target.name())?;
     let of_key = target.key()?;
-    let documents = Documents::of(&target, of_key);
-    let read = |argument| row_key::argument(call, argument, of_key.base_type, &target.name());
+    let documents = Documents::of(&target)?;
+    let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
     let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);
@@ -50,14 +48,13 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
         None => Ok(Operand::default()),
     };
     let (operand_a, operand_b) = (operand(&rows_a)?, operand(&rows_b)?);
-    let (signed_a, signed_b) = (has(&target, a, &operand_a)?, has(&target, b, &operand_b)?);
+    let (signed_a, signed_b) = (operand_a.signed(settings)?, operand_b.signed(settings)?);
     let pair = Pair::of(&settings.config, &operand_a, &operand_b)?;
-    let slot_bits = settings.slot_bits;
     let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
     if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
         // Signatures of other lengths have none.
-        estimate = slot_bits.estimate_jaccard(&a.signature, &b.signature).ok();
+        estimate = estimate_jaccard(&a.signature, &b.signature).ok();
         let bands = a.bands.iter().zip(&b.bands).take(probed.bands());
         shared.extend((1..).zip(bands).filter(|(_, (a, b))| a == b).map(|(band, _)| band));
     }
@@ -66,7 +63,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     // The best that is known: where there are signatures alone, what they estimate.
     let similarity = if sets.is_some() { jaccard } else { estimate };
     let error = similarity
-        .map(|similarity| slot_bits.standard_error(settings.config.num_perm() as i64, similarity))
+        .map(|similarity| standard_error(settings.config.num_perm() as i64, similarity))
         .transpose()
         .map_err(engine)?;
     let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
@@ -127,17 +124,5 @@ impl Pair {
             return Ok(Self { sets: Some((set_a, set_b)), examples: None });
         };
         Ok(Self { sets: Some((set_a, set_b)), examples: Some([shared, only_a, only_b]) })
-    }
-}
-
-/// What the index has of a document, `None` if it has no shingles: a side table's row, or what an
-/// index made its entries of.
-fn has(target: &Target, key: Datum, operand: &Operand) -> Result<Option<StoredSketch>> {
-    match target {
-        Target::Index(index) => operand.signed(&index.options),
-        Target::Side(side) => {
-            Side::open(side)?;
-            side.get(key)
-        }
     }
 }

@@ -20,7 +20,6 @@ use crate::extension::Extension;
 use crate::index::info::{Info, is_scope_class};
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache;
-use crate::options::IndexOptions;
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::dependency;
@@ -29,16 +28,7 @@ use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
 use crate::pg::spi::Session;
-use crate::row_key::Key;
 use crate::side_table::SideTable;
-
-/// What is asked.
-pub enum Target {
-    /// An index of the access method.
-    Index(Rc<Indexed>),
-    /// A side table.
-    Side(Box<SideTable>),
-}
 
 /// Finds what is asked.
 #[derive(Clone, Copy)]
@@ -48,50 +38,24 @@ struct Finder {
     argument: &'static str,
 }
 
-impl Target {
-    /// What the argument `index` at that place names.
-    pub fn read(call: &Call, argument: usize) -> Result<Self> {
-        match call.oid(argument) {
-            Some(named) => Finder::of(call, "index").named(named),
-            None => Self::only(call),
-        }
+/// What the argument `index` at that place names.
+pub fn read(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
+    match call.oid(argument) {
+        Some(named) => Finder::of(call, "index").named(named),
+        None => only(call),
     }
+}
 
-    /// The only one that the caller can mean without naming it.
-    pub fn only(call: &Call) -> Result<Self> {
-        let finder = Finder::of(call, "index");
-        finder.named(session_cache::only(|| finder.only())?)
-    }
+/// The only one that the caller can mean without naming it.
+pub fn only(call: &Call) -> Result<Rc<Indexed>> {
+    let finder = Finder::of(call, "index");
+    finder.named(session_cache::only(|| finder.only())?)
+}
 
-    /// What a relation that the argument `source` names is, or has; nothing if it is a table without
-    /// an index of all its rows.
-    pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Self>> {
-        Finder::of(call, "source").find(relation)
-    }
-
-    /// How documents are cut, signed and banded.
-    pub fn options(&self) -> &Rc<IndexOptions> {
-        match self {
-            Self::Index(index) => &index.options,
-            Self::Side(side) => &side.options,
-        }
-    }
-
-    /// The name that messages show.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Index(index) => index.name().to_owned(),
-            Self::Side(side) => relation_name(side.storage),
-        }
-    }
-
-    /// What names a document.
-    pub fn key(&self) -> Result<Key> {
-        match self {
-            Self::Index(index) => index.key(),
-            Self::Side(side) => side.row_key(),
-        }
-    }
+/// What a relation that the argument `source` names is, or has; nothing if it is a table without
+/// an index of all its rows.
+pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
+    Finder::of(call, "source").find(relation)
 }
 
 impl Finder {
@@ -100,7 +64,7 @@ impl Finder {
     }
 
     /// The index that `named` is, or that it has.
-    fn named(self, named: Oid) -> Result<Target> {
+    fn named(self, named: Oid) -> Result<Rc<Indexed>> {
         self.find(named)?.ok_or_else(|| {
             let (argument, table) = (self.argument, relation_name(named));
             let all = Info::of_table(named);
@@ -120,7 +84,7 @@ impl Finder {
     }
 
     /// The same; nothing if it is a table without one.
-    fn find(self, named: Oid) -> Result<Option<Target>> {
+    fn find(self, named: Oid) -> Result<Option<Rc<Indexed>>> {
         match catalog::relation_kind(named) {
             b'i' | b'I' => self.index(named).map(Some),
             b'r' | b'p' | b'm' => self.of_table(named),
@@ -137,36 +101,40 @@ impl Finder {
         }
     }
 
-    /// An index, whichever it is.
-    fn index(self, oid: Oid) -> Result<Target> {
+    /// An index of a table, or that of a side table.
+    fn index(self, oid: Oid) -> Result<Rc<Indexed>> {
         let Some(info) = Info::open(oid) else { return Err(self.other_index(oid)) };
         if info.kind == Kind::Passage {
             return Err(info.of_passages());
         }
-        if info.kind != Kind::Bands {
-            return session_cache::index(oid, self.extension).map(Target::Index);
+        match SideTable::of_index(&info)? {
+            Some(side) => Ok(self.side(side)),
+            None => session_cache::index(oid, self.extension),
         }
-        let side = SideTable::find(oid)?.into_iter().next();
-        side.map(Box::new).map(Target::Side).ok_or_else(|| self.other_index(oid))
+    }
+
+    fn side(self, side: SideTable) -> Rc<Indexed> {
+        Rc::new(Indexed::of_side_table(side, self.extension))
     }
 
     /// The index of all rows of a table, or the side table that it is.
-    fn of_table(self, table: Oid) -> Result<Option<Target>> {
+    fn of_table(self, table: Oid) -> Result<Option<Rc<Indexed>>> {
         // It may be gone by the time that we have the lock.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
             return Err(self.no_such_relation(table));
         };
+        let mut sides = SideTable::find(table)?;
+        if let Some(itself) = sides.iter().position(|side| side.storage == table) {
+            return Ok(Some(self.side(sides.remove(itself))));
+        }
         let mut indexes = Info::of_table(table);
         indexes.retain(Info::has_all_rows);
-        let mut sides = SideTable::find(table)?;
         if sides.is_empty() {
             let best = self.best(table, &indexes)?;
-            return best
-                .map(|oid| session_cache::index(oid, self.extension).map(Target::Index))
-                .transpose();
+            return best.map(|oid| session_cache::index(oid, self.extension)).transpose();
         }
         if sides.len() == 1 && indexes.is_empty() {
-            return Ok(Some(Target::Side(Box::new(sides.remove(0)))));
+            return Ok(Some(self.side(sides.remove(0))));
         }
         let mut all = oids(&indexes);
         all.extend(sides.iter().map(|side| side.storage));
@@ -266,11 +234,10 @@ impl Finder {
             return None;
         }
         let info = Info::open(oid).filter(|info| info.index.valid)?;
-        if info.kind != Kind::Bands {
-            return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
-        }
         // One that is not sound is told to whoever names it.
-        let side = SideTable::find(oid).ok()?.into_iter().next()?;
+        let Some(side) = SideTable::of_index(&info).ok()? else {
+            return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
+        };
         let columns = [side.key.number, side.body.number];
         let may_read = wanted(side.table.oid) && access::may_read(side.table.oid, &columns);
         may_read.then_some((side.storage, None))
@@ -327,10 +294,10 @@ fn create(table: &str) -> String {
 }
 
 /// Refuses NULL for an index that must be named.
-pub fn required(call: &Call, argument: usize) -> Result<Target> {
+pub fn required(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     if call.oid(argument).is_none() {
         return Err(invalid_parameter("index must not be NULL")
             .set_hint(format!("Name an index or its table, for example {}.", literal("docs"))));
     }
-    Target::read(call, argument)
+    read(call, argument)
 }

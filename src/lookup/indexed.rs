@@ -15,6 +15,7 @@ use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::names::{relation_name, visible_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::row_key::{Key, NoKey};
+use crate::side_table::SideTable;
 
 /// An index of the access method, ready to be asked.
 pub struct Indexed {
@@ -30,6 +31,8 @@ pub struct Indexed {
     pub scopes: Vec<Oid>,
     /// Whether its table has others, among which the planner has to choose.
     pub has_rivals: bool,
+    /// The side table that has the signatures, where the index is of those and not of the table itself.
+    pub side: Option<SideTable>,
 }
 
 impl Indexed {
@@ -49,7 +52,23 @@ impl Indexed {
             has_rivals: Info::of_table(table.oid).len() > 1,
             extension,
             info,
+            side: None,
         })
+    }
+
+    /// The texts that a side table has the signatures of.
+    pub fn of_side_table(side: SideTable, extension: Extension) -> Self {
+        let (name, table) = (relation_name(side.storage), side.table.oid);
+        Self {
+            info: Info::of_texts(side.index, name, table, &side.body),
+            options: side.options.clone(),
+            key: Key::of_column(table, side.key.number).ok_or(NoKey::Missing),
+            extension,
+            scopes: Vec::new(),
+            // The keys that are looked up are known.
+            has_rivals: false,
+            side: Some(side),
+        }
     }
 
     /// The name that messages show.
@@ -64,7 +83,10 @@ impl Indexed {
 
     /// The key, or an error that shows what to do without one.
     pub fn key(&self) -> Result<Key> {
-        self.key.map_err(|cause| no_key(&self.info, cause))
+        self.key.map_err(|cause| match &self.side {
+            Some(side) => side.no_key(),
+            None => no_key(&self.info, cause),
+        })
     }
 
     /// A value like those that are indexed as a document, with the options of the index.
@@ -99,7 +121,7 @@ impl Indexed {
                 (c"minlsh_signature", types, vec![value, least])
             }
             Kind::Document => return Ok(value),
-            Kind::Passage | Kind::Bands => return Err(missing()),
+            Kind::Passage => return Err(missing()),
         };
         let function = own(expression::function(self.extension.schema, name, &types))?;
         Ok(expressions.call(function, self.extension.document, &arguments))

@@ -6,20 +6,22 @@ use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
-use crate::lookup::find::Target;
+use crate::lookup::find;
 use crate::lookup::indexed::Indexed;
 use crate::lookup::lookup_arguments;
-use crate::lookup::side::{Question, Side};
+use crate::lookup::search::Wanted;
+use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify};
 use crate::pg::array;
-use crate::pg::call::{Call, sql_function};
+use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
+use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::row_key;
-use crate::side_table::SideTable;
+use crate::side_table::sign::sign_text;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
@@ -38,88 +40,157 @@ const DEFAULT_K: i32 = 10;
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
+    let target = find::read(call, INDEX)?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target.options, target.name())?;
     of_document(call, &target, threshold, None, &result)
 }
 
 /// `nearest_documents(doc_id, k, index, verify) → (doc_id, similarity)`
 fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, INDEX)?;
+    let target = find::read(call, INDEX)?;
     let k = call.int4(K).unwrap_or(DEFAULT_K);
     if k < 1 {
         return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
             .set_hint("It is the number of documents wanted."));
     }
-    of_document(call, &target, target.options().threshold, Some(k), &result)
+    of_document(call, &target, target.options.threshold, Some(k), &result)
 }
 
 /// The near-duplicates of the document whose key is the first argument; the most similar `limit` of them.
 fn of_document(
     call: &Call,
-    target: &Target,
+    target: &Indexed,
     threshold: Threshold,
     limit: Option<i32>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
     let asked = Asked::new(target, threshold, lookup_arguments::verify(call, VERIFY)?)?;
-    if let Some(key) = row_key::argument(call, OF, asked.key_type()?, &target.name())? {
-        asked.answer(&Session::open(), key, limit, result)?;
+    if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
+        let (session, limit) = (Session::open(), limit.map(i64::from));
+        if let Some(search) = asked.of_row(&session, key, limit)? {
+            asked.answer(&session, search, limit, result)?;
+        }
     }
     Ok(None)
 }
 
 /// An index that is asked for the near-duplicates of its rows, by somebody who may.
 pub struct Asked<'a> {
-    what: What<'a>,
+    index: &'a Indexed,
+    side: Option<Side<'a>>,
     threshold: Threshold,
     verify: Verify,
 }
 
-enum What<'a> {
-    Index(&'a Indexed),
-    Side(Box<Side<'a>>),
+/// How the near-duplicates of something are found.
+enum Search {
+    /// By a query.
+    Query(Wanted),
+    /// By the estimates of a side table.
+    Estimates(Probe),
 }
 
 impl<'a> Asked<'a> {
     /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
-    pub fn new(target: &'a Target, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
-        let what = match target {
-            Target::Index(index) => {
-                check_verify(index, verify)?;
-                What::Index(index)
-            }
-            Target::Side(side) => What::Side(Box::new(Side::open(side)?)),
-        };
-        Ok(Self { what, threshold, verify: verify.unwrap_or(Verify::Exact) })
+    pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
+        check_verify(index, verify)?;
+        let side = Side::of(index)?;
+        Ok(Self { index, side, threshold, verify: verify.unwrap_or(Verify::Exact) })
     }
 
     /// The type of the keys.
     pub fn key_type(&self) -> Result<Oid> {
-        match &self.what {
-            What::Index(index) => index.key().map(|key| key.base_type),
-            What::Side(side) => Ok(side.key_type()),
-        }
+        self.index.key().map(|key| key.base_type)
     }
 
-    /// Puts the near-duplicates of a row into the result.
+    /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
+    fn of_row(&self, session: &Session, key: Datum, limit: Option<i64>) -> Result<Option<Search>> {
+        let wanted = || self.index.of_row(session, key, self.threshold, limit);
+        let Some(side) = &self.side else { return Ok(wanted()?.map(Search::Query)) };
+        if self.verify == Verify::Signature {
+            return Ok(side.stored(key)?.map(Search::Estimates));
+        }
+        let Some(wanted) = wanted()? else { return Ok(None) };
+        side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
+    }
+
+    /// The search for the near-duplicates of an argument of a call.
+    fn of_argument(
+        &self,
+        session: &Session,
+        call: &Call,
+        given: Oid,
+        document: Datum,
+    ) -> Result<Option<Search>> {
+        let options = &self.index.options;
+        // SAFETY: an argument of the type that the call says it has.
+        let argument = unsafe { Parameter::new(given, Some(document)) };
+        let wanted = || self.index.of_argument(session, argument, self.threshold);
+        if self.side.is_none() {
+            return Ok(wanted()?.map(Search::Query));
+        }
+        if given == pg_sys::INT4ARRAYOID {
+            // SAFETY: an argument of that type.
+            let signature = unsafe { array::read_int4(document) }?;
+            self.check_length(signature.len())?;
+            return Ok(Some(Search::Estimates(Probe { key: None, signature: signature.to_vec() })));
+        }
+        let text = call.text(OF)?.unwrap_or_default();
+        let Some(signed) = sign_text(options, text)? else { return Ok(None) };
+        let probe = Probe { key: None, signature: signed.signature };
+        if self.verify == Verify::Signature {
+            return Ok(Some(Search::Estimates(probe)));
+        }
+        wanted()?.map(|wanted| self.among(wanted, &probe)).transpose()
+    }
+
+    /// The search among the candidates of the side table.
+    fn among(&self, wanted: Wanted, probe: &Probe) -> Result<Search> {
+        let Some(side) = &self.side else { return Ok(Search::Query(wanted)) };
+        let memory = Memory::scratch(c"minlsh candidates");
+        let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
+        let keys = found.into_iter().map(|(key, _)| key).collect();
+        // SAFETY: keys of the side table, which are of the type of the documents'; they are copied.
+        let keys = unsafe { self.index.key()?.array(keys) };
+        Ok(Search::Query(wanted.among(keys)))
+    }
+
+    /// Refuses a signature of another length than those of the side table.
+    fn check_length(&self, slots: usize) -> Result<()> {
+        let wanted = self.index.options.config.num_perm();
+        if slots == wanted {
+            return Ok(());
+        }
+        let name = self.index.name();
+        Err(invalid_parameter(format!(
+            "the signature must have {wanted} slots, as those of side table \"{name}\", not {slots}"
+        )))
+    }
+
+    /// Puts what is found into the result.
     fn answer(
         &self,
         session: &Session,
-        key: Datum,
-        limit: Option<i32>,
+        search: Search,
+        limit: Option<i64>,
         result: &ResultRows,
     ) -> Result<()> {
-        match &self.what {
-            What::Index(index) => {
-                let wanted = index.of_row(session, key, self.threshold, limit.map(i64::from))?;
-                wanted.map_or(Ok(()), |wanted| index.answer(session, &wanted, result))
-            }
-            What::Side(side) => {
-                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
-                side.answer(session, &self.question(limit), &probe, result)
-            }
+        let (shown, key_type) = (result.column_type(0), self.key_type()?);
+        match (search, &self.side) {
+            (Search::Query(wanted), _) => self.index.answer(session, &wanted, result),
+            (Search::Estimates(probe), Some(side)) => side.each_estimated(
+                session,
+                &probe,
+                self.threshold,
+                limit,
+                &mut |key, similarity| {
+                    let key = row_key::shown(key, key_type, shown);
+                    result.push(&[Some(key), Some(float8_datum(similarity))]);
+                    Ok(())
+                },
+            ),
+            (Search::Estimates(_), None) => Ok(()),
         }
     }
 
@@ -130,25 +201,24 @@ impl<'a> Asked<'a> {
         key: Datum,
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
-        match &self.what {
-            What::Index(index) => {
-                let wanted = index.of_row(session, key, self.threshold, None)?;
-                wanted.map_or(Ok(()), |wanted| index.each(session, &wanted, visit))
+        let key_type = self.key_type()?;
+        match (self.of_row(session, key, None)?, &self.side) {
+            (Some(Search::Query(wanted)), _) => self.index.each(session, &wanted, visit),
+            (Some(Search::Estimates(probe)), Some(side)) => {
+                side.each_estimated(
+                    session,
+                    &probe,
+                    self.threshold,
+                    None,
+                    &mut |key, similarity| {
+                        // SAFETY: made a text by `to_text`.
+                        let name = unsafe { text::read(row_key::to_text(key, key_type)) }?;
+                        visit(name, similarity)
+                    },
+                )
             }
-            What::Side(side) => {
-                let Some(probe) = side.stored(session, key, self.verify)? else { return Ok(()) };
-                side.each(session, &self.question(None), &probe, &mut |key, similarity| {
-                    // SAFETY: made a text by `to_text`.
-                    let name = unsafe { text::read(row_key::to_text(key, side.key_type())) }?;
-                    visit(name, similarity)
-                })
-            }
+            _ => Ok(()),
         }
-    }
-
-    fn question(&self, limit: Option<i32>) -> Question {
-        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-        Question { threshold: self.threshold, verify: self.verify, limit }
     }
 }
 
@@ -156,80 +226,35 @@ impl<'a> Asked<'a> {
 /// set or a signature.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let target = Target::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, target.options(), &target.name())?;
+    let target = find::read(call, INDEX)?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target.options, target.name())?;
     let verify = lookup_arguments::verify(call, VERIFY)?;
     let given = catalog::base_type(call.argument_type(OF));
-    match &target {
-        Target::Index(index) => {
-            check_verify(index, verify)?;
-            check_kind(index, given)?;
-            let Some(document) = call.datum(OF) else { return Ok(None) };
-            let session = Session::open();
-            // SAFETY: an argument of the type that the call says it has.
-            let argument = unsafe { Parameter::new(given, Some(document)) };
-            if let Some(wanted) = index.of_argument(&session, argument, threshold)? {
-                index.answer(&session, &wanted, &result)?;
-            }
-        }
-        Target::Side(side) => of_side(call, given, side, threshold, verify, &result)?,
+    check_kind(&target, given, verify)?;
+    let asked = Asked::new(&target, threshold, verify)?;
+    let Some(document) = call.datum(OF) else { return Ok(None) };
+    let session = Session::open();
+    if let Some(search) = asked.of_argument(&session, call, given, document)? {
+        asked.answer(&session, search, None, &result)?;
     }
     Ok(None)
 }
 
-/// The same of a side table, which can be searched by a text or by a signature.
-fn of_side(
-    call: &Call,
-    given: Oid,
-    side_table: &SideTable,
-    threshold: Threshold,
-    verify: Option<Verify>,
-    result: &ResultRows,
-) -> Result<()> {
-    let side = Side::open(side_table)?;
-    let Some(document) = call.datum(OF) else { return Ok(()) };
-    let (probe, verify) = match given {
-        pg_sys::TEXTOID => {
-            let verify = verify.unwrap_or(Verify::Exact);
-            let text = call.text(OF)?.unwrap_or_default();
-            (side.given(text, verify)?, verify)
-        }
-        pg_sys::INT4ARRAYOID if verify == Some(Verify::Exact) => {
-            return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")
-                .set_hint("Leave verify out, or give the text."));
-        }
-        pg_sys::INT4ARRAYOID => {
-            // SAFETY: an argument of that type.
-            let signature = unsafe { array::read_int4(document) }?;
-            let slots = side_table.options.config.num_perm();
-            if signature.len() != slots {
-                return Err(invalid_parameter(format!(
-                    "the signature must have {slots} slots, as those of side table \"{}\", not {}",
-                    crate::pg::names::relation_name(side_table.storage),
-                    signature.len()
-                )));
-            }
-            (Some(side.of_signature(signature)?), Verify::Signature)
-        }
-        other => {
-            let name = crate::pg::names::relation_name(side_table.storage);
-            return Err(wrong_kind(&name, "texts", other, "a text, or the signature of one"));
-        }
-    };
-    if let Some(probe) = probe {
-        let question = Question { threshold, verify, limit: None };
-        side.answer(&Session::open(), &question, &probe, result)?;
-    }
-    Ok(())
-}
-
 /// Refuses a document of another kind than those of the index.
-fn check_kind(index: &Indexed, given: Oid) -> Result<()> {
+fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()> {
+    let is_signature = given == pg_sys::INT4ARRAYOID;
+    if index.side.is_some() && is_signature && verify == Some(Verify::Exact) {
+        return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")
+            .set_hint("Leave verify out, or give the text."));
+    }
     let is_array = catalog::element_type(given) != Oid::INVALID;
     let (holds, wanted, fits) = match index.info.kind {
+        Kind::Text if index.side.is_some() => {
+            ("texts", "a text, or the signature of one", given == pg_sys::TEXTOID || is_signature)
+        }
         Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
         Kind::Set => ("sets", "an array of the elements", is_array),
-        Kind::Signature => ("signatures", "an integer[]", given == pg_sys::INT4ARRAYOID),
+        Kind::Signature => ("signatures", "an integer[]", is_signature),
         _ => ("documents", "the table instead, with ~= and a minlsh_document", false),
     };
     if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
@@ -252,6 +277,7 @@ fn wrong_kind(
 fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
     let name = index.name();
     match (index.info.kind, verify) {
+        _ if index.side.is_some() => Ok(()),
         (Kind::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
             "index \"{name}\" has signatures only: verify cannot be \"exact\""
         ))

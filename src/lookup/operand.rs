@@ -70,7 +70,7 @@ impl<'a> Operand<'a> {
                     }
                     Form::Elements(hashed, of)
                 }
-                Kind::Signature | Kind::Bands => Form::Signature(array::read_int4(value)?.into()),
+                Kind::Signature => Form::Signature(array::read_int4(value)?.into()),
                 Kind::Document => {
                     let Document { threshold: least, content } = Document::read(value)?;
                     let content = match content {

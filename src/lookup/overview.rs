@@ -14,7 +14,7 @@ use crate::pg::names::cstring;
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
 use crate::row_key::Key;
-use crate::side_table::SideTable;
+use crate::side_table::{self, SideTable};
 
 sql_function!(minlsh_options, of_index);
 sql_function!(minlsh_describe, describe);
@@ -26,7 +26,7 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
         return json(&stored_options::to_json(&*info.current_options()?)?).map(Some);
     }
     let target = find::required(call, 0)?;
-    let options = target.options();
+    let options = &target.options;
     if !options.current {
         return Err(
             wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
@@ -42,9 +42,12 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
 fn describe(call: &Call) -> Result<Option<Datum>> {
     let described = call.oid(0).and_then(Info::open).and_then(|info| {
         // The table goes last of all that a DROP removes.
-        relation::lock(info.index.table, Lock::Read).then(|| match info.kind {
-            Kind::Bands => Described::of_side_table(&info),
-            _ => Described::of_index(&info),
+        relation::lock(info.index.table, Lock::Read).then(|| {
+            if side_table::is_one(info.index.table) {
+                Described::of_side_table(&info)
+            } else {
+                Described::of_index(&info)
+            }
         })
     });
     let number = |number: Option<i16>| number.map(Datum::from);

@@ -35,6 +35,15 @@ pub struct Wanted {
     /// The key of the row whose document it is, with its values of the scope columns; `None` if it
     /// is not stored.
     pub row: Option<(Datum, Vec<Parameter>)>,
+    /// The keys among which it is to be found, as an array; `None`: anywhere.
+    pub among: Option<Datum>,
+}
+
+impl Wanted {
+    /// The same, to be found among the keys of an [array](Key::array), of which the row itself is none.
+    pub fn among(self, keys: Datum) -> Self {
+        Self { row: None, among: Some(keys), ..self }
+    }
 }
 
 impl Indexed {
@@ -86,7 +95,7 @@ impl Indexed {
             .collect();
         // SAFETY: a value of that type, which is as long as its rows.
         let document = unsafe { Passing::of(self.extension.document).copy(document) };
-        Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)) }))
+        Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)), among: None }))
     }
 
     /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
@@ -122,7 +131,7 @@ impl Indexed {
         let Some(document) = rows.value(0, 1, self.extension.document)? else { return Ok(None) };
         // SAFETY: a value of that type, which is as long as its rows.
         let document = unsafe { Passing::of(self.extension.document).copy(document) };
-        Ok(Some(Wanted { document, threshold, limit: None, row: None }))
+        Ok(Some(Wanted { document, threshold, limit: None, row: None, among: None }))
     }
 
     /// Puts the keys and similarities of what is found into `result`, the most similar first.
@@ -156,9 +165,13 @@ impl Indexed {
         shown: Oid,
     ) -> Result<(Rc<TableQuery>, Vec<Parameter>)> {
         let key = self.key()?;
-        let purpose = if wanted.row.is_some() { Purpose::OfRow } else { Purpose::OfGiven };
+        let purpose = match wanted {
+            Wanted { among: Some(_), .. } => Purpose::Among,
+            Wanted { row: Some(_), .. } => Purpose::OfRow,
+            _ => Purpose::OfGiven,
+        };
         let query = self.query(purpose, shown, || {
-            self.search(session, &Expressions::new(), key, shown, wanted.row.is_some())
+            self.search(session, &Expressions::new(), key, shown, purpose)
         })?;
         let mut values = vec![
             // SAFETY: what is wanted is like a document of the index.
@@ -171,6 +184,10 @@ impl Indexed {
             values.push(key.parameter(Some(*row)));
             values.extend(scope);
         }
+        if wanted.among.is_some() {
+            // SAFETY: an array of keys.
+            values.push(unsafe { Parameter::new(key.array_type(), wanted.among) });
+        }
         Ok((query, values))
     }
 
@@ -181,7 +198,7 @@ impl Indexed {
         expressions: &Expressions,
         key: Key,
         shown: Oid,
-        of_row: bool,
+        purpose: Purpose,
     ) -> Result<TableQuery> {
         let columns = self.info.columns(expressions);
         let document = expressions.parameter(1, self.extension.document);
@@ -198,7 +215,7 @@ impl Indexed {
             let at_least = own(at_least)?;
             conditions.push(expressions.operator(at_least, similarity, least));
         }
-        if of_row {
+        if purpose == Purpose::OfRow {
             parameters.push(key.base_type);
             conditions.push(expressions.is_not_true(key.equals(expressions, 4)));
             for (column, number) in columns.scopes.into_iter().zip(5..) {
@@ -207,6 +224,10 @@ impl Indexed {
                 let equal = expressions.equal(column, given);
                 conditions.push(equal.ok_or_else(|| self.no_equality(column.type_oid()))?);
             }
+        }
+        if purpose == Purpose::Among {
+            parameters.push(key.array_type());
+            conditions.push(key.is_among(expressions, 4));
         }
         let name = expressions.column(key.table, key.column);
         TableQuery::prepare(

@@ -28,6 +28,10 @@ pub enum Purpose {
     OfRow,
     /// The near-duplicates of something that is not stored.
     OfGiven,
+    /// The near-duplicates among rows with given keys.
+    Among,
+    /// Whether there is a row with a key.
+    Seen,
     /// What the row with a key has.
     Value,
 }

@@ -1,165 +1,79 @@
-//! A side table, read as a relation: the caller's rights are checked first.
+//! The candidates of a side table, which is read as a relation: the caller's rights to the documents are checked first.
 //!
-//! 1. The document's bands, as many as the recall needs at the threshold asked for, are looked up.
-//! 2. Candidates are filtered by the similarity that the signatures estimate.
-//! 3. Unless `verify => 'signature'` was asked for, and wherever the caller may not see all rows,
-//!    each of what remains is looked up in the table, as the caller, and its text decides.
+//! The index of its signatures gives the rows that share a band with what is looked for, and their signatures the
+//! similarities that are estimated. What is similar enough is then the search of any index, among the keys of the
+//! candidates; or, with `verify => 'signature'`, the estimate, which needs no text.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::{ShingleSet, memory};
+use sketch::{estimate_gate, estimate_jaccard, memory};
 
 use crate::access::{self, Visibility};
 use crate::error::{Result, engine, wrong_state};
-use crate::lookup::stored_documents::Documents;
+use crate::lookup::indexed::Indexed;
+use crate::lookup::session_cache::{self, Purpose};
 use crate::options::{Threshold, Verify};
-use crate::pg::call::float8_datum;
+use crate::pg::expression::Expressions;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
-use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::row_key::{self, Key};
-use crate::side_table::sign::{self, sign_text};
-use crate::side_table::{SideTable, StoredSketch};
+use crate::pg::table_query::{Parts, TableQuery};
+use crate::row_key::Key;
+use crate::side_table::SideTable;
 
 /// A side table that the caller may read.
 pub struct Side<'a> {
-    side: &'a SideTable,
-    visibility: Visibility,
+    index: &'a Indexed,
+    table: &'a SideTable,
     key: Key,
-    documents: Documents<'a>,
+    visibility: Visibility,
 }
 
 /// What is looked for.
 pub struct Probe {
     /// `None`: it is not a stored document.
     pub key: Option<Datum>,
-    /// The signature, packed as the side table's are.
+    /// Its signature.
     pub signature: Vec<i32>,
-    /// All of its bands.
-    pub bands: Vec<i64>,
-    /// Its shingles, where the texts are to decide.
-    pub shingles: Option<ShingleSet>,
 }
 
-/// What is asked.
-pub struct Question {
-    /// The least similarity.
-    pub threshold: Threshold,
-    /// How candidates are told from near-duplicates.
-    pub verify: Verify,
-    /// How many are wanted; `None`: all.
-    pub limit: Option<usize>,
-}
+/// A key, and the similarity that the signatures estimate.
+pub type Candidate = (Datum, f64);
 
 impl<'a> Side<'a> {
-    /// Checks the caller's rights.
-    pub fn open(side: &'a SideTable) -> Result<Self> {
-        let visibility = access::check(&side.table, &[side.key.number, side.body.number])?;
-        let key = side.row_key()?;
-        let documents = Documents::of_side_table(side, key);
-        Ok(Self { side, visibility, key, documents })
+    /// The side table of an index, if it has one; checks the caller's rights.
+    pub fn of(index: &'a Indexed) -> Result<Option<Self>> {
+        let Some(table) = &index.side else { return Ok(None) };
+        let visibility = access::check(&table.table, &[table.key.number, table.body.number])?;
+        Ok(Some(Self { index, table, key: index.key()?, visibility }))
     }
 
-    /// The type of the keys.
-    pub fn key_type(&self) -> Oid {
-        self.key.base_type
+    /// What is stored of the document with that key; nothing if it has no shingles.
+    pub fn stored(&self, key: Datum) -> Result<Option<Probe>> {
+        let signature = self.table.signature(key)?;
+        Ok(signature.map(|signature| Probe { key: Some(key), signature }))
     }
 
-    /// What is stored of a document that the caller may see, if it has shingles.
-    pub fn stored(&self, session: &Session, key: Datum, verify: Verify) -> Result<Option<Probe>> {
-        let text = if verify == Verify::Exact || self.visibility == Visibility::Joined {
-            match self.text(session, key)? {
-                Some(text) => Some(text),
-                // The caller cannot see the document: for them it does not exist.
-                None => return Ok(None),
-            }
-        } else {
-            None
-        };
-        let Some(stored) = self.side.get(key)? else { return Ok(None) };
-        let shingles = text.map_or(Ok(None), |text| self.shingles(&text, verify))?;
-        let StoredSketch { signature, bands } = stored;
-        Ok(Some(Probe { key: Some(key), signature, bands, shingles }))
-    }
-
-    /// What would be stored of a text; `None` if it has no shingles.
-    pub fn given(&self, text: &str, verify: Verify) -> Result<Option<Probe>> {
-        let Some(StoredSketch { signature, bands }) = sign_text(&self.side.options, text)? else {
-            return Ok(None);
-        };
-        Ok(Some(Probe { key: None, signature, bands, shingles: self.shingles(text, verify)? }))
-    }
-
-    /// What would be stored of a document of which the signature is known.
-    pub fn of_signature(&self, signature: &[i32]) -> Result<Probe> {
-        let StoredSketch { signature, bands } = sign::of_signature(&self.side.options, signature)?;
-        Ok(Probe { key: None, signature, bands, shingles: None })
-    }
-
-    /// Puts the keys and similarities of what is found into `result`, the most similar first.
-    pub fn answer(
+    /// The documents that the signatures do not rule out, without the one that is asked about. Their keys are in
+    /// `keys`.
+    pub fn candidates(
         &self,
-        session: &Session,
-        question: &Question,
         probe: &Probe,
-        result: &ResultRows,
-    ) -> Result<()> {
-        let shown = result.column_type(0);
-        self.each(session, question, probe, &mut |key, similarity| {
-            let key = row_key::shown(key, self.key.base_type, shown);
-            result.push(&[Some(key), Some(float8_datum(similarity))]);
-            Ok(())
-        })
-    }
-
-    /// Calls `visit` with the key and the similarity of what is found, the most similar first.
-    pub fn each(
-        &self,
-        session: &Session,
-        question: &Question,
-        probe: &Probe,
-        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
-    ) -> Result<()> {
-        let keys = Memory::scratch(c"minlsh candidates");
-        let mut found = self.candidates(question, probe, &keys)?;
-        if question.verify == Verify::Exact || self.visibility == Visibility::Joined {
-            found = self.verified(session, question, probe, found)?;
-        }
-        let order = Order::of(self.key.base_type, self.side.key.collation)?;
-        found.sort_by(|(a, similar_a), (b, similar_b)| {
-            // SAFETY: keys of the side table, which are of that type.
-            similar_b.total_cmp(similar_a).then_with(|| unsafe { order.compare(*a, *b) })
-        });
-        let limit = question.limit.unwrap_or(usize::MAX);
-        found.into_iter().take(limit).try_for_each(|(key, similarity)| visit(key, similarity))
-    }
-
-    /// The candidates that the signatures do not rule out, with their estimated similarities; their
-    /// keys are copied into `keys`.
-    fn candidates(
-        &self,
-        question: &Question,
-        probe: &Probe,
+        threshold: Threshold,
+        verify: Verify,
         keys: &Memory,
-    ) -> Result<Vec<(Datum, f64)>> {
-        let settings = &self.side.options;
-        let probes = settings.banding.probes(question.threshold.get(), settings.recall);
-        let bands = &probe.bands[..probes.min(probe.bands.len())];
+    ) -> Result<Vec<Candidate>> {
         // An exact check lets a margin pass, since the estimate of a pair at the threshold is as
         // often below it as above.
-        let least = match question.verify {
-            Verify::Signature => question.threshold.get(),
-            Verify::Exact => {
-                sketch::estimate_gate(question.threshold.get(), settings.config.num_perm())
-            }
+        let least = match verify {
+            Verify::Signature => threshold.get(),
+            Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
         };
-        let passing = self.side.key.passing;
+        let passing = self.table.key.passing;
         let mut found = Vec::new();
-        self.side.candidates(bands, &mut |key, signature, _| {
-            check_interrupts();
-            let estimate = settings.slot_bits.estimate_jaccard(&probe.signature, signature);
+        self.table.candidates(&probe.signature, threshold, &mut |key, signature| {
+            let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
@@ -170,60 +84,76 @@ impl<'a> Side<'a> {
         })?;
         // A document is not its own near-duplicate.
         if let Some(own) = probe.key {
-            let order = Order::of(self.key.base_type, self.side.key.collation)?;
+            let order = Order::of(self.key.base_type, self.key.collation())?;
             // SAFETY: keys of the side table, which are of that type, as the one asked for is.
             found.retain(|(key, _)| unsafe { order.compare(*key, own) }.is_ne());
         }
         Ok(found)
     }
 
-    /// Those of the candidates that the caller sees and, if texts decide, that are similar enough.
-    fn verified(
+    /// Calls `visit` with the candidates that the caller sees, the most similar first, by their estimates.
+    pub fn each_estimated(
         &self,
         session: &Session,
-        question: &Question,
         probe: &Probe,
-        found: Vec<(Datum, f64)>,
-    ) -> Result<Vec<(Datum, f64)>> {
+        threshold: Threshold,
+        limit: Option<i64>,
+        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(key) = probe.key
+            && !self.is_seen(session, key)?
+        {
+            return Ok(());
+        }
+        let keys = Memory::scratch(c"minlsh candidates");
+        let mut found = self.candidates(probe, threshold, Verify::Signature, &keys)?;
+        let order = Order::of(self.key.base_type, self.key.collation())?;
+        found.sort_by(|(a, similar_a), (b, similar_b)| {
+            // SAFETY: keys of the side table, which are of that type.
+            similar_b.total_cmp(similar_a).then_with(|| unsafe { order.compare(*a, *b) })
+        });
+        let mut left = limit.unwrap_or(i64::MAX);
         let mut scratch = Memory::scratch(c"minlsh candidate");
-        let mut verified = Vec::new();
-        for (key, estimate) in found {
+        for (key, similarity) in found {
             check_interrupts();
-            let similarity = scratch.run_and_reset(|| {
-                let Some(text) = self.text(session, key)? else { return Ok(None) };
-                let Some(shingles) = &probe.shingles else { return Ok(Some(estimate)) };
-                let others = self.shingles(&text, Verify::Exact)?.unwrap_or_default();
-                Ok(shingles.jaccard_at_least(&others, question.threshold.get()))
-            })?;
-            if let Some(similarity) = similarity {
-                memory::push(&mut verified, (key, similarity)).map_err(engine)?;
+            if left == 0 {
+                break;
+            }
+            if scratch.run_and_reset(|| self.is_seen(session, key))? {
+                left -= 1;
+                visit(key, similarity)?;
             }
         }
-        Ok(verified)
+        Ok(())
     }
 
-    /// The text of a document, `None` if the caller cannot see it.
-    fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
-        self.documents.text(session, key)
-    }
-
-    /// The shingles of a text, where they are to decide.
-    fn shingles(&self, text: &str, verify: Verify) -> Result<Option<ShingleSet>> {
-        if verify == Verify::Signature {
-            return Ok(None);
+    /// Whether the caller sees the document with that key.
+    fn is_seen(&self, session: &Session, key: Datum) -> Result<bool> {
+        if self.visibility == Visibility::All {
+            return Ok(true);
         }
-        let config = &self.side.options.config;
-        ShingleSet::from_text(config, text, &mut check_interrupts).map(Some).map_err(engine)
+        let (table, place) = (self.index.table(), self.index.info.index.oid);
+        let query = session_cache::query(table, (place, Purpose::Seen, Oid::INVALID), || {
+            let expressions = Expressions::new();
+            let parts = Parts {
+                table: Some(table),
+                columns: vec![expressions.bool(true)],
+                conditions: vec![self.key.equals(&expressions, 1)],
+                parameters: vec![self.key.base_type],
+                ..Parts::default()
+            };
+            TableQuery::prepare(session, &parts)
+        })?;
+        Ok(!query.rows(session, &[self.key.parameter(Some(key))])?.is_empty())
     }
 
     /// The error of a side table that has what it never writes.
-    pub fn altered(&self, detail: &str) -> pgrx::pg_sys::panic::ErrorReport {
-        let name = relation_name(self.side.storage);
-        wrong_state(format!("side table \"{name}\" has been altered")).set_detail(detail).set_hint(
-            format!(
-                "Build it anew with SELECT minlsh_reindex({});",
-                regclass_literal(self.side.storage)
-            ),
-        )
+    fn altered(&self, detail: &str) -> pgrx::pg_sys::panic::ErrorReport {
+        let storage = self.table.storage;
+        let message = format!("side table \"{}\" has been altered", relation_name(storage));
+        wrong_state(message).set_detail(detail).set_hint(format!(
+            "Build it again with SELECT minlsh_reindex({});",
+            regclass_literal(storage)
+        ))
     }
 }

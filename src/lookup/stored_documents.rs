@@ -3,34 +3,20 @@
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::memory;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine};
-use crate::lookup::find::Target;
+use crate::error::Result;
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
 use crate::pg::expression::{Expression, Expressions};
-use crate::pg::lossless;
 use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::row_key::Key;
-use crate::side_table::SideTable;
 
 /// The documents of an index.
 pub struct Documents<'a> {
-    /// The user's table.
-    table: Oid,
+    index: &'a Indexed,
     key: Key,
-    origin: Origin<'a>,
-}
-
-/// Where the documents are.
-enum Origin<'a> {
-    /// What an index has as its document.
-    Index(&'a Indexed),
-    /// What a side table is of.
-    Side(&'a SideTable),
 }
 
 /// A document, as it is read.
@@ -46,39 +32,14 @@ pub struct Stored<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// The documents of what is asked.
-    pub fn of(target: &'a Target, key: Key) -> Self {
-        match target {
-            Target::Side(side) => Self::of_side_table(side, key),
-            Target::Index(index) => {
-                Self { table: index.table(), key, origin: Origin::Index(index) }
-            }
-        }
-    }
-
-    /// The texts behind a side table.
-    pub fn of_side_table(side: &'a SideTable, key: Key) -> Self {
-        Self { table: side.table.oid, key, origin: Origin::Side(side) }
+    /// The documents of an index that is asked.
+    pub fn of(index: &'a Indexed) -> Result<Self> {
+        Ok(Self { index, key: index.key()? })
     }
 
     /// What its values are.
     pub fn values(&self) -> Kind {
-        match self.origin {
-            Origin::Index(index) => index.info.kind,
-            Origin::Side(_) => Kind::Text,
-        }
-    }
-
-    /// The text of a document, `None` if the caller cannot see it; a NULL is an empty text.
-    pub fn text(&self, session: &Session, key: Datum) -> Result<Option<String>> {
-        let rows = self.row(session, key)?;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let value = rows.value(0, 1, pg_sys::TEXTOID)?;
-        // SAFETY: checked to be a text, which lives as long as the rows.
-        let text = value.map(|value| unsafe { lossless::read(value) }).transpose()?;
-        memory::owned(&text.unwrap_or_default()).map(Some).map_err(engine)
+        self.index.info.kind
     }
 
     /// The row of that key, of one column, the document; none if the caller cannot see it.
@@ -92,13 +53,13 @@ impl<'a> Documents<'a> {
     }
 
     fn value_query(&self, session: &Session) -> Result<Rc<TableQuery>> {
-        let place = (self.asked(), Purpose::Value, Oid::INVALID);
-        session_cache::query(self.table, place, || {
+        let place = (self.index.info.index.oid, Purpose::Value, Oid::INVALID);
+        session_cache::query(self.index.table(), place, || {
             let expressions = Expressions::new();
             TableQuery::prepare(
                 session,
                 &Parts {
-                    table: Some(self.table),
+                    table: Some(self.index.table()),
                     columns: vec![self.body(&expressions)],
                     conditions: vec![self.key.equals(&expressions, 1)],
                     parameters: vec![self.key.base_type],
@@ -136,16 +97,16 @@ impl<'a> Documents<'a> {
         visit: &mut dyn FnMut(&Stored) -> Result<()>,
     ) -> Result<()> {
         let expressions = Expressions::new();
-        let key = expressions.column(self.table, self.key.column);
+        let key = expressions.column(self.index.table(), self.key.column);
         let name = expressions.as_text(expressions.relabelled(key, self.key.base_type));
         let body = self.body(&expressions);
         let mut columns = vec![expressions.relabelled(key, self.key.base_type), name, body];
-        let scopes = self.scopes(&expressions);
+        let scopes = self.index.info.columns(&expressions).scopes;
         columns.extend(&scopes);
-        let conditions =
-            std::iter::once(expressions.is_not_null(body)).chain(self.predicate(&expressions));
+        let conditions = std::iter::once(expressions.is_not_null(body))
+            .chain(self.index.info.columns(&expressions).predicate);
         let mut parts = Parts {
-            table: Some(self.table),
+            table: Some(self.index.table()),
             columns,
             conditions: conditions.collect(),
             ..Parts::default()
@@ -175,43 +136,18 @@ impl<'a> Documents<'a> {
         })
     }
 
-    /// The relation that was asked.
-    fn asked(&self) -> Oid {
-        match self.origin {
-            Origin::Index(index) => index.info.index.oid,
-            Origin::Side(side) => side.storage,
-        }
-    }
-
     fn body<'e>(&self, expressions: &'e Expressions) -> Expression<'e> {
-        let body = match self.origin {
-            Origin::Index(index) => index.info.columns(expressions).document,
-            Origin::Side(side) => expressions.column(self.table, side.body.number),
-        };
+        let body = self.index.info.columns(expressions).document;
         match self.values() {
             Kind::Text => expressions.relabelled(body, pg_sys::TEXTOID),
             _ => body,
         }
     }
 
-    fn predicate<'e>(&self, expressions: &'e Expressions) -> Option<Expression<'e>> {
-        match self.origin {
-            Origin::Index(index) => index.info.columns(expressions).predicate,
-            Origin::Side(_) => None,
-        }
-    }
-
-    fn scopes<'e>(&self, expressions: &'e Expressions) -> Vec<Expression<'e>> {
-        match self.origin {
-            Origin::Index(index) => index.info.columns(expressions).scopes,
-            Origin::Side(_) => Vec::new(),
-        }
-    }
-
     /// The types and collations of the scopes.
     pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
         let expressions = Expressions::new();
-        let scopes = self.scopes(&expressions).into_iter();
+        let scopes = self.index.info.columns(&expressions).scopes.into_iter();
         scopes.map(|scope| (scope.type_oid(), scope.collation())).collect()
     }
 }

@@ -25,6 +25,8 @@ look_ups! {
     element_type(type_oid: Oid) -> Oid = pg_sys::get_element_type(type_oid);
     /// The same, also of a domain over arrays.
     base_element_type(type_oid: Oid) -> Oid = pg_sys::get_base_element_type(type_oid);
+    /// The type of arrays of a type; invalid if there is none.
+    array_of(type_oid: Oid) -> Oid = pg_sys::get_array_type(type_oid);
     /// The collation that a type has by itself; invalid if it has none.
     type_collation(type_oid: Oid) -> Oid = pg_sys::get_typcollation(type_oid);
     /// `pg_type.typtype`

@@ -229,6 +229,27 @@ impl Expressions {
         })
     }
 
+    /// `left operator ANY (array)`
+    pub fn any<'a>(
+        &'a self,
+        operator: Oid,
+        left: Expression<'a>,
+        array: Expression<'a>,
+    ) -> Expression<'a> {
+        let function = catalog::function_of_operator(operator);
+        self.node(NodeTag::T_ScalarArrayOpExpr, |node: &mut pg_sys::ScalarArrayOpExpr| {
+            node.opno = operator;
+            node.opfuncid = function;
+            node.useOr = true;
+            // SAFETY: two valid nodes.
+            node.args = unsafe {
+                let left = pg_sys::lappend(std::ptr::null_mut(), left.node.cast());
+                pg_sys::lappend(left, array.node.cast())
+            };
+            node.location = -1;
+        })
+    }
+
     /// `value IS NOT NULL`
     pub fn is_not_null<'a>(&'a self, value: Expression<'a>) -> Expression<'a> {
         self.node(NodeTag::T_NullTest, |node: &mut pg_sys::NullTest| {

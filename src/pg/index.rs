@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::{list, text};
 
 /// An index, as it is while we hold a lock on its table.
@@ -56,6 +56,42 @@ impl OperatorClass {
             let classes = members.iter().map(class).collect();
             pg_sys::ReleaseCatCacheList(list);
             classes
+        }
+    }
+}
+
+/// An operator of a family that an index is searched by.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchOperator {
+    /// Its strategy.
+    pub strategy: u16,
+    /// The type of its right side; invalid for that of the column.
+    pub right: Oid,
+    /// The function behind it.
+    pub function: Oid,
+}
+
+impl SearchOperator {
+    /// The operator of a family that has just one.
+    pub fn only_of(family: Oid) -> Option<Self> {
+        let cache = pg_sys::SysCacheIdentifier::AMOPSTRATEGY as i32;
+        let none = Datum::from(0);
+        // SAFETY: a list of the system cache, given back after its members were read.
+        unsafe {
+            let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(family), none, none);
+            let members = (*list).members.as_slice((*list).n_members as usize);
+            let operator = match members {
+                [member] => {
+                    let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
+                    let form = &*form.cast::<pg_sys::FormData_pg_amop>();
+                    Some((form.amopstrategy, form.amoprighttype, form.amopopr))
+                }
+                _ => None,
+            };
+            pg_sys::ReleaseCatCacheList(list);
+            let (strategy, right, operator) = operator?;
+            let function = catalog::function_of_operator(operator);
+            Some(Self { strategy: strategy as u16, right, function })
         }
     }
 }

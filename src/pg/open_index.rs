@@ -4,6 +4,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::catalog::{function_of_operator, operator_of_family};
+use crate::pg::index::SearchOperator;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
@@ -94,19 +95,19 @@ impl OpenIndex {
             let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
             function_of_operator(operator_of_family(family, input, input, strategy as i16))
         };
+        let operator = SearchOperator { strategy, right: Oid::INVALID, function };
         // SAFETY: the caller's promise.
-        unsafe { self.each_match(table, (strategy, function), key, snapshot, visit) }
+        unsafe { self.each_match(table, operator, key, snapshot, visit) }
     }
 
     /// Calls `visit` with the rows of `table` that the index gives for `column <operator> value`.
     ///
     /// # Safety
-    /// The index is one of `table`; the operator, its strategy and the function behind it, is one of
-    /// its family, and takes `value`, which is not NULL.
+    /// The index is one of `table`; the operator is one of its family, and takes `value`, which is not NULL.
     pub unsafe fn each_match(
         &self,
         table: &Open,
-        (strategy, function): (u16, Oid),
+        operator: SearchOperator,
         value: Datum,
         snapshot: &Snapshot,
         mut visit: impl FnMut(&Row) -> Result<Continue>,
@@ -116,9 +117,9 @@ impl OpenIndex {
         // SAFETY: the caller's promise; the snapshot is held. The scan ends before all of them.
         unsafe {
             let collation = *(*self.raw()).rd_indcollation;
-            let none = Oid::INVALID;
+            let SearchOperator { strategy, right, function } = operator;
             pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, none, collation, function, value,
+                &mut key, 0, 1, strategy, right, collation, function, value,
             );
             #[cfg(not(feature = "pg18"))]
             let scan = pg_sys::index_beginscan(table.raw(), self.raw(), snapshot.raw(), 1, 0);
@@ -155,6 +156,12 @@ impl OpenIndex {
             pg_sys::index_endscan(scan);
             result
         }
+    }
+
+    /// The operator family of its first column.
+    pub fn family(&self) -> Oid {
+        // SAFETY: an open index has its operator families.
+        unsafe { *(*self.raw()).rd_opfamily }
     }
 
     /// Inserts the entries of a row that is in its table.

@@ -97,7 +97,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         Some(name) => named_key(relation, &name)?,
         None => primary_key(relation)?,
     };
-    let schema = match call.raw_name(16) {
+    let schema = match call.raw_name(15) {
         // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
         // caller may not use it.
         Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
@@ -116,7 +116,7 @@ fn null(name: &str) -> ErrorReport {
 }
 
 /// The arguments threshold, recall, num_perm, shingle_size, unit, scheme and seed (3 to 9),
-/// slot_bits, normalization, stop_words and bag (11 to 14).
+/// normalization, stop_words and bag (11 to 13).
 fn options(call: &Call) -> Result<IndexOptions> {
     let threshold = call.float8(3).ok_or_else(|| null("threshold"))?;
     let recall = call.float8(4).ok_or_else(|| null("recall"))?;
@@ -127,13 +127,12 @@ fn options(call: &Call) -> Result<IndexOptions> {
         unit: call.text(7)?.ok_or_else(|| null("unit"))?.into(),
         scheme: call.text(8)?.ok_or_else(|| null("scheme"))?.into(),
         seed: call.int8(9).ok_or_else(|| null("seed"))?,
-        normalization: call.text(12)?.ok_or_else(|| null("normalization"))?.into(),
-        stop_words: call.text(13)?.ok_or_else(|| null("stop_words"))?.into(),
-        bag: call.bool(14).ok_or_else(|| null("bag"))?,
+        normalization: call.text(11)?.ok_or_else(|| null("normalization"))?.into(),
+        stop_words: call.text(12)?.ok_or_else(|| null("stop_words"))?.into(),
+        bag: call.bool(13).ok_or_else(|| null("bag"))?,
     }
     .config()?;
-    let slot_bits = call.int4(11).ok_or_else(|| null("slot_bits"))?;
-    IndexOptions::new(config, Threshold::new(threshold)?, recall, slot_bits.into())
+    IndexOptions::new(config, Threshold::new(threshold)?, recall)
 }
 
 /// The column that `argument` names.

@@ -37,7 +37,7 @@ pub fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Res
         fill(&side, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
-    create_bands_index(extension, storage, &blueprint.options)?;
+    create_index(extension, storage, &blueprint.options)?;
     Sql::new("ANALYZE ").relation(storage).run()?;
     create_triggers(extension, documents, storage, columns)?;
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
@@ -126,7 +126,7 @@ fn prepare_table(storage: Oid) -> Result<()> {
     Ok(())
 }
 
-fn create_bands_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+fn create_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
     let (config, table) = (&options.config, storage);
     let options = [
         ("threshold", options.threshold.to_string()),
@@ -139,12 +139,11 @@ fn create_bands_index(extension: Oid, storage: Oid, options: &IndexOptions) -> R
         ("normalization", config.normalization().to_string()),
         ("stop_words", config.stop_words().to_string()),
         ("bag", config.bag().to_string()),
-        ("slot_bits", options.slot_bits.bits().to_string()),
     ];
     let mut command = Sql::new("CREATE INDEX ON ")
         .relation(table)
-        .text(" USING minlsh (bands ")
-        .qualified(extension, c"minlsh_band_ops")
+        .text(" USING minlsh (signature ")
+        .qualified(extension, c"minlsh_signature_ops")
         .text(") WITH (");
     for (number, (name, value)) in options.iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };

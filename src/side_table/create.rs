@@ -21,7 +21,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     let documents = open_table(call.oid(0).ok_or_else(null_table)?)?;
     let blueprint = blueprint(call, &documents)?;
     if let Some(existing) = identical(&documents, &blueprint) {
-        return already(&existing, call.bool(15).unwrap_or(false));
+        return already(&existing, call.bool(14).unwrap_or(false));
     }
     let (storage, count) = build(function_schema(call.function()), &documents, &blueprint)?;
     report(storage, &documents.name, count, &blueprint.options);

@@ -34,7 +34,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(0)))
 }
 
-/// The side table that is named: by itself, by the index over its bands, or by its table if that
+/// The side table that is named: by itself, by the index of its signatures, or by its table if that
 /// has one only. It may be unsound.
 pub fn the_only(name: Oid) -> Result<FoundSideTable> {
     let mut found = find::all(name, Lock::Read);

@@ -11,6 +11,11 @@ use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
 
+/// Whether a table is the side table of another, sound or not.
+pub fn is_one(table: Oid) -> bool {
+    watch::documents_of(table, Lock::Read).is_some()
+}
+
 /// A side table that may be unsound.
 pub struct FoundSideTable {
     /// The table of the documents.
@@ -20,8 +25,8 @@ pub struct FoundSideTable {
 }
 
 impl SideTable {
-    /// The side tables of a table, or the one that `relation` is (by itself, or by the index over
-    /// its bands); none if it is nothing of the kind. Locks what it finds (ACCESS SHARE).
+    /// The side tables of a table, or the one that `relation` is (by itself, or by the index of
+    /// its signatures); none if it is nothing of the kind. Locks what it finds (ACCESS SHARE).
     ///
     /// # Errors
     /// SQLSTATE 55000 if there are some, but none that is sound.
@@ -83,6 +88,6 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
     let (key, body) = (column(watch.key)?, column(watch.body)?);
     let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
-    let (index, options) = (storage.bands_index().oid(), storage.options.clone());
+    let (index, options) = (storage.signature_index().oid(), storage.options.clone());
     Ok(SideTable { table, storage: watch.storage, index, key, body, options })
 }

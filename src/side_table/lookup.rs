@@ -3,19 +3,24 @@
 use std::rc::Rc;
 
 use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::memory;
 
-use crate::error::{Result, error, wrong_state};
-use crate::options::IndexOptions;
-use crate::pg::array;
+use crate::document::image::{Content, Document, stored_signature};
+use crate::document::kind::Kind;
+use crate::error::{Result, engine, error, wrong_state};
+use crate::extension::missing;
+use crate::index::info::Info;
+use crate::options::{IndexOptions, Threshold};
+use crate::pg::index::SearchOperator;
 use crate::pg::memory::Memory;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::row_key::Key;
-use crate::side_table::storage::{Storage, StoredSketch, stored};
+use crate::side_table::storage::{Storage, stored};
 
 /// A side table that was opened under lock and found to be sound.
 #[derive(Clone, Debug)]
@@ -24,7 +29,7 @@ pub struct SideTable {
     pub table: Relation,
     /// The side table.
     pub storage: Oid,
-    /// The index over its bands, which has the options.
+    /// The index of its signatures, which has the options.
     pub index: Oid,
     /// The key column of the user's table.
     pub key: Column,
@@ -34,65 +39,68 @@ pub struct SideTable {
     pub options: Rc<IndexOptions>,
 }
 
-/// Visits `(key, signature, bands)` of a document.
-pub type Visit<'a> = dyn FnMut(Datum, &[i32], &[i64]) -> Result<()> + 'a;
-
 impl SideTable {
-    /// The key of the documents.
-    pub fn row_key(&self) -> Result<Key> {
-        Key::of_column(self.table.oid, self.key.number).ok_or_else(|| {
-            wrong_state(format!(
-                "column \"{}\" of table \"{}\" is no longer unique",
-                self.key.name, self.table.name
-            ))
-            .set_hint(format!(
-                "Give it a unique constraint again, or drop the side table with \
-                 SELECT minlsh_drop_index({});",
-                regclass_literal(self.storage)
-            ))
-        })
+    /// The side table that an index is of; `None` for an index of anything else.
+    ///
+    /// # Errors
+    /// SQLSTATE 55000 if it is unsound.
+    pub fn of_index(info: &Info) -> Result<Option<Self>> {
+        if info.kind != Kind::Signature {
+            return Ok(None);
+        }
+        Ok(Self::find(info.index.oid)?.into_iter().next())
     }
 
-    /// What is stored of the document with that key (of the key's base type).
-    pub fn get(&self, key: Datum) -> Result<Option<StoredSketch>> {
-        let storage = self.open()?;
+    /// The error of a key that no longer tells documents apart.
+    pub fn no_key(&self) -> ErrorReport {
+        wrong_state(format!(
+            "column \"{}\" of table \"{}\" is no longer unique",
+            self.key.name, self.table.name
+        ))
+        .set_hint(format!(
+            "Give it a unique constraint again, or drop the side table with \
+             SELECT minlsh_drop_index({});",
+            regclass_literal(self.storage)
+        ))
+    }
+
+    /// The signature of the document with that key (of the key's base type).
+    pub fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
         let mut found = None;
-        storage.of_document(key, &Snapshot::statement(), |row| {
-            found = stored(row)?.map(|(_, signature, bands)| StoredSketch {
-                signature: signature.to_vec(),
-                bands: bands.to_vec(),
-            });
+        self.open()?.of_document(key, &Snapshot::statement(), |row| {
+            found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
             Ok(Continue::No)
         })?;
-        Ok(found)
+        found.transpose().map_err(engine)
     }
 
-    /// Calls `visit(key, signature, bands)` with each document that has one of `bands`, once.
-    pub fn candidates(&self, bands: &[i64], visit: &mut Visit) -> Result<()> {
+    /// Calls `visit(key, signature)` with each document whose signature shares a band with `signature`, as many of
+    /// them as the recall needs at that threshold: what the index of the signatures gives.
+    pub fn candidates(
+        &self,
+        signature: &[i32],
+        threshold: Threshold,
+        visit: &mut dyn FnMut(Datum, &[i32]) -> Result<()>,
+    ) -> Result<()> {
         let storage = self.open()?;
-        if bands.is_empty() || self.is_emptied(&storage) {
+        if self.is_emptied(&storage) {
             return Ok(());
         }
-        // Part of a hash is enough for the index: it gives rows that have none of the bands, too.
-        let mut wanted = bands.to_vec();
-        wanted.sort_unstable();
-        let operator = (1, Oid::from(pg_sys::F_ARRAYOVERLAP));
-        let (value, snapshot) = (array::write_int8(bands), Snapshot::statement());
+        let content = Content::Signature(&stored_signature(signature)?);
+        let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
+        let index = storage.signature_index();
+        let operator = SearchOperator::only_of(index.family()).ok_or_else(missing)?;
         let mut memory = Memory::child(c"minlsh candidate");
         let visit = |row: &Row| {
             memory.run_and_reset(|| {
-                visit_row(row, &mut |key, signature, bands| {
-                    if bands.iter().any(|band| wanted.binary_search(band).is_ok()) {
-                        visit(key, signature, bands)?;
-                    }
-                    Ok(())
-                })
+                if let Some((key, signature, _)) = stored(row)? {
+                    visit(key, signature)?;
+                }
+                Ok(Continue::Yes)
             })
         };
-        // SAFETY: the operator of the index over the bands, a bigint[], takes another one.
-        unsafe {
-            storage.bands_index().each_match(&storage.table, operator, value, &snapshot, visit)
-        }
+        // SAFETY: the operator of the index of the signatures, `integer[] ~= minlsh_document`.
+        unsafe { index.each_match(&storage.table, operator, value, &snapshot, visit) }
     }
 
     /// Opened again, and checked again: a caller may have altered it since.
@@ -121,11 +129,4 @@ impl SideTable {
             && storage.table.pages() > 0
             && Open::relation(self.table.oid, Lock::Read).is_some_and(|table| table.pages() == 0)
     }
-}
-
-fn visit_row(row: &Row, visit: &mut Visit) -> Result<Continue> {
-    if let Some((key, signature, bands)) = stored(row)? {
-        visit(key, signature, bands)?;
-    }
-    Ok(Continue::Yes)
 }

@@ -2,7 +2,7 @@
 //! read and written as relations (as TOAST tables are), never by SQL.
 //!
 //! There is no registry: an index is found through the triggers of its table ([`watch`]), and its
-//! options are those of the index over the bands. Only what [`storage`] has found to be sound, under
+//! options are those of the index of the signatures. Only what [`storage`] has found to be sound, under
 //! lock, is read or written.
 
 pub mod arguments;
@@ -20,5 +20,6 @@ mod storage;
 mod sync;
 mod watch;
 
+pub use find::is_one;
 pub use lookup::SideTable;
 pub use storage::StoredSketch;

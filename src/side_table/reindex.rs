@@ -35,7 +35,7 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         let Some(open) = Open::relation(documents.oid, Lock::Held) else { return Ok(None) };
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
         // SAFETY: an open index of type minlsh: ALTER INDEX SET may have changed its options.
-        unsafe { reloptions::wanted(storage.bands_index().raw())? }
+        unsafe { reloptions::wanted(storage.signature_index().raw())? }
     };
     let count = {
         let Some(table) = Open::relation(side.storage, Lock::Held) else { return Ok(None) };

@@ -1,6 +1,7 @@
 //! From a text to what a side table stores of it.
 
 use pgrx::pg_sys::Datum;
+use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
@@ -28,8 +29,8 @@ pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSket
 
 /// What is stored of a document of which the signature is known.
 pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch> {
-    let (mut signature, mut bands) = (Vec::new(), Vec::new());
+    let mut bands = Vec::new();
     options.banding.hashes(full, &mut bands).map_err(engine)?;
-    options.slot_bits.pack(full, &mut signature).map_err(engine)?;
+    let signature = memory::copied(full).map_err(engine)?;
     Ok(StoredSketch { signature, bands })
 }

@@ -31,8 +31,8 @@ pub struct Storage {
     pub indexes: Vec<OpenIndex>,
     /// Which of them tells documents apart.
     key: usize,
-    /// Which of them is over the bands, and has the options.
-    bands: usize,
+    /// Which of them is of the signatures, and has the options.
+    signatures: usize,
     pub options: Rc<IndexOptions>,
 }
 
@@ -55,16 +55,19 @@ impl Storage {
         let Some(key) = key else {
             return Err(altered(&table, "It has no primary key."));
         };
-        let Some(bands) = indexes.iter().position(is_over_bands) else {
-            return Err(altered(&table, "It has no valid index of type minlsh over its bands."));
+        let Some(signatures) = indexes.iter().position(is_of_signatures) else {
+            return Err(altered(
+                &table,
+                "It has no valid index of type minlsh over its signatures.",
+            ));
         };
         if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
             let detail =
                 "It has an index with an expression, a condition or a deferred constraint.";
             return Err(altered(&table, detail));
         }
-        let options = stored_options::built(indexes[bands].oid())?;
-        Ok(Self { table, indexes, key, bands, options })
+        let options = stored_options::built(indexes[signatures].oid())?;
+        Ok(Self { table, indexes, key, signatures, options })
     }
 
     /// Refuses signatures made by another version of the algorithm: one side table has one kind.
@@ -85,9 +88,9 @@ impl Storage {
         &self.indexes[self.key]
     }
 
-    /// The index over the bands.
-    pub fn bands_index(&self) -> &OpenIndex {
-        &self.indexes[self.bands]
+    /// The index of the signatures.
+    pub fn signature_index(&self) -> &OpenIndex {
+        &self.indexes[self.signatures]
     }
 
     /// Calls `visit` with the row of a document, if there is one.
@@ -103,8 +106,8 @@ impl Storage {
     }
 }
 
-fn is_over_bands(index: &OpenIndex) -> bool {
-    index.only_column() == Some(BANDS)
+fn is_of_signatures(index: &OpenIndex) -> bool {
+    index.only_column() == Some(SIGNATURE)
         && index.form().indisvalid
         && index.is_plain()
         && index.access_method() == "minlsh"
@@ -113,7 +116,7 @@ fn is_over_bands(index: &OpenIndex) -> bool {
 /// What a side table has of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSketch {
-    /// The signature, packed as the option slot_bits says.
+    /// The signature.
     pub signature: Vec<i32>,
     /// The band hashes.
     pub bands: Vec<i64>,

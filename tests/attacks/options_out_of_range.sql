@@ -47,8 +47,6 @@ EXCEPTION WHEN OTHERS THEN IF SQLSTATE LIKE 'XX%' THEN RAISE; END IF; END $$;
 SELECT minlsh_create_index('evil.docs', 'body', num_perm => 1000000000);
 -- refused
 SELECT minlsh_create_index('evil.docs', 'body', threshold => 'NaN');
--- refused
-SELECT minlsh_create_index('evil.docs', 'body', slot_bits => 7);
 INSERT INTO evil.docs VALUES (3, 'one text');
 -- gives: 3
 SELECT count(*) FROM evil.docs WHERE body ~= 'one text';

@@ -11,6 +11,8 @@ mod of_job;
 mod tally;
 mod truth;
 
+use std::rc::Rc;
+
 use pgrx::pg_sys::Datum;
 
 use crate::corpus::arguments::raw_text;
@@ -20,7 +22,8 @@ use crate::corpus::named::relation_named;
 use crate::corpus::source::Source;
 use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
-use crate::lookup::find::Target;
+use crate::lookup::find;
+use crate::lookup::indexed::Indexed;
 use crate::lookup::lookup_arguments;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
@@ -65,9 +68,9 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
-            let least = target.options();
+            let least = &target.options;
             let threshold =
-                lookup_arguments::threshold(call, PLACES.threshold, least, &target.name())?;
+                lookup_arguments::threshold(call, PLACES.threshold, least, target.name())?;
             let verify = lookup_arguments::verify(call, PLACES.verify)?;
             // Keys are compared as texts.
             let settings = LocalSettings::open();
@@ -89,8 +92,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
 
 /// The index that is audited: the one that is named, or that a table has; none of a query, of what
 /// has no index, and where options are given, which a job alone can follow.
-fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
-    let Some(name) = arguments.raw(SOURCE) else { return Target::only(call).map(Some) };
+fn index(call: &Call, arguments: &Arguments) -> Result<Option<Rc<Indexed>>> {
+    let Some(name) = arguments.raw(SOURCE) else { return find::only(call).map(Some) };
     let is_job = is_query(raw_text(name).to_bytes())
         || (BODY..call.count()).any(|place| arguments.raw(place).is_some());
     if is_job {
@@ -99,7 +102,7 @@ fn index(call: &Call, arguments: &Arguments) -> Result<Option<Target>> {
     let relation = relation_named(name, "source")?;
     match catalog::relation_kind(relation) {
         b'v' | b'f' => Ok(None),
-        _ => Target::of_relation(call, relation),
+        _ => find::of_relation(call, relation),
     }
 }
 

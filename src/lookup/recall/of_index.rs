@@ -10,7 +10,7 @@ use super::truth::Truth;
 use super::{ENTRY, Wanted};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::error::{Result, engine};
-use crate::lookup::find::Target;
+use crate::lookup::indexed::Indexed;
 use crate::lookup::near_duplicates::Asked;
 use crate::lookup::operand::{Measured, Operand};
 use crate::lookup::stored_documents::{Documents, Stored};
@@ -21,12 +21,12 @@ use crate::pg::spi::Session;
 /// Audits an index.
 pub fn audit(
     session: &Session,
-    target: &Target,
+    target: &Indexed,
     threshold: Threshold,
     verify: Option<Verify>,
     wanted: Wanted,
 ) -> Result<Bands> {
-    let documents = Documents::of(target, target.key()?);
+    let documents = Documents::of(target)?;
     let mut audit = Audit {
         target,
         value_type: documents.value_type(),
@@ -61,7 +61,7 @@ struct Member {
 }
 
 struct Audit<'a> {
-    target: &'a Target,
+    target: &'a Indexed,
     documents: &'a Documents<'a>,
     scopes: Scopes,
     value_type: Oid,
@@ -109,7 +109,7 @@ impl Audit<'_> {
         // SAFETY: a value of the index, which lives as long as what was read of its row.
         let operand = unsafe { Operand::read(values, stored.value, self.value_type)? };
         let least = operand.least;
-        Ok((operand.measured(&self.target.options().config)?, least))
+        Ok((operand.measured(&self.target.options.config)?, least))
     }
 
     /// Compares the part of the sample at hand with all documents, and forgets it.

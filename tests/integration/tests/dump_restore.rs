@@ -22,7 +22,7 @@ fn source() -> Database<'static> {
              SELECT minlsh_create_index('parts', 'body'); \
              SELECT minlsh_create_index('parts', 'title', threshold => 0.5, scheme => 'datasketch_affine32', \
                unit => 'word', shingle_size => 1, normalization => 'aggressive stop_words', \
-               stop_words => 'the \"a\" it''s', bag => true, slot_bits => 16, schema => 'aside'); \
+               stop_words => 'the \"a\" it''s', bag => true, schema => 'aside'); \
              CREATE TABLE gone (id int PRIMARY KEY, body text); SELECT minlsh_create_index('gone', 'body'); \
              DROP TABLE gone",
         )
@@ -36,7 +36,7 @@ fn contents(client: &mut Client) -> Vec<String> {
         client,
         "SELECT s::text FROM \"My Schema\".docs_minlsh s \
          UNION ALL SELECT s::text FROM parts_minlsh s UNION ALL SELECT s::text FROM aside.parts_minlsh s \
-         UNION ALL SELECT relname || reloptions::text FROM pg_class WHERE relname LIKE '%minlsh_bands_idx' \
+         UNION ALL SELECT relname || reloptions::text FROM pg_class WHERE relname LIKE '%minlsh_signature_idx' \
          UNION ALL SELECT tgrelid::regclass || ': ' || pg_get_triggerdef(oid) || ' ' || tgenabled::text \
            FROM pg_trigger WHERE NOT tgisinternal \
          ORDER BY 1",

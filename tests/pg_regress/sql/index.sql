@@ -185,7 +185,7 @@ SELECT refused.* FROM unnest(ARRAY[
 	'num_perm = 0', 'num_perm = 100000', 'num_perm = 1', 'scheme = md5', 'seed = many', 'seed = 99999999999999999999',
 	'shingle_size = 0', 'shingle_size = 1000000', 'unit = letter', 'normalization = upper',
 	'normalization = ''stop_words=''',
-	'bag = perhaps', 'fillfactor = 5', 'deduplicate_items = 2', 'slot_bits = 7', 'bands = 3'
+	'bag = perhaps', 'fillfactor = 5', 'deduplicate_items = 2', 'bands = 3'
 ]) WITH ORDINALITY AS o (options, place), refused(options) ORDER BY place;
 \x off
 DROP FUNCTION refused;

@@ -6,11 +6,15 @@ CREATE TABLE docs (id integer PRIMARY KEY, title text, body text);
 INSERT INTO docs SELECT i, 'title', 'one text' FROM generate_series(1, 4) AS i;
 SELECT minlsh_create_index('docs', 'body');
 
+-- A signature of another length is refused by its index, as by any index of signatures.
+UPDATE docs_minlsh SET signature = '{1,2}' WHERE doc_id = 1;
+UPDATE docs_minlsh SET signature = '{{1,2},{3,4}}', bands = '{7}' WHERE doc_id = 3;
+
 -- Rows that are no sketches: minlsh_check() lists them, minlsh_reindex() mends them.
 BEGIN;
-UPDATE docs_minlsh SET signature = '{1,2}' WHERE doc_id = 1;
+UPDATE docs_minlsh SET signature = signature[2:] || 1 WHERE doc_id = 1;
 UPDATE docs_minlsh SET bands = '{}' WHERE doc_id = 2;
-UPDATE docs_minlsh SET signature = '{{1,2},{3,4}}', bands = '{7}' WHERE doc_id = 3;
+UPDATE docs_minlsh SET bands = '{{1,2},{3,4}}' WHERE doc_id = 3;
 ALTER TABLE docs_minlsh ALTER bands DROP NOT NULL, ALTER signature DROP NOT NULL;
 UPDATE docs_minlsh SET signature = NULL, bands = NULL WHERE doc_id = 4;
 SELECT * FROM minlsh_check();
@@ -41,11 +45,11 @@ BEGIN
 	END LOOP;
 END $$;
 BEGIN;
-SELECT refused('ALTER TABLE docs_minlsh ALTER signature TYPE bigint[]');
+SELECT refused('ALTER TABLE docs_minlsh ALTER bands TYPE numeric[]');
 SELECT * FROM minlsh_check();
 ROLLBACK;
 BEGIN;
-SELECT refused($$ALTER TABLE docs_minlsh ALTER signature TYPE bytea USING
+SELECT refused($$ALTER TABLE docs_minlsh ALTER bands TYPE bytea USING
 	'\x010000000000000017000000ffffff3f01000000'$$);
 ROLLBACK;
 BEGIN;
@@ -67,7 +71,7 @@ BEGIN;
 SELECT DISTINCT refused('ALTER TABLE docs_minlsh DROP CONSTRAINT docs_minlsh_pkey');
 ROLLBACK;
 BEGIN;
-SELECT DISTINCT refused('DROP INDEX docs_minlsh_bands_idx');
+SELECT DISTINCT refused('DROP INDEX docs_minlsh_signature_idx');
 ROLLBACK;
 -- Another index of it is kept as well, if it has no code of its owner's.
 BEGIN;

@@ -24,7 +24,6 @@ enum Form {
     Text,
     Elements,
     Signature,
-    Bands,
 }
 
 /// What a document is, and where it ends among those of its kind.
@@ -86,16 +85,6 @@ impl Batch {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
         self.place(Form::Signature, self.numbers.len())
-    }
-
-    /// Adds what is not to be computed: band hashes.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn push_bands(&mut self, bands: &[i64]) -> Result<(), Error> {
-        memory::reserve(&mut self.numbers, bands.len())?;
-        self.numbers.extend(bands.iter().map(|&band| band as u64));
-        self.place(Form::Bands, self.numbers.len())
     }
 
     fn place(&mut self, form: Form, end: usize) -> Result<(), Error> {
@@ -201,11 +190,6 @@ impl Signer {
                 memory::reserve(&mut self.slots, numbers.len())?;
                 self.slots.extend(numbers.iter().map(|&slot| slot as i32));
                 (!self.slots.is_empty()).then_some(&self.slots[..])
-            }
-            Form::Bands => {
-                memory::reserve(&mut self.bands, numbers.len())?;
-                self.bands.extend(numbers.iter().map(|&band| band as i64));
-                None
             }
         };
         let Some(signature) = signature else { return Ok(()) };

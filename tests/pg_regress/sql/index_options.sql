@@ -16,7 +16,7 @@ SELECT minlsh_create_index('docs', 'body', name => 'folded', normalization => 'a
 SELECT minlsh_create_index('docs', 'body', name => 'without', normalization => 'plain stop_words',
 	stop_words => 'again', bag => true, threshold => 0.5);
 -- They are shown as they are meant, not as they were written.
-SELECT index, options - '{format,algorithm,unicode,num_perm,slot_bits,recall,bands,rows,threshold}'::text[] AS options
+SELECT index, options - '{format,algorithm,unicode,num_perm,recall,bands,rows,threshold}'::text[] AS options
 FROM minlsh_indexes ORDER BY index::text COLLATE "C";
 INSERT INTO docs VALUES (3, 'the quick brown fox jumps over the lazy dog, again and again and again'), (4, ' , '),
 	(5, 'again');

@@ -59,12 +59,12 @@ DROP SCHEMA aside;
 -- Options by place or by name. Strings reach the index as they are, whatever the session makes of backslashes.
 SET standard_conforming_strings = off;
 SELECT minlsh_create_index('docs', 'body', 'id', 1, 0.9, 16, 3, 'word', 'permutations', 9223372036854775807,
-	'by_place', 16, 'aggressive stop_words', E'the "a" it\'s \\', true);
-SELECT unnest(reloptions) AS option FROM pg_class WHERE oid = 'by_place_bands_idx'::regclass;
+	'by_place', 'aggressive stop_words', E'the "a" it\'s \\', true);
+SELECT unnest(reloptions) AS option FROM pg_class WHERE oid = 'by_place_signature_idx'::regclass;
 RESET standard_conforming_strings;
 INSERT INTO docs SELECT 5, title, body FROM docs WHERE id = 1;
 SELECT * FROM minlsh_check('by_place');
-SELECT minlsh_drop_index('by_place_bands_idx');
+SELECT minlsh_drop_index('by_place_signature_idx');
 DROP TABLE docs;
 
 -- A key need not be the primary key; a text may be varchar or of a domain; rows may be none.
