@@ -108,13 +108,14 @@ impl Finder {
             return Err(info.of_passages());
         }
         match SideTable::of_index(&info)? {
-            Some(side) => Ok(self.side(side)),
+            Some(side) => self.side(side),
             None => session_cache::index(oid, self.extension),
         }
     }
 
-    fn side(self, side: SideTable) -> Rc<Indexed> {
-        Rc::new(Indexed::of_side_table(side, self.extension))
+    fn side(self, side: SideTable) -> Result<Rc<Indexed>> {
+        side.check_current()?;
+        Ok(Rc::new(Indexed::of_side_table(side, self.extension)))
     }
 
     /// The index of all rows of a table, or the side table that it is.
@@ -125,7 +126,7 @@ impl Finder {
         };
         let mut sides = SideTable::find(table)?;
         if let Some(itself) = sides.iter().position(|side| side.storage == table) {
-            return Ok(Some(self.side(sides.remove(itself))));
+            return self.side(sides.remove(itself)).map(Some);
         }
         let mut indexes = Info::of_table(table);
         indexes.retain(Info::has_all_rows);
@@ -134,7 +135,7 @@ impl Finder {
             return best.map(|oid| session_cache::index(oid, self.extension)).transpose();
         }
         if sides.len() == 1 && indexes.is_empty() {
-            return Ok(Some(self.side(sides.remove(0))));
+            return self.side(sides.remove(0)).map(Some);
         }
         let mut all = oids(&indexes);
         all.extend(sides.iter().map(|side| side.storage));

@@ -21,7 +21,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::row_key;
-use crate::side_table::sign::sign_text;
+use crate::side_table::sign::sign;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
@@ -119,7 +119,6 @@ impl<'a> Asked<'a> {
     fn of_argument(
         &self,
         session: &Session,
-        call: &Call,
         given: Oid,
         document: Datum,
     ) -> Result<Option<Search>> {
@@ -136,8 +135,8 @@ impl<'a> Asked<'a> {
             self.check_length(signature.len())?;
             return Ok(Some(Search::Estimates(Probe { key: None, signature: signature.to_vec() })));
         }
-        let text = call.text(OF)?.unwrap_or_default();
-        let Some(signed) = sign_text(options, text)? else { return Ok(None) };
+        // SAFETY: an argument of type text, as `check_kind` has found.
+        let Some(signed) = unsafe { sign(options, document) }? else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
             return Ok(Some(Search::Estimates(probe)));
@@ -234,7 +233,7 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let asked = Asked::new(&target, threshold, verify)?;
     let Some(document) = call.datum(OF) else { return Ok(None) };
     let session = Session::open();
-    if let Some(search) = asked.of_argument(&session, call, given, document)? {
+    if let Some(search) = asked.of_argument(&session, given, document)? {
         asked.answer(&session, search, None, &result)?;
     }
     Ok(None)

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
 use crate::pg::open::Open;
@@ -96,6 +96,12 @@ pub fn triggers(table: &Open) -> Vec<Trigger> {
     }
 }
 
+/// Whether the session writes what another server has written: that of a logical-replication worker.
+pub fn is_replica() -> bool {
+    // SAFETY: reads a backend-local setting.
+    unsafe { pg_sys::SessionReplicationRole == pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32 }
+}
+
 /// A trigger in progress.
 pub struct Fired<'a>(&'a pg_sys::TriggerData);
 
@@ -162,6 +168,14 @@ impl<'a> Fired<'a> {
             Event::Update => self.row(self.0.tg_newslot),
             Event::Delete | Event::Truncate => None,
         }
+    }
+
+    /// What a trigger before a row returns to have it written, or deleted, as it is.
+    pub fn row_as_it_is(&self) -> Datum {
+        Datum::from(match self.event() {
+            Event::Update => self.0.tg_newtuple,
+            _ => self.0.tg_trigtuple,
+        })
     }
 
     fn row(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<Row> {

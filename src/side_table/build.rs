@@ -178,10 +178,10 @@ pub fn create_triggers(
         (storage, c"truncate", "", of_statement(on("AFTER TRUNCATE", storage)), " ENABLE TRIGGER "),
         (
             storage,
-            c"replica",
+            c"rows",
             "",
             on("BEFORE INSERT OR UPDATE OR DELETE", storage).text(" FOR EACH ROW"),
-            " ENABLE REPLICA TRIGGER ",
+            always,
         ),
     ];
     if documents.is_temporary() && !documents.is_partitioned() {

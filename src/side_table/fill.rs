@@ -6,6 +6,7 @@ use crate::document::saturation::Saturated;
 use crate::error::Result;
 use crate::options::IndexOptions;
 use crate::pg::bulk::Bulk;
+use crate::pg::lossless;
 use crate::pg::memory::Memory;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
@@ -13,7 +14,6 @@ use crate::pg::progress::Build;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::text;
 use crate::side_table::arguments::no_such_relation;
 use crate::side_table::sign::{sign, sign_text};
 use crate::side_table::storage::{StoredSketch, row_of};
@@ -35,11 +35,11 @@ pub fn fill(
         tuples.count();
         memory.run_and_reset(|| {
             // SAFETY: callers have found that the column is stored as text is.
-            let Some(text) = body.map(|body| unsafe { text::read(body) }).transpose()? else {
+            let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {
                 return Ok(());
             };
-            saturated.look(&options.config, text)?;
-            if let Some(signed) = sign_text(options, text)? {
+            saturated.look(&options.config, &text)?;
+            if let Some(signed) = sign_text(options, &text)? {
                 // SAFETY: the side table was made for keys of this type, or found to be so.
                 unsafe { bulk.push(&row_of(key, &signed)) };
                 count += 1;

@@ -20,7 +20,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::side_table::storage::{Storage, stored};
+use crate::side_table::storage::{self, Storage, stored};
 
 /// A side table that was opened under lock and found to be sound.
 #[derive(Clone, Debug)]
@@ -49,6 +49,11 @@ impl SideTable {
             return Ok(None);
         }
         Ok(Self::find(info.index.oid)?.into_iter().next())
+    }
+
+    /// Refuses one whose signatures another version of the library has made.
+    pub fn check_current(&self) -> Result<()> {
+        storage::check_current(self.storage, &self.options)
     }
 
     /// The error of a key that no longer tells documents apart.

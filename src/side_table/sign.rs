@@ -7,7 +7,7 @@ use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::text;
+use crate::pg::lossless;
 use crate::side_table::storage::StoredSketch;
 
 /// What is stored of a text; `None` if it has no shingle.
@@ -16,7 +16,7 @@ use crate::side_table::storage::StoredSketch;
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
 pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredSketch>> {
     // SAFETY: the caller's promise.
-    sign_text(options, unsafe { text::read(body)? })
+    sign_text(options, &unsafe { lossless::read(body)? })
 }
 
 /// What is stored of a text that was read as UTF-8; `None` if it has no shingle.

@@ -11,7 +11,7 @@ use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::catalog::base_type;
-use crate::pg::names::regclass_literal;
+use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
@@ -72,15 +72,7 @@ impl Storage {
 
     /// Refuses signatures made by another version of the algorithm: one side table has one kind.
     pub fn check_current(&self) -> Result<()> {
-        if self.options.current {
-            return Ok(());
-        }
-        let name = regclass_literal(self.table.oid());
-        Err(wrong_state(format!(
-            "side table \"{}\" was built by another version of the algorithm or of Unicode",
-            self.table.name()
-        ))
-        .set_hint(format!("Build it anew with SELECT minlsh_reindex({name});")))
+        check_current(self.table.oid(), &self.options)
     }
 
     /// The index that tells documents apart.
@@ -104,6 +96,18 @@ impl Storage {
         // SAFETY: the side table was found to have keys of the documents' type.
         unsafe { self.key_index().each_equal(&self.table, key, snapshot, visit) }
     }
+}
+
+/// Refuses a side table whose signatures another version of the library has made.
+pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
+    if options.current {
+        return Ok(());
+    }
+    let (shown, name) = (relation_name(storage), regclass_literal(storage));
+    Err(wrong_state(format!(
+        "side table \"{shown}\" was built by another version of the algorithm or of Unicode"
+    ))
+    .set_hint(format!("Build it again with SELECT minlsh_reindex({name});")))
 }
 
 fn is_of_signatures(index: &OpenIndex) -> bool {

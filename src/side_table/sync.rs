@@ -21,7 +21,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
-use crate::pg::trigger::{Event, Fired, Trigger, triggers};
+use crate::pg::trigger::{self, Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
 use crate::side_table::storage::{DOC_ID, Storage, StoredSketch, row_of, stored};
 use crate::side_table::watch::{self, Watch};
@@ -45,12 +45,37 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
             // SAFETY: nothing else is kept, and it is asked for here only.
             written(&fired, event, unsafe { call.kept() })?;
         }
-        (_, true, false) if watch::documents_of(fired.relation(), Lock::Read).is_some() => {
-            // A row that replication brings to the side table: none is written.
+        (event, true, false) => {
+            let Some((documents, watch)) = watch::documents_of(fired.relation(), Lock::Read) else {
+                return Err(misused("must be fired after the rows are written"));
+            };
+            if !brought(&fired, event, &documents, &watch)? {
+                return Ok(Some(fired.row_as_it_is()));
+            }
         }
-        (_, true, false) => return Err(misused("must be fired after the rows are written")),
     }
     Ok(Some(Datum::from(0)))
+}
+
+/// Whether somebody brings a row to the side table that the triggers of the documents bring as well: replication, and
+/// a restore of the data alone, which fires them. Such a row is not written.
+fn brought(fired: &Fired, event: Event, documents: &Open, watch: &Watch) -> Result<bool> {
+    if trigger::is_replica() {
+        return Ok(true);
+    }
+    let key = fired.new_row().filter(|_| event == Event::Insert);
+    let Some(key) = key.as_ref().and_then(|row| row.value(DOC_ID)) else { return Ok(false) };
+    let column = key_and_body(documents, watch.key, watch.body)?.0;
+    // One that is not sound is not looked at.
+    let Ok(storage) = Storage::open(watch.storage, documents, column.type_oid, Lock::Held) else {
+        return Ok(false);
+    };
+    let mut found = false;
+    storage.of_document(key, &Snapshot::own(), |_| {
+        found = true;
+        Ok(Continue::No)
+    })?;
+    Ok(found)
 }
 
 fn protocol(message: impl Into<String>) -> ErrorReport {

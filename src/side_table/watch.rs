@@ -4,7 +4,7 @@
 //! table, UPDATE OF the key and the text. PostgreSQL keeps both right through renames, dumps and
 //! restores. A second one sees to texts that another trigger changed in an UPDATE that did not name
 //! them. Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows
-//! that logical replication brings, since those of the documents bring them too.
+//! that logical replication brings, or a restore of the data alone, since those of the documents bring them too.
 
 use pgrx::pg_sys::{self, Oid};
 

@@ -100,6 +100,22 @@ fn a_custom_dump_restored_in_parallel_has_the_same_index() {
 }
 
 #[test]
+fn a_schema_restored_first_and_the_data_after_it_have_the_same_index() {
+    let source = source();
+    let expected = contents(&mut source.connect());
+    let server = source.server;
+    let target = format!("{}_copy", source.name);
+    let file = server.socket().join(format!("{target}.dump"));
+    let file = file.to_str().expect("UTF-8");
+    server.run("pg_dump", &["-Fc", "-f", file, &source.name]);
+    server.run("createdb", &[&target]);
+    server.run("pg_restore", &["-e", "--schema-only", "-d", &target, file]);
+    // The triggers are there already: the rows of the side tables come twice, in whatever order.
+    server.run("pg_restore", &["-e", "--data-only", "-d", &target, file]);
+    assert_alive(&mut server.connect(&target), &expected);
+}
+
+#[test]
 fn the_owner_of_a_database_restores_without_being_superuser() {
     let source = source();
     let expected = contents(&mut source.connect());

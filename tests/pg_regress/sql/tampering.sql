@@ -130,7 +130,7 @@ ROLLBACK;
 BEGIN;
 DROP TRIGGER docs_minlsh_update ON docs;
 DROP TRIGGER docs_minlsh_truncate ON docs;
-DROP TRIGGER docs_minlsh_replica ON docs_minlsh;
+DROP TRIGGER docs_minlsh_rows ON docs_minlsh;
 SELECT * FROM minlsh_check();
 SELECT minlsh_reindex('docs');
 SELECT * FROM minlsh_check();
