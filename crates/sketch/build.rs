@@ -38,7 +38,8 @@ fn main() -> std::io::Result<()> {
     std::fs::write(Path::new(&out).join("word_classes.rs"), table)
 }
 
-/// The class of a character, as `Class` in `beyond_ascii.rs` names it.
+/// The class of a character, as `Class` in `beyond_ascii.rs` names it: how it behaves between
+/// letters, digits, low lines, katakana, Hebrew and signs.
 fn class(c: char) -> &'static str {
     match c {
         '0'..='9' => return "Digit",
@@ -51,21 +52,45 @@ fn class(c: char) -> &'static str {
         _ => (),
     }
     let parts = |text: String| text.split_word_bounds().count();
-    let is_word = c.to_string().unicode_words().count() == 1;
-    // Hebrew letters join an apostrophe behind them, these do not.
-    let is_letter = is_word
-        && parts(format!("a:{c}:a")) == 1
-        && parts(format!("1{c}1_{c}_")) == 1
-        && parts(format!("{c}'")) == 2
-        && parts(format!("ア{c}ア")) == 3;
-    let stands_alone = || {
-        ["a", "1", "_", "ア", "א"].iter().all(|x| parts(format!("{x}{c}{x}")) == 3)
-            && parts(format!("{c}{c}")) == 2
-    };
-    match is_word {
-        _ if is_letter => "Letter",
-        _ if !stands_alone() => "Other",
-        true => "Word",
-        false => "Nothing",
+    let is_word = |text: String| text.unicode_words().count() == 1;
+    let apart = |others: &[&str]| others.iter().all(|x| parts(format!("{x}{c}{x}")) == 3);
+    let follows = ["a", "1", "_", "ア", "א", " ", "漢", "😀"];
+    if follows.iter().all(|x| parts(format!("{x}{c}")) == 1) && apart(&["\n", "\r"]) {
+        let joins = parts(format!("{c}😀")) == 1;
+        return match (is_word(format!(" {c}")), joins) {
+            (true, false) => "Mark",
+            (false, false) => "Mute",
+            (false, true) => "Joiner",
+            (true, true) => "Other",
+        };
+    }
+    if is_word(c.to_string()) {
+        // Hebrew letters join an apostrophe behind them, these do not; and a joiner before them
+        // would join pictures, some of which are letters.
+        let joins = |x: &str| parts(format!("{x}{c}{x}_{c}_")) == 1 && parts(format!("{c}'")) == 2;
+        let plain = || parts(format!("漢\u{200d}{c}")) == 2;
+        return match () {
+            () if apart(&["a", "1", "_", "ア", "א"])
+                && parts(format!("{c}{c}")) == 2
+                && plain() =>
+            {
+                "Word"
+            }
+            () if joins("1") && parts(format!("a:{c}:a")) == 1 && apart(&["ア"]) && plain() => {
+                "Letter"
+            }
+            () if joins("1") && parts(format!("1,{c},1")) == 1 && apart(&["ア"]) => "Digit",
+            () if joins("ア") && apart(&["a", "1", "א"]) => "Katakana",
+            () => "Other",
+        };
+    }
+    let between = |x: &str| parts(format!("{x}{c}{x}")) == 1 && parts(format!("{x}{c}")) == 2;
+    let itself = parts(format!("{c}{c}")) == 2;
+    match (between("a"), between("1")) {
+        (true, true) if apart(&["_", "ア", " ", "漢"]) && itself => "Between",
+        (true, false) if apart(&["1", "_", "ア", " ", "漢"]) && itself => "BetweenLetters",
+        (false, true) if apart(&["a", "_", "ア", "א", " ", "漢"]) && itself => "BetweenDigits",
+        (false, false) if apart(&["a", "1", "_", "ア", "א", " ", "漢"]) && itself => "Nothing",
+        _ => "Other",
     }
 }

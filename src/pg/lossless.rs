@@ -39,9 +39,9 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
 /// Bytes in the database's encoding as UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     match Encoding::of_database() {
-        Encoding::Utf8 => match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) => decode_unknown(bytes).map(Cow::Owned),
+        Encoding::Utf8 => match sketch::utf8(bytes) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => decode_unknown(bytes).map(Cow::Owned),
         },
         Encoding::Converted { .. } | Encoding::Unknown if bytes.is_ascii() => {
             // SAFETY: ASCII is UTF-8.

@@ -83,4 +83,4 @@ pub use signature::{
 };
 #[doc(hidden)]
 pub use simd::Level;
-pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit};
+pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit, utf8};

@@ -1,9 +1,9 @@
 //! XXH3_64 with seed 0, for inputs of any length.
 //!
 //! Shingles are short, and the crate xxhash-rust spends more time on finding
-//! out how short than on hashing. So the three formulas for up to 16 bytes
+//! out how short than on hashing. So the formulas for up to 32 bytes
 //! stand here (xxHash specification, "XXH3 algorithm description", "Small
-//! inputs"); longer inputs go to the crate. The vector kernels compute the same
+//! inputs" and "Medium inputs"); longer inputs go to the crate. The vector kernels compute the same
 //! formulas on several windows at once.
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -19,6 +19,11 @@ pub(crate) const FLIP_4TO8: u64 = 0x1CAD_21F7_2C81_017C ^ 0xDB97_9083_E96D_D4DE;
 pub(crate) const FLIP_LOW: u64 = 0x1F67_B3B7_A4A4_4072 ^ 0x78E5_C0CC_4EE6_79CB;
 pub(crate) const FLIP_HIGH: u64 = 0x2172_FFCC_7DD0_5A82 ^ 0x8E24_43F7_7446_08B8;
 
+const PRIME64_1: u64 = 0x9E37_79B1_85EB_CA87;
+/// The first four words of the default secret.
+const SECRET: [u64; 4] =
+    [0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072];
+
 /// XXH3_64 of `bytes`.
 #[inline(always)]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
@@ -26,6 +31,7 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
         1..=3 => hash_1_to_3(bytes),
         4..=8 => hash_4_to_8(bytes),
         9..=16 => hash_9_to_16(bytes),
+        17..=32 => hash_17_to_32(bytes),
         _ => hash_long(bytes),
     }
 }
@@ -44,6 +50,7 @@ pub(crate) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
         1..=3 => each_window(bytes, width, out, hash_1_to_3),
         4..=8 => each_window(bytes, width, out, hash_4_to_8),
         9..=16 => each_window(bytes, width, out, hash_9_to_16),
+        17..=32 => each_window(bytes, width, out, hash_17_to_32),
         _ => each_window(bytes, width, out, xxh3_64),
     }
 }
@@ -94,6 +101,27 @@ fn hash_9_to_16(bytes: &[u8]) -> u64 {
     h ^ h >> 32
 }
 
+#[inline(always)]
+fn hash_17_to_32(bytes: &[u8]) -> u64 {
+    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+        return xxh3_64(bytes);
+    };
+    let h = (bytes.len() as u64).wrapping_mul(PRIME64_1);
+    let h = h.wrapping_add(folded(first, [SECRET[0], SECRET[1]]));
+    let h = h.wrapping_add(folded(last, [SECRET[2], SECRET[3]]));
+    let h = (h ^ h >> 37).wrapping_mul(PRIME_MX1);
+    h ^ h >> 32
+}
+
+/// The halves of 16 bytes, flipped by a secret, multiplied and folded.
+#[inline(always)]
+fn folded(bytes: &[u8; 16], secret: [u64; 2]) -> u64 {
+    let both = u128::from_le_bytes(*bytes);
+    let (low, high) = (both as u64 ^ secret[0], (both >> 64) as u64 ^ secret[1]);
+    let product = u128::from(low) * u128::from(high);
+    product as u64 ^ (product >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +131,7 @@ mod tests {
     fn short_inputs_hash_as_xxhash_does() {
         let bytes: Vec<u8> = (0..64_u64).map(|i| mix64(i) as u8).collect();
         for start in 0..32 {
-            for len in 0..=32 {
+            for len in 0..=(64 - start).min(40) {
                 let input = &bytes[start..start + len];
                 assert_eq!(hash(input), xxh3_64(input), "{len} bytes");
             }

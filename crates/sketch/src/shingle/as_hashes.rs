@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::as_texts::for_each_window;
+use super::char_starts::CharStarts;
 use super::hash_buffer::{CHUNK, HashBuffer};
 use crate::config::Config;
 use crate::error::Error;
@@ -10,7 +11,7 @@ use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
 use crate::limits::MAX_SHINGLE_SIZE;
 use crate::memory;
 use crate::simd::Level;
-use crate::text::chars::{ascii_prefix, char_len, char_start, is_blank};
+use crate::text::chars::{ascii_prefix, is_blank};
 use crate::text::{Unit, words};
 
 /// Appends the hash of each shingle of a normalised text to `out`.
@@ -61,37 +62,43 @@ pub(crate) fn text_hashes(
     Ok(())
 }
 
-/// Windows of characters. Runs of ASCII, where all windows are equally long,
-/// go to the kernel; the others are walked with a cursor at each end.
+/// Windows of characters. Long runs of ASCII, where all windows are equally
+/// long, go to the kernel for those, what is between them to the one for ranges.
 fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) {
-    /// Windows walked before the text is looked at again for ASCII, which is
-    /// also the shortest run worth a kernel's setup.
-    const STRIDE: usize = 64;
+    /// The shortest run of ASCII that is worth a kernel's setup.
+    const RUN: usize = 128;
     if is_blank(text, &mut || chunks.check_interrupts()) {
         return;
     }
     let bytes = text.as_bytes();
-    // The last window hashed.
-    let mut start = 0;
-    let mut end = char_start(text, size);
-    chunks.push(xxh3::hash(&bytes[..end]));
-    while end < bytes.len() && chunks.is_wanted() {
-        let limit = bytes.len().min(start + size + chunks.free());
-        let run = ascii_prefix(&bytes[start..limit]);
-        // The run holds this window only if all of the window is ASCII.
-        if run > size && (run >= size + STRIDE || start + run == bytes.len()) {
-            let windows = run - size;
-            level.windows(&bytes[start + 1..start + run], size, chunks.room(windows));
-            start += windows;
-            end += windows;
+    let mut starts = CharStarts::new();
+    // The first character of the next window.
+    let mut at = 0;
+    while chunks.is_wanted() {
+        let limit = bytes.len().min(at + size - 1 + chunks.free());
+        let run = ascii_prefix(&bytes[at..limit]);
+        if run >= size && (run >= size + RUN || at + run == bytes.len()) {
+            let windows = run - size + 1;
+            level.windows(&bytes[at..at + run], size, chunks.room(windows));
+            if at + run == bytes.len() {
+                return;
+            }
+            at += windows;
             continue;
         }
-        for _ in 0..STRIDE {
-            let Some(&lead) = bytes.get(end) else { break };
-            end += char_len(lead);
-            start += char_len(bytes[start]);
-            chunks.push(xxh3::hash(&bytes[start..end]));
+        let count = starts.find(level, bytes, at);
+        if count <= size {
+            // Fewer characters than a window has: the text is its only shingle.
+            chunks.push(xxh3::hash(&bytes[at..]));
+            return;
         }
+        let windows = (count - size).min(chunks.free());
+        let found = starts.found(count);
+        level.ranges(starts.counted(bytes), found, &found[size..], chunks.room(windows));
+        if starts.byte(windows + size - 1) == bytes.len() {
+            return;
+        }
+        at = starts.byte(windows);
     }
 }
 
@@ -116,33 +123,35 @@ fn word_windows<const ANCHORED: bool>(
     let mut polynomial = 0_u64;
     let mut any = false;
     let mut mixer = Mixer::new(level, size, chunks);
+    let mut batch = WordBatch::new();
     for piece in words::pieces(text) {
         if !mixer.chunks.is_wanted() {
             return;
         }
         mixer.chunks.check_interrupts();
+        let mut enter = |word: &str, entering: u64| {
+            let leaving = std::mem::replace(&mut recent[next], entering);
+            next = if next + 1 == size { 0 } else { next + 1 };
+            polynomial = polynomial
+                .wrapping_mul(GOLDEN)
+                .wrapping_add(entering)
+                .wrapping_sub(leaving.wrapping_mul(leaving_weight));
+            words += 1;
+            if ANCHORED {
+                starts = starts << 1 | u64::from(rules.starts_shingle(word));
+            }
+            if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
+                mixer.push(polynomial);
+                any = true;
+            }
+        };
         rules.words(
             level,
             piece,
             #[inline(always)]
-            |word: &str| {
-                let entering = xxh3::hash(word.as_bytes());
-                let leaving = std::mem::replace(&mut recent[next], entering);
-                next = if next + 1 == size { 0 } else { next + 1 };
-                polynomial = polynomial
-                    .wrapping_mul(GOLDEN)
-                    .wrapping_add(entering)
-                    .wrapping_sub(leaving.wrapping_mul(leaving_weight));
-                words += 1;
-                if ANCHORED {
-                    starts = starts << 1 | u64::from(rules.starts_shingle(word));
-                }
-                if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
-                    mixer.push(polynomial);
-                    any = true;
-                }
-            },
+            |start, end| batch.push::<ANCHORED>(level, piece, start, end, &mut enter),
         );
+        batch.deliver::<ANCHORED>(level, piece, &mut enter);
     }
     mixer.deliver();
     if !any && words > 0 {
@@ -157,8 +166,8 @@ fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer)
     let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
         chunks.check_interrupts();
-        config.rules().words(level, piece, |word| {
-            let entering = xxh3::hash(word.as_bytes());
+        config.rules().words(level, piece, |start, end| {
+            let entering = xxh3::hash(&piece.as_bytes()[start..end]);
             polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
             words += 1;
         });
@@ -166,6 +175,73 @@ fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer)
     let mut mixer = Mixer::new(level, words, chunks);
     mixer.push(polynomial);
     mixer.deliver();
+}
+
+/// Words that are hashed at once.
+const WORDS: usize = 128;
+
+/// Words of a piece, which are hashed when there are enough.
+struct WordBatch {
+    /// The byte of the piece from which the others are counted.
+    base: usize,
+    starts: [u32; WORDS],
+    ends: [u32; WORDS],
+    filled: usize,
+}
+
+impl WordBatch {
+    fn new() -> Self {
+        Self { base: 0, starts: [0; WORDS], ends: [0; WORDS], filled: 0 }
+    }
+
+    /// Adds a word; hands on the words of a full batch with their hashes. With `SEEN` the words
+    /// are looked at, else they are not handed on.
+    #[inline(always)]
+    fn push<const SEEN: bool>(
+        &mut self,
+        level: Level,
+        piece: &str,
+        start: usize,
+        end: usize,
+        f: &mut impl FnMut(&str, u64),
+    ) {
+        if self.filled == WORDS || end - self.base > u32::MAX as usize {
+            self.deliver::<SEEN>(level, piece, f);
+        }
+        if self.filled == 0 {
+            // What hashes ranges reads eight bytes before their ends.
+            self.base = start.saturating_sub(8);
+            if end - self.base > u32::MAX as usize {
+                return f(&piece[start..end], xxh3::hash(&piece.as_bytes()[start..end]));
+            }
+        }
+        self.starts[self.filled] = (start - self.base) as u32;
+        self.ends[self.filled] = (end - self.base) as u32;
+        self.filled += 1;
+    }
+
+    /// Hands on what there is.
+    #[inline(never)]
+    fn deliver<const SEEN: bool>(
+        &mut self,
+        level: Level,
+        piece: &str,
+        f: &mut impl FnMut(&str, u64),
+    ) {
+        let mut hashes = [0; WORDS];
+        let counted = &piece.as_bytes()[self.base.min(piece.len())..];
+        let (starts, ends) = (&self.starts[..self.filled], &self.ends[..self.filled]);
+        level.ranges(counted, starts, ends, &mut hashes[..self.filled]);
+        for ((start, end), hash) in starts.iter().zip(ends).zip(hashes) {
+            let word = if SEEN {
+                &piece[self.base + *start as usize..self.base + *end as usize]
+            } else {
+                ""
+            };
+            f(word, hash);
+        }
+        (self.filled, self.base) = (0, 0);
+    }
 }
 
 /// The most polynomials that are mixed at once.

@@ -3,6 +3,7 @@
 mod as_hashes;
 mod as_texts;
 mod bag;
+mod char_starts;
 mod hash_buffer;
 mod saturation;
 mod shingle_hashes;

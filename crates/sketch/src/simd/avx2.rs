@@ -10,6 +10,7 @@ use crate::hash::xxh3::{
 use super::classes::{BLOCK, Classes};
 use super::draws::{Draws, Packed, Wanted};
 use super::portable;
+use super::ranges::Fetched;
 use super::windows::{CONTROL, REVERSE};
 
 /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
@@ -44,6 +45,45 @@ pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
                 store(step, hash_9_to_16(low, high, length));
             }
         }
+    }
+}
+
+/// XXH3_64 of the first `out.len()` ranges, a multiple of 4; of those longer than 16 bytes it is
+/// anything.
+#[target_feature(enable = "avx2")]
+pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
+    let (lows, _) = ranges.low.as_chunks::<4>();
+    let (highs, _) = ranges.high.as_chunks::<4>();
+    let (lengths, _) = ranges.length.as_chunks::<4>();
+    let (out, _) = out.as_chunks_mut::<4>();
+    for (((low, high), length), out) in lows.iter().zip(highs).zip(lengths).zip(out) {
+        let (low, high, length) = (load(low), load(high), load(length));
+        let long = _mm256_cmpgt_epi64(length, splat(8));
+        let short = _mm256_cmpgt_epi64(splat(4), length);
+        let number = _mm256_movemask_pd(_mm256_castsi256_pd(long));
+        // Most vectors are of one formula.
+        let mut hashes = if number == 0xF {
+            hash_9_to_16(low, high, length)
+        } else {
+            let last = _mm256_srli_epi64::<32>(high);
+            let word = _mm256_or_si256(_mm256_slli_epi64::<32>(low), last);
+            hash_4_to_8(word, length)
+        };
+        if number != 0 && number != 0xF {
+            hashes = _mm256_blendv_epi8(hashes, hash_9_to_16(low, high, length), long);
+        }
+        if _mm256_testz_si256(short, short) == 0 {
+            let byte = splat(0xFF);
+            let half = _mm256_slli_epi64::<3>(_mm256_srli_epi64::<1>(length));
+            let middle = _mm256_and_si256(_mm256_srlv_epi64(low, half), byte);
+            let first = _mm256_slli_epi64::<16>(_mm256_and_si256(low, byte));
+            let last = _mm256_srli_epi64::<56>(high);
+            let combined = _mm256_or_si256(first, _mm256_slli_epi64::<24>(middle));
+            let combined = _mm256_or_si256(combined, last);
+            let combined = _mm256_or_si256(combined, _mm256_slli_epi64::<8>(length));
+            hashes = _mm256_blendv_epi8(hashes, hash_1_to_3(combined), short);
+        }
+        store(out, hashes);
     }
 }
 

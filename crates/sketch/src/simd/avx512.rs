@@ -11,6 +11,7 @@ use crate::hash::xxh3::{
 use super::classes::{BLOCK, Classes};
 use super::draws::{Draws, Packed, Wanted};
 use super::portable;
+use super::ranges::{self, Fetched, MAX_LENGTH};
 use super::windows::{CONTROL, REVERSE, STEP};
 
 /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
@@ -44,6 +45,121 @@ pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
                 store(step, hash_9_to_16(low, high, length));
             }
         }
+    }
+}
+
+/// XXH3_64 of the first `out.len()` ranges, a multiple of 8; of those longer than 16 bytes it is
+/// anything.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
+    let (lows, _) = ranges.low.as_chunks::<8>();
+    let (highs, _) = ranges.high.as_chunks::<8>();
+    let (lengths, _) = ranges.length.as_chunks::<8>();
+    let (out, _) = out.as_chunks_mut::<8>();
+    for (((low, high), length), out) in lows.iter().zip(highs).zip(lengths).zip(out) {
+        store(out, hash_up_to_16(load(low), load(high), load(length)));
+    }
+}
+
+/// XXH3_64 of ranges of `bytes`, of which most are next to each other.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
+pub(super) fn all_close_ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+    ranges::close(bytes, starts, ends, out, |starts, ends, out| {
+        close_ranges(bytes, starts, ends, out)
+    });
+}
+
+/// XXH3_64 of eight ranges of `bytes` that are all within 64 bytes, brought to their lanes by one
+/// permutation; the lanes of longer ones than 16 bytes, or empty ones, as bits. `None` if the
+/// ranges are not so close, or next to the start of `bytes`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
+fn close_ranges(
+    bytes: &[u8],
+    starts: &[u32; 8],
+    ends: &[u32; 8],
+    out: &mut [u64; 8],
+) -> Option<u8> {
+    let base = starts[0].min(ends[0].checked_sub(8)?);
+    let left = bytes.get(base as usize..)?;
+    let readable = if left.len() < 64 { (1 << left.len()) - 1 } else { u64::MAX };
+    // SAFETY: only bytes of the slice are read, the mask has no others.
+    let near = unsafe { _mm512_maskz_loadu_epi8(readable, left.as_ptr().cast()) };
+    let (starts, ends) = (load_numbers(starts), load_numbers(ends));
+    let length = _mm512_sub_epi64(ends, starts);
+    let first = _mm512_sub_epi64(starts, splat(u64::from(base)));
+    let last = _mm512_sub_epi64(ends, splat(u64::from(base) + 8));
+    // Eight bytes from there on must be among the 64, and be there.
+    let most = (left.len().min(64) as u64).checked_sub(8)?;
+    let beyond =
+        _mm512_cmpgt_epu64_mask(last, splat(most)) | _mm512_cmpgt_epu64_mask(first, splat(64 - 8));
+    if beyond != 0 {
+        return None;
+    }
+    let low = _mm512_permutexvar_epi8(eight_from(first), near);
+    let high = _mm512_permutexvar_epi8(eight_from(last), near);
+    store(out, hash_up_to_16(low, high, length));
+    Some(_mm512_cmpge_epu64_mask(_mm512_sub_epi64(length, splat(1)), splat(MAX_LENGTH)))
+}
+
+/// In each lane the eight numbers from its own on, as bytes.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn eight_from(first: __m512i) -> __m512i {
+    let repeated = _mm512_shuffle_epi8(first, _mm512_set4_epi32(0x0808_0808, 0x0808_0808, 0, 0));
+    _mm512_add_epi8(repeated, splat(0x0706_0504_0302_0100))
+}
+
+#[target_feature(enable = "avx512f")]
+fn load_numbers(numbers: &[u32; 8]) -> __m512i {
+    // SAFETY: the array is half a vector of memory.
+    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) })
+}
+
+/// XXH3_64 of what has its first eight bytes in `low`, and its last eight in `high`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn hash_up_to_16(low: __m512i, high: __m512i, length: __m512i) -> __m512i {
+    let long = _mm512_cmpgt_epu64_mask(length, splat(8));
+    let short = _mm512_cmplt_epu64_mask(length, splat(4));
+    // Most vectors are of one formula.
+    let mut hashes = if long == 0xFF {
+        hash_9_to_16(low, high, length)
+    } else {
+        let last = _mm512_srli_epi64::<32>(high);
+        hash_4_to_8(_mm512_or_si512(_mm512_slli_epi64::<32>(low), last), length)
+    };
+    if long != 0 && long != 0xFF {
+        hashes = _mm512_mask_mov_epi64(hashes, long, hash_9_to_16(low, high, length));
+    }
+    if short != 0 {
+        let byte = splat(0xFF);
+        let half = _mm512_slli_epi64::<3>(_mm512_srli_epi64::<1>(length));
+        let middle = _mm512_and_si512(_mm512_srlv_epi64(low, half), byte);
+        let first = _mm512_slli_epi64::<16>(_mm512_and_si512(low, byte));
+        let last = _mm512_srli_epi64::<56>(high);
+        let combined = _mm512_or_si512(first, _mm512_slli_epi64::<24>(middle));
+        let combined = _mm512_or_si512(combined, last);
+        let combined = _mm512_or_si512(combined, _mm512_slli_epi64::<8>(length));
+        hashes = _mm512_mask_mov_epi64(hashes, short, hash_1_to_3(combined));
+    }
+    hashes
+}
+
+/// Writes the numbers of the bits that are set, each with `first` added, to the front of `out`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
+    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let mut count = 0;
+    for quarter in 0..4 {
+        let mask = (bits >> (16 * quarter)) as u16;
+        let numbers = _mm512_add_epi32(lanes, _mm512_set1_epi32((first + 16 * quarter) as i32));
+        let packed = _mm512_maskz_compress_epi32(mask, numbers);
+        // At most 16 for each quarter before.
+        if let Some(room) = out[count..].first_chunk_mut::<16>() {
+            // SAFETY: the array is one vector of memory.
+            unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), packed) }
+        }
+        count += mask.count_ones() as usize;
     }
 }
 

@@ -1,8 +1,9 @@
 //! The loops that run per shingle, for the instruction sets of x86-64.
 //!
 //! All unsafe code of the crate is in this module, and all of it has one of
-//! two reasons: calling a function that needs instructions which the CPU was
-//! found to have, and loading or storing a whole vector through a pointer.
+//! three reasons: calling a function that needs instructions which the CPU was
+//! found to have, loading or storing a whole vector through a pointer, and taking
+//! bytes for text that a kernel has found to be UTF-8.
 //! Which instructions there are is asked at run time, so that one build serves
 //! every machine.
 //!
@@ -14,8 +15,11 @@
 //! | operation | per | what it is |
 //! |---|---|---|
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
+//! | [`Level::ranges`] | character, or word | XXH3_64 of ranges of unequal length |
+//! | [`Level::positions`] | character | which bits of a mask are set |
 //! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
 //! | [`Level::upper_bits`] | byte of text | which bytes are marked |
+//! | [`Level::text`] | byte of text | whether it is UTF-8 |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
 //! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
@@ -28,8 +32,12 @@ mod avx512;
 mod classes;
 mod draws;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod ranges;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod utf8;
 #[cfg(target_arch = "x86_64")]
 mod windows;
 
@@ -116,6 +124,83 @@ impl Level {
                 unsafe { avx512::windows(bytes, width, out) }
             }),
         }
+    }
+
+    /// Fills `out` with XXH3_64 of the bytes of each range, from its start up to its end. Starts
+    /// and ends are in ascending order, and there are at least as many as `out` has room.
+    pub(crate) fn ranges(self, bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+        match self.0 {
+            Instructions::Portable => {
+                for ((&start, &end), out) in starts.iter().zip(ends).zip(out) {
+                    *out = xxh3::hash(&bytes[start as usize..end as usize]);
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => self.compiled(
+                #[inline(always)]
+                || {
+                    ranges::grouped(bytes, starts, ends, out, |ranges, out| {
+                        // SAFETY: the level exists, so the CPU has AVX2.
+                        unsafe { avx2::ranges(ranges, out) }
+                    });
+                },
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 if is_x86_feature_detected!("avx512vbmi") => {
+                // SAFETY: the level exists, so the CPU has AVX-512, and VBMI as was just asked.
+                unsafe { avx512::all_close_ranges(bytes, starts, ends, out) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => self.compiled(
+                #[inline(always)]
+                || {
+                    ranges::grouped(bytes, starts, ends, out, |ranges, out| {
+                        // SAFETY: the level exists, so the CPU has AVX-512.
+                        unsafe { avx512::ranges(ranges, out) }
+                    });
+                },
+            ),
+        }
+    }
+
+    /// Writes the numbers of the bits that are set, each with `first` added, to the front of
+    /// `out`, and returns how many there are; what is behind them is anything.
+    #[inline(always)]
+    pub(crate) fn positions(self, bits: u64, first: u32, out: &mut [u32; 64]) -> usize {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => {
+                // SAFETY: the level exists, so the CPU has AVX-512.
+                unsafe { avx512::positions(bits, first, out) }
+            }
+            _ => {
+                let mut left = bits;
+                for place in out.iter_mut().take(bits.count_ones() as usize) {
+                    *place = first + left.trailing_zeros();
+                    left &= left.wrapping_sub(1);
+                }
+            }
+        }
+        bits.count_ones() as usize
+    }
+
+    /// The text that bytes are, if they are UTF-8.
+    pub(crate) fn text(self, bytes: &[u8]) -> Option<&str> {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Avx512 => {
+                // SAFETY: the level exists, so the CPU has AVX2, and what is UTF-8 is a text.
+                unsafe { utf8::is_utf8(bytes).then(|| std::str::from_utf8_unchecked(bytes)) }
+            }
+            _ => std::str::from_utf8(bytes).ok(),
+        }
+    }
+
+    /// The text that bytes are, if they are UTF-8, in the same memory.
+    pub(crate) fn into_text(self, bytes: Vec<u8>) -> Option<String> {
+        self.text(&bytes)?;
+        // SAFETY: it was a text.
+        Some(unsafe { String::from_utf8_unchecked(bytes) })
     }
 
     /// Runs `work`, which should be inlined, compiled for the level: what the
@@ -248,7 +333,9 @@ fn has_avx2() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f")
+    // No such CPU is without AVX2.
+    has_avx2()
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
 }

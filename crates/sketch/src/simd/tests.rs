@@ -26,6 +26,101 @@ fn windows_hash_as_xxhash_does() {
 }
 
 #[test]
+fn ranges_hash_as_xxhash_does() {
+    let bytes: Vec<u8> = random(4000, 8).iter().map(|r| *r as u8).collect();
+    for level in Level::available() {
+        for seed in 0..200 {
+            // Of one class of lengths, of two, and of all, the longest beyond any kernel.
+            let longest = [1, 3, 8, 16, 17, 40, 300][seed as usize % 7];
+            let least = if seed % 2 == 0 { 0 } else { longest / 2 };
+            let mut ranges = Vec::new();
+            let mut at = seed as u32 % 11;
+            for r in random(seed as usize * 3 % 171, seed) {
+                let length = least + r as u32 % (longest - least + 1);
+                ranges.push((at, at + length));
+                at += r as u32 >> 8 & 15;
+            }
+            let end = ranges.iter().map(|(_, end)| *end).max().unwrap_or(0);
+            ranges.sort_by_key(|(start, end)| (*end, *start));
+            ranges.dedup_by(|b, a| a.0 > b.0);
+            let (starts, ends): (Vec<u32>, Vec<u32>) = ranges.iter().copied().unzip();
+            // Next to the end of the memory, and not.
+            for slack in [0, 3, 8, 100] {
+                let bytes = &bytes[..end as usize + slack];
+                let hash =
+                    |(start, end): &(u32, u32)| xxh3_64(&bytes[*start as usize..*end as usize]);
+                let expected: Vec<u64> = ranges.iter().map(hash).collect();
+                let mut hashes = vec![0; ranges.len()];
+                level.ranges(bytes, &starts, &ends, &mut hashes);
+                assert_eq!(hashes, expected, "{level}: {seed}, {slack}");
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_are_those_of_the_bits() {
+    for level in Level::available() {
+        for bits in random(200, 9).into_iter().chain([0, u64::MAX, 1, 1 << 63]) {
+            for bits in [bits, bits & bits >> 7 & bits >> 20, bits | bits << 9] {
+                let mut found = [0; 64];
+                let count = level.positions(bits, 1000, &mut found);
+                let expected: Vec<u32> =
+                    (0..64).filter(|i| bits >> i & 1 == 1).map(|i| 1000 + i).collect();
+                assert_eq!(found[..count], expected, "{level}: {bits:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_are_what_the_standard_library_takes_for_one() {
+    let same = |bytes: &[u8]| {
+        for level in Level::available() {
+            let expected = std::str::from_utf8(bytes).ok();
+            assert_eq!(level.text(bytes), expected, "{level}: {bytes:x?}");
+        }
+    };
+    // All that two and three bytes can be, and four as far as they matter, also across a block.
+    let some = [0, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0]
+        .into_iter()
+        .chain([0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF]);
+    let mut bytes = [b'a'; 70];
+    for at in [0, 30, 31, 62, 66] {
+        for a in 0..=255 {
+            for b in 0..=255 {
+                bytes[at..at + 2].copy_from_slice(&[a, b]);
+                same(&bytes);
+                same(&bytes[..at + 2]);
+                same(&bytes[..at + 1]);
+                for c in some.clone() {
+                    if !(some.clone().any(|x| x == a) && some.clone().any(|x| x == b)) {
+                        break;
+                    }
+                    for d in some.clone() {
+                        bytes[at..at + 4].copy_from_slice(&[a, b, c, d]);
+                        same(&bytes);
+                    }
+                    same(&bytes[..at + 3]);
+                    bytes[at + 2..at + 4].copy_from_slice(b"aa");
+                }
+            }
+        }
+        bytes = [b'a'; 70];
+    }
+    // Texts with one bit changed, and their parts.
+    let text = "aé漢😀\u{d7ff}\u{e000}\u{10ffff}\u{7ff}\u{800}z ".repeat(9);
+    for r in random(20_000, 4) {
+        let mut bytes = text.as_bytes().to_vec();
+        let at = r as usize % bytes.len();
+        same(&bytes[..at]);
+        same(&bytes[at..]);
+        bytes[at] ^= 1 << (r >> 60 & 7);
+        same(&bytes);
+    }
+}
+
+#[test]
 fn bits_of_blocks_are_the_same_on_every_level() {
     for level in Level::available() {
         for seed in 0..99 {

@@ -1,5 +1,13 @@
 //! Characters of UTF-8, by their bytes.
 
+use crate::simd::{CLASSES_BLOCK, Level};
+
+/// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
+#[must_use]
+pub fn utf8(bytes: &[u8]) -> Option<&str> {
+    Level::best().text(bytes)
+}
+
 /// Whether `text` has no character but white space: no token at all.
 pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
     text.chars().enumerate().all(|(i, c)| {
@@ -19,6 +27,77 @@ pub(crate) fn char_len(lead: u8) -> usize {
         0xE0..0xF0 => 3,
         0xF0.. => 4,
     }
+}
+
+/// The bytes of a block at which a character starts, as bits.
+#[inline(always)]
+pub(crate) fn leads(level: Level, block: &[u8; CLASSES_BLOCK]) -> u64 {
+    let mut marked = *block;
+    for byte in &mut marked {
+        // Those that continue one are 10xxxxxx.
+        *byte &= !(*byte << 1);
+    }
+    !level.upper_bits(&marked)
+}
+
+/// The bytes of a block at which a character of at least three, or four, bytes starts, as bits.
+#[inline(always)]
+pub(crate) fn at_least(level: Level, block: &[u8; CLASSES_BLOCK], length: u32) -> u64 {
+    let mut marked = *block;
+    for byte in &mut marked {
+        let three = *byte & *byte << 1 & *byte << 2;
+        *byte = if length == 3 { three } else { three & *byte << 3 };
+    }
+    level.upper_bits(&marked)
+}
+
+/// The bytes of a block that are `byte`, as bits.
+#[inline(always)]
+pub(crate) fn bytes_equal(level: Level, block: &[u8; CLASSES_BLOCK], byte: u8) -> u64 {
+    let mut marked = *block;
+    for each in &mut marked {
+        *each = u8::from(*each == byte).wrapping_neg();
+    }
+    level.upper_bits(&marked)
+}
+
+/// The bits below one.
+#[inline(always)]
+pub(crate) const fn below(bit: usize) -> u64 {
+    if bit < CLASSES_BLOCK { (1 << bit) - 1 } else { u64::MAX }
+}
+
+/// The code of the character of `length` bytes, at least two, that starts at byte `at` of a
+/// block, where all of it is.
+#[inline(always)]
+pub(crate) fn code_of(length: usize, block: &[u8; CLASSES_BLOCK], at: usize) -> u32 {
+    let byte = |i: usize| u32::from(block[(at + i) % CLASSES_BLOCK]);
+    let six = |i: usize| byte(i) & 0x3F;
+    match length {
+        2 => (byte(0) & 0x1F) << 6 | six(1),
+        3 => (byte(0) & 0xF) << 12 | six(1) << 6 | six(2),
+        _ => (byte(0) & 7) << 18 | six(1) << 12 | six(2) << 6 | six(3),
+    }
+}
+
+/// The code of the character that starts at byte `at`, in UTF-8 and not ASCII.
+#[inline(always)]
+pub(crate) fn code_at(bytes: &[u8], at: usize) -> u32 {
+    let four = match bytes[at..].first_chunk() {
+        Some(four) => *four,
+        None => {
+            let mut four = [0; 4];
+            let rest = &bytes[at..];
+            four[..rest.len()].copy_from_slice(rest);
+            four
+        }
+    };
+    let four = u32::from_be_bytes(four);
+    let width = (four.leading_ones()).clamp(2, 4);
+    // Six bits of each byte, next to each other; of the first those that say the width as well.
+    let six = (four & 0x3F00_3F00) >> 2 | four & 0x003F_003F;
+    let bits = (six >> 16) << 12 | six & 0xFFF;
+    bits >> (6 * (4 - width)) & ((1 << (5 * width + 1)) - 1)
 }
 
 /// The byte at which the `n`-th character of `text` starts; the end of `text`

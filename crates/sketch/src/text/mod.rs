@@ -9,6 +9,7 @@ mod unit;
 mod word_rules;
 pub(crate) mod words;
 
+pub use chars::utf8;
 pub(crate) use normalize::{Dropped, Places};
 pub use normalize::{Normalization, UNICODE_VERSIONS};
 pub use stop_words::StopWords;

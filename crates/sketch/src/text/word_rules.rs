@@ -42,20 +42,25 @@ impl WordRules {
         })
     }
 
-    /// Calls `f` for each word of a piece of a normalised text that counts.
+    /// Calls `f` for each word of a piece of a normalised text that counts, with the bytes at which
+    /// it starts and ends.
     #[inline(always)]
-    pub(crate) fn words(&self, level: Level, piece: &str, mut f: impl FnMut(&str)) {
+    pub(crate) fn words(&self, level: Level, piece: &str, mut f: impl FnMut(usize, usize)) {
         if self.split_whitespace {
-            piece.split_whitespace().filter(|word| self.keeps(word)).for_each(f);
+            for word in piece.split_whitespace().filter(|word| self.keeps(word)) {
+                let start = word.as_ptr().addr() - piece.as_ptr().addr();
+                f(start, start + word.len());
+            }
             return;
         }
+        let all = self.min_length <= 1 && self.dropped.is_none();
         words::each(
             level,
             piece,
             #[inline(always)]
-            |word| {
-                if self.keeps(word) {
-                    f(word);
+            |start, end| {
+                if all || self.keeps(&piece[start..end]) {
+                    f(start, end);
                 }
             },
         );
@@ -68,9 +73,9 @@ impl WordRules {
         f: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut outcome = Ok(());
-        self.words(Level::best(), piece, |word| {
+        self.words(Level::best(), piece, |start, end| {
             if outcome.is_ok() {
-                outcome = f(word);
+                outcome = f(&piece[start..end]);
             }
         });
         outcome

@@ -15,29 +15,52 @@ use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
 /// A piece ends at the first space or line feed after this many bytes.
 const PIECE: usize = 1024;
 
-/// A piece that is not ASCII is cut again, after this many bytes: words without
-/// an accent are quicker by themselves.
+/// What the crate is given of a piece where its rules are needed: up to the first space or line
+/// feed after this many bytes.
 const PART: usize = 32;
 
-/// Calls `f` for each word of a piece, in order.
+/// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
 #[inline(always)]
-pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(&str)) {
-    let ascii = |piece, f: &mut _| {
-        level.compiled(
-            #[inline(always)]
-            || each_ascii(level, piece, f),
-        );
-    };
-    if piece.is_ascii() {
-        return ascii(piece, &mut f);
-    }
-    for part in pieces_of(piece, PART) {
-        if part.is_ascii() {
-            ascii(part, &mut f);
-        } else if !beyond_ascii::each(part, &mut f) {
-            part.unicode_words().for_each(&mut f);
+pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(usize, usize)) {
+    level.compiled(
+        #[inline(always)]
+        || {
+            if piece.is_ascii() {
+                each_ascii(level, piece, &mut f);
+            } else {
+                each_of_any(level, piece, &mut f);
+            }
+        },
+    );
+}
+
+/// The words of any piece.
+#[inline(always)]
+fn each_of_any(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
+    let bytes = piece.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some(words) = beyond_ascii::block(level, &bytes[at..]) else {
+            at += each_of_part(&piece[at..], &mut |start, end| f(at + start, at + end));
+            continue;
+        };
+        let (mut starts, mut ends) = (words.starts, words.ends);
+        while starts != 0 {
+            let end = if ends == 0 { words.length } else { ends.trailing_zeros() as usize };
+            word(bytes, at + starts.trailing_zeros() as usize, at + end, f);
+            starts &= starts - 1;
+            ends &= ends.wrapping_sub(1);
         }
+        at += words.length;
     }
+}
+
+/// The words of the start of `text` by unicode-segmentation; returns how long it is.
+#[cold]
+fn each_of_part(text: &str, f: &mut dyn FnMut(usize, usize)) -> usize {
+    let part = pieces_of(text, PART).next().unwrap_or(text);
+    part.unicode_word_indices().for_each(|(at, word)| f(at, at + word.len()));
+    part.len()
 }
 
 /// The words of ASCII, 64 bytes at a time, each byte a bit.
@@ -47,7 +70,7 @@ pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(&str)) {
 /// full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
-fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(&str)) {
+fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);
     // The uppermost bits of the block before.
@@ -66,12 +89,12 @@ fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(&str)) {
         // Bits where a run starts, and behind its end.
         let (mut starts, mut ends) = (runs & !after_run, after_run & !runs);
         if inside == 1 && ends != 0 {
-            word(&piece[start..at + ends.trailing_zeros() as usize], f);
+            word(bytes, start, at + ends.trailing_zeros() as usize, f);
             ends &= ends - 1;
         }
         while ends != 0 {
-            let run = starts.trailing_zeros() as usize..ends.trailing_zeros() as usize;
-            word(&piece[at + run.start..at + run.end], f);
+            let (start, end) = (starts.trailing_zeros() as usize, ends.trailing_zeros() as usize);
+            word(bytes, at + start, at + end, f);
             starts &= starts.wrapping_sub(1);
             ends &= ends - 1;
         }
@@ -88,18 +111,17 @@ fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(&str)) {
         at += BLOCK;
     }
     if inside == 1 {
-        word(&piece[start..], f);
+        word(bytes, start, bytes.len(), f);
     }
 }
 
-/// Calls `f` for a run, if it has a letter or a digit.
+/// Calls `f` for a run, if it has more than low lines.
 #[inline(always)]
-fn word(run: &str, f: &mut impl FnMut(&str)) {
+fn word(bytes: &[u8], start: usize, end: usize, f: &mut impl FnMut(usize, usize)) {
     // Any other run starts with what it must have.
-    if run.starts_with('_') && run.bytes().all(|byte| byte == b'_') {
-        return;
+    if bytes[start] != b'_' || bytes[start..end].iter().any(|byte| *byte != b'_') {
+        f(start, end);
     }
-    f(run);
 }
 
 /// The classes of the first block of `bytes`, as if spaces followed them.
@@ -149,7 +171,7 @@ mod tests {
     fn found<'a>(pieces: impl Iterator<Item = &'a str>) -> Vec<String> {
         let mut found = Vec::new();
         for piece in pieces {
-            each(Level::best(), piece, |word| found.push(word.to_owned()));
+            each(Level::best(), piece, |start, end| found.push(piece[start..end].to_owned()));
         }
         found
     }
@@ -210,7 +232,7 @@ mod tests {
                 .collect();
             for level in Level::available() {
                 let mut found = Vec::new();
-                each_ascii(level, &text, &mut |word: &str| found.push(word.to_owned()));
+                each_ascii(level, &text, &mut |start, end| found.push(&text[start..end]));
                 prop_assert_eq!(&found, &expected, "{}", level);
             }
         }

@@ -1,5 +1,5 @@
 //! The steps on characters for ASCII, where none has a neighbour to mind but
-//! white space. Bytes go in blocks of fixed size, and conditions are masks, so
+//! white space; bytes of other characters stay. Bytes go in blocks of fixed size, and conditions are masks, so
 //! that the compiler makes vectors of the loops.
 
 use super::places::Record;
@@ -9,9 +9,9 @@ use crate::memory;
 use crate::simd::Level;
 
 /// Bytes looked at together: as many as a mask of kept ones has bits.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
-type Block = [u8; BLOCK];
+pub(super) type Block = [u8; BLOCK];
 
 /// What stands for the bytes behind the end of a text: no step changes it.
 const FILLER: u8 = b'a';
@@ -20,7 +20,7 @@ const FILLER: u8 = b'a';
 /// Instructions are the best of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes {
-    level: Level,
+    pub(super) level: Level,
     casefold: u8,
     digits: u8,
     whitespace: u8,
@@ -63,7 +63,8 @@ impl Bytes {
         for part in bytes.chunks(BLOCK) {
             let block = filled(part);
             let mapped = self.mapped_block(&block);
-            if mapped != block || self.dropped(&block, &mapped, spaced) != 0 {
+            let removed = self.removed_bits(&block);
+            if mapped != block || self.dropped(&mapped, removed, spaced) != 0 {
                 break;
             }
             spaced = part.ends_with(b" ");
@@ -124,15 +125,39 @@ impl Bytes {
         record: &mut R,
     ) -> usize {
         let mapped = self.mapped_block(block);
-        let dropped = self.dropped(block, &mapped, *spaced);
+        let removed = self.removed_bits(block);
+        let dropped = self.dropped(&mapped, removed, *spaced);
+        self.append_mapped(&mapped, dropped, len, out, end, spaced, record)
+    }
+
+    /// Writes the first `len` bytes of a block that is mapped already, but for those that are
+    /// dropped, as [`Self::append_block`] does.
+    #[inline(always)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the state of a loop that must stay in registers"
+    )]
+    pub(super) fn append_mapped<R: Record>(
+        self,
+        mapped: &Block,
+        dropped: u64,
+        len: usize,
+        out: &mut [u8],
+        end: usize,
+        spaced: &mut bool,
+        record: &mut R,
+    ) -> usize {
+        if len == 0 {
+            return end;
+        }
         if dropped == 0 {
-            out[end..][..BLOCK].copy_from_slice(&mapped);
+            out[end..][..BLOCK].copy_from_slice(mapped);
             *spaced = mapped[len - 1] == b' ';
             record.one_by_one(len);
             return end + len;
         }
         let start = end;
-        let end = append_kept(&mapped, dropped, len, out, end, record);
+        let end = append_kept(mapped, dropped, len, out, end, record);
         if end > start {
             *spaced = out[end - 1] == b' ';
         }
@@ -150,7 +175,7 @@ impl Bytes {
     }
 
     #[inline(always)]
-    fn mapped_block(self, block: &Block) -> Block {
+    pub(super) fn mapped_block(self, block: &Block) -> Block {
         let mut mapped = *block;
         for byte in &mut mapped {
             *byte = self.mapped(*byte);
@@ -164,30 +189,28 @@ impl Bytes {
         (is_punctuation(byte) & self.punctuation_removed) | (is_basic(byte) & self.basic_removed)
     }
 
-    /// The bytes of a block that are dropped, as bits: those that are removed,
-    /// and spaces after spaces.
+    /// The bytes of a block that are removed, as bits.
     #[inline(always)]
-    fn dropped(self, block: &Block, mapped: &Block, spaced: bool) -> u64 {
-        let removed = match self.punctuation_removed | self.basic_removed {
+    pub(super) fn removed_bits(self, block: &Block) -> u64 {
+        match self.punctuation_removed | self.basic_removed {
             0 => 0,
             _ => bits(self.level, block, |byte| self.removed(byte)),
-        };
+        }
+    }
+
+    /// The bytes of a mapped block that are dropped, as bits: those that are removed, and spaces
+    /// after spaces, which what is removed does not separate.
+    #[inline(always)]
+    pub(super) fn dropped(self, mapped: &Block, removed: u64, spaced: bool) -> u64 {
         if self.whitespace == 0 {
             return removed;
         }
-        let spaces = bits(self.level, mapped, |byte| mask(byte == b' '));
-        if removed == 0 {
-            return spaces & (spaces << 1 | u64::from(spaced));
-        }
-        // What is removed does not separate spaces.
-        let mut dropped = removed;
-        let mut spaced = spaced;
-        for i in 0..BLOCK {
-            let (removed, space) = (removed >> i & 1 == 1, spaces >> i & 1 == 1);
-            dropped |= u64::from(space & spaced & !removed) << i;
-            spaced = if removed { spaced } else { space };
-        }
-        dropped
+        let spaces = bits(self.level, mapped, |byte| mask(byte == b' ')) & !removed;
+        let behind = spaces << 1 | u64::from(spaced);
+        // A run of removed bytes that starts behind a space: adding to its lowest bit carries to
+        // the byte behind the run.
+        let carried = (behind & removed).wrapping_add(removed) ^ removed;
+        removed | spaces & (behind | carried)
     }
 }
 
@@ -219,7 +242,7 @@ fn append_kept<R: Record>(
 
 /// A block whose end is [`FILLER`] if `part` is shorter.
 #[inline(always)]
-fn filled(part: &[u8]) -> Block {
+pub(super) fn filled(part: &[u8]) -> Block {
     match part.try_into() {
         Ok(block) => block,
         Err(_) => {

@@ -12,34 +12,111 @@ use super::steps::{Characters, Form, Punctuation};
 use crate::error::Error;
 use crate::memory;
 
-/// What the steps make of a character.
+/// What the steps make of a character. Unless said otherwise a text can be cut
+/// before it: what stands before it cannot matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
-    /// It becomes this character, and what stands before it cannot matter: a
-    /// text can be cut before it.
+    /// It stays, as nearly all do.
+    Same,
+    /// It becomes another character.
     Becomes(char),
-    /// It is removed; its neighbours become each other's.
-    Removed,
-    /// It becomes more than one character, and a text can be cut before it.
+    /// It becomes more than one character.
     Expands,
-    /// It may act on what stands before it.
+    /// It is removed; its neighbours become each other's. No text is cut before it.
+    Removed,
+    /// A mark of this combining class, which composes with nothing. It stays where it is between a
+    /// character that stays one and another at which a text can be cut, and behind marks like it
+    /// whose class is not greater. No text is cut before it.
+    Follows(u8),
+    /// It may act on what stands before it. No text is cut before it.
     Depends,
+}
+
+/// A [`Fate`] in a word, and what the quick path wants of it.
+///
+/// Of `Same` it is nothing. The upper byte is the kind, the byte below it how long the new
+/// characters are, the lower half what is written: up to four bytes in UTF-8, first byte lowest.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Entry(u64);
+
+impl Entry {
+    const SAME: Self = Self(0);
+    /// It becomes one character, which takes no more bytes.
+    const BECOMES: u64 = 1;
+    /// It becomes several characters, which take no more bytes.
+    const EXPANDS: u64 = 2;
+    const REMOVED: u64 = 3;
+    const FOLLOWS: u64 = 4;
+    /// What takes more bytes; the lower half is its number in the page.
+    const GROWS: u64 = 5;
+    const EXPANDS_AND_GROWS: u64 = 6;
+    const DEPENDS: Self = Self(7 << 56);
+    /// It may act on what stands before it, but stays as it is by itself.
+    const STAYS: u64 = 8;
+
+    pub(super) const fn is_same(self) -> bool {
+        self.0 == 0
+    }
+
+    const fn kind(self) -> u64 {
+        self.0 >> 56
+    }
+
+    /// What is written in the place of the character, and how long it is, if there is room for it.
+    pub(super) const fn in_place(self) -> Option<([u8; 4], usize)> {
+        match self.kind() {
+            Self::BECOMES | Self::EXPANDS | Self::REMOVED => {
+                Some(((self.0 as u32).to_le_bytes(), (self.0 >> 48) as usize & 7))
+            }
+            _ => None,
+        }
+    }
+
+    /// The combining class of a mark that follows.
+    pub(super) const fn follows(self) -> Option<u8> {
+        if self.kind() == Self::FOLLOWS { Some(self.0 as u8) } else { None }
+    }
+
+    /// Whether nothing but its neighbours changes the character.
+    pub(super) const fn is_alone(self) -> bool {
+        matches!(self.kind(), Self::FOLLOWS | Self::STAYS)
+    }
+
+    /// Whether a mark that follows can be behind this.
+    pub(super) const fn precedes(self, class: u8) -> bool {
+        match self.kind() {
+            0 | Self::BECOMES => true,
+            Self::FOLLOWS => self.0 as u8 <= class,
+            _ => false,
+        }
+    }
+
+    /// Whether a text can be cut before such a character.
+    pub(super) const fn is_cut(self) -> bool {
+        matches!(
+            self.kind(),
+            0 | Self::BECOMES | Self::EXPANDS | Self::GROWS | Self::EXPANDS_AND_GROWS
+        )
+    }
 }
 
 /// Characters per page. A page is filled when one of them is first looked up.
 const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
-/// [`Fate`]s as one number: a character, or a number that is none.
-type Page = Box<[u32; PAGE]>;
-const REMOVED: u32 = u32::MAX;
-const EXPANDS: u32 = u32::MAX - 1;
-const DEPENDS: u32 = u32::MAX - 2;
+struct Page {
+    entries: [Entry; PAGE],
+    /// What takes more bytes than the character that becomes it.
+    longer: Vec<String>,
+}
+
+/// That of characters which all stay.
+static SAME: Page = Page { entries: [Entry::SAME; PAGE], longer: Vec::new() };
 
 /// The fates of all characters under some steps.
 pub(super) struct Table {
     steps: Characters,
-    pages: Box<[OnceLock<Page>]>,
+    pages: Box<[OnceLock<&'static Page>]>,
 }
 
 impl Table {
@@ -54,61 +131,122 @@ impl Table {
         Ok(place.get_or_init(|| Self { steps, pages }))
     }
 
-    /// What the steps make of `c`. Without memory for its page, nothing is known of it.
-    #[inline]
-    pub(super) fn fate(&self, c: char) -> Fate {
-        let code = c as usize;
-        let page = self.pages[code / PAGE].get().or_else(|| self.fill(code / PAGE));
-        match page.map_or(DEPENDS, |page| page[code % PAGE]) {
-            REMOVED => Fate::Removed,
-            EXPANDS => Fate::Expands,
-            number => char::from_u32(number).map_or(Fate::Depends, Fate::Becomes),
+    /// What the steps make of the character of a code. Without memory for its page, nothing is
+    /// known of it; nor of what is no character.
+    #[inline(always)]
+    pub(super) fn entry(&self, code: u32) -> Entry {
+        let code = code as usize;
+        let Some(page) = self.pages.get(code / PAGE) else { return Entry::DEPENDS };
+        match page.get() {
+            Some(page) => page.entries[code % PAGE],
+            None => self.filled(code),
         }
+    }
+
+    /// What the steps make of `c`.
+    pub(super) fn fate(&self, c: char) -> Fate {
+        let entry = self.entry(u32::from(c));
+        let written = |entry: Entry| {
+            let (bytes, len) = entry.in_place().unwrap_or_default();
+            std::str::from_utf8(&bytes[..len]).ok().and_then(|text| text.chars().next())
+        };
+        let fate = match entry.kind() {
+            0 => Some(Fate::Same),
+            Entry::BECOMES => written(entry).map(Fate::Becomes),
+            Entry::GROWS => self.longer(c).chars().next().map(Fate::Becomes),
+            Entry::EXPANDS | Entry::EXPANDS_AND_GROWS => Some(Fate::Expands),
+            Entry::REMOVED => Some(Fate::Removed),
+            Entry::FOLLOWS => Some(Fate::Follows(entry.0 as u8)),
+            _ => None,
+        };
+        fate.unwrap_or(Fate::Depends)
+    }
+
+    /// What takes more bytes than the character that becomes it; nothing if that takes no more.
+    pub(super) fn longer(&self, c: char) -> &str {
+        let entry = self.entry(u32::from(c));
+        let grows = matches!(entry.kind(), Entry::GROWS | Entry::EXPANDS_AND_GROWS);
+        let page = self.pages[c as usize / PAGE].get();
+        let longer =
+            page.filter(|_| grows).and_then(|page| page.longer.get(entry.0 as u32 as usize));
+        longer.map_or("", String::as_str)
     }
 
     #[cold]
-    fn fill(&self, page: usize) -> Option<&Page> {
-        let mut fates = memory::filled(DEPENDS, PAGE).ok()?;
-        for (i, fate) in fates.iter_mut().enumerate() {
-            let c = u32::try_from(page * PAGE + i).ok().and_then(char::from_u32);
-            let c = c.map_or(Ok(Fate::Depends), |c| fate_of(self.steps, c)).ok()?;
-            *fate = match c {
-                Fate::Becomes(c) => u32::from(c),
-                Fate::Removed => REMOVED,
-                Fate::Expands => EXPANDS,
-                Fate::Depends => DEPENDS,
-            };
+    fn filled(&self, code: usize) -> Entry {
+        let Ok(made) = self.page(code / PAGE) else { return Entry::DEPENDS };
+        // Tables stay as long as the process, and so do their pages.
+        let page = self.pages[code / PAGE].get_or_init(|| made.leak().first().unwrap_or(&SAME));
+        page.entries[code % PAGE]
+    }
+
+    /// A page; none if all characters stay.
+    fn page(&self, number: usize) -> Result<Vec<Page>, Error> {
+        let mut page = Page { entries: [Entry::SAME; PAGE], longer: Vec::new() };
+        for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
+            let c = u32::try_from(code).ok().and_then(char::from_u32);
+            let made = c.map_or(Ok(Entry::DEPENDS), |c| entry_of(self.steps, c, &mut page.longer));
+            *entry = made?;
         }
-        let fates: Page = fates.into_boxed_slice().try_into().ok()?;
-        Some(self.pages[page].get_or_init(|| fates))
+        let mut pages = Vec::new();
+        if page.entries.iter().any(|entry| !entry.is_same()) {
+            memory::push(&mut pages, page)?;
+        }
+        Ok(pages)
     }
 }
 
-fn fate_of(steps: Characters, c: char) -> Result<Fate, Error> {
+fn entry_of(steps: Characters, c: char, longer: &mut Vec<String>) -> Result<Entry, Error> {
     let composing = steps.form != Form::AsWritten || steps.diacritics;
+    let settled = settle(steps, c.encode_utf8(&mut [0; 4]))?;
+    let stays = settled.chars().eq([c]);
     if composing {
         let decomposed = match steps.form {
             Form::Nfkc => c.nfkd().next(),
             Form::AsWritten | Form::Nfc => c.nfd().next(),
         };
         if !decomposed.is_some_and(starts_anew) {
-            return Ok(Fate::Depends);
+            let class = canonical_combining_class(c);
+            return Ok(match stays && class != 0 {
+                true if composes_with_nothing(c) => Entry(Entry::FOLLOWS << 56 | u64::from(class)),
+                true => Entry(Entry::STAYS << 56),
+                false => Entry::DEPENDS,
+            });
         }
     }
-    let settled = settle(steps, c.encode_utf8(&mut [0; 4]))?;
-    let mut chars = settled.chars();
-    Ok(match (chars.next(), chars.next()) {
-        (None, _) => Fate::Removed,
-        (Some(first), _) if composing && !starts_anew(first) => Fate::Depends,
-        (Some(only), None) => Fate::Becomes(only),
-        (Some(_), Some(_)) => Fate::Expands,
-    })
+    if stays {
+        return Ok(Entry::SAME);
+    }
+    let Some(first) = settled.chars().next() else { return Ok(Entry(Entry::REMOVED << 56)) };
+    if composing && !starts_anew(first) {
+        return Ok(Entry::DEPENDS);
+    }
+    let fits = settled.len() <= c.len_utf8();
+    let kind = match (settled.chars().nth(1).is_some(), fits) {
+        (false, true) => Entry::BECOMES,
+        (true, true) => Entry::EXPANDS,
+        (false, false) => Entry::GROWS,
+        (true, false) => Entry::EXPANDS_AND_GROWS,
+    };
+    if fits {
+        let mut bytes = [0; 4];
+        bytes[..settled.len()].copy_from_slice(settled.as_bytes());
+        let bytes = u64::from(u32::from_le_bytes(bytes));
+        return Ok(Entry(kind << 56 | (settled.len() as u64) << 48 | bytes));
+    }
+    let number = longer.len() as u64;
+    memory::push(longer, settled)?;
+    Ok(Entry(kind << 56 | number))
 }
 
 /// Whether `c` neither composes with what stands before it nor changes places
 /// with it.
 fn starts_anew(c: char) -> bool {
-    canonical_combining_class(c) == 0 && is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes
+    canonical_combining_class(c) == 0 && composes_with_nothing(c)
+}
+
+fn composes_with_nothing(c: char) -> bool {
+    is_nfc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
 /// Forms, kinds of punctuation, and five switches.

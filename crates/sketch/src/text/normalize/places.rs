@@ -48,8 +48,6 @@ impl Places {
 
 /// Sees what becomes of each character, in order.
 pub(super) trait Record {
-    /// How much it has seen.
-    type Mark: Copy;
     /// Whether it looks.
     const LOOKS: bool;
 
@@ -61,16 +59,12 @@ pub(super) trait Record {
     fn dropped(&mut self, count: usize);
     /// So many characters became `normalized` ones together.
     fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error>;
-    fn mark(&self) -> Self::Mark;
-    /// Forgets what it has seen since.
-    fn rewind(&mut self, mark: Self::Mark);
 }
 
 /// Does not look.
 pub(super) struct Unrecorded;
 
 impl Record for Unrecorded {
-    type Mark = ();
     const LOOKS: bool = false;
 
     fn reserve(&mut self, _: usize) -> Result<(), Error> {
@@ -83,10 +77,6 @@ impl Record for Unrecorded {
     fn together(&mut self, _: usize, _: usize) -> Result<(), Error> {
         Ok(())
     }
-    #[inline(always)]
-    fn mark(&self) {}
-    #[inline(always)]
-    fn rewind(&mut self, (): ()) {}
 }
 
 /// Notes the places.
@@ -109,7 +99,6 @@ impl Recorded {
 }
 
 impl Record for Recorded {
-    type Mark = (usize, u32, u32);
     const LOOKS: bool = true;
 
     fn reserve(&mut self, characters: usize) -> Result<(), Error> {
@@ -145,14 +134,5 @@ impl Record for Recorded {
         self.at.original += original as u32;
         self.at.normalized += normalized as u32;
         Ok(())
-    }
-
-    fn mark(&self) -> Self::Mark {
-        (self.segments.len(), self.at.original, self.at.normalized)
-    }
-
-    fn rewind(&mut self, (segments, original, normalized): Self::Mark) {
-        self.segments.truncate(segments);
-        self.at = At { original, normalized };
     }
 }

@@ -4,15 +4,16 @@
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::{compose, decompose_canonical};
 
-use super::ascii::Bytes;
+use super::ascii::{BLOCK, Block, Bytes, filled};
 use super::definition::settle;
 use super::fates::{Fate, Table};
 use super::places::{Places, Record, Recorded, Unrecorded};
 use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
 use crate::memory;
-use crate::text::chars::ascii_prefix;
+use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of, leads};
 
 /// Bytes between two calls of the check_interrupts.
 const PIECE: usize = 16 * 1024;
@@ -93,19 +94,21 @@ fn recorded<'a, R: Record>(
         steps,
         ascii,
         table: Table::of(steps)?,
-        out: memory::with_capacity(text.len() + 16)?,
+        out: memory::filled(0, text.len() + ROOM)?,
+        end: 0,
         spaced: true,
-        cut: Cut { at: 0, out: 0, spaced: true, mark: record.mark() },
         record,
     };
-    pass.unchanged(&text.as_bytes()[..same])?;
-    pass.rest(text, same, check_interrupts)?;
-    if steps.whitespace && pass.out.ends_with(b" ") {
-        pass.out.pop();
+    pass.all(text, check_interrupts)?;
+    if steps.whitespace && pass.out[..pass.end].ends_with(b" ") {
+        pass.end -= 1;
     }
-    let normalized =
-        String::from_utf8(pass.out).unwrap_or_else(|_| unreachable!("whole characters"));
-    Ok(if normalized == text { Cow::Borrowed(text) } else { Cow::Owned(normalized) })
+    pass.out.truncate(pass.end);
+    if pass.out == text.as_bytes() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let normalized = ascii.level.into_text(pass.out);
+    Ok(Cow::Owned(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
 /// What most documents are: nothing but ASCII, in one go.
@@ -128,151 +131,315 @@ fn short_ascii<'a>(
     Ok(Cow::Owned(normalized))
 }
 
+/// What a block may write: itself, in copies of fixed size.
+const ROOM: usize = 2 * BLOCK;
+
 struct Pass<'a, R: Record> {
     steps: Characters,
     ascii: Bytes,
     table: &'static Table,
+    /// The output, and room behind it.
     out: Vec<u8>,
+    /// Where the output ends.
+    end: usize,
     /// Whether the output is empty or ends with a space.
     spaced: bool,
-    cut: Cut<R::Mark>,
     record: &'a mut R,
 }
 
-/// Where the text was last seen to be cuttable, and how the output was there.
-#[derive(Clone, Copy)]
-struct Cut<M> {
-    at: usize,
-    out: usize,
-    spaced: bool,
-    mark: M,
+/// Why blocks end.
+enum Stop {
+    /// There is no room for the next, or enough was done.
+    Paused,
+    /// The character there takes more bytes than before.
+    Longer,
+    /// A text cannot be cut before the character behind, so what is from there on is worked out.
+    Depends,
 }
 
 impl<R: Record> Pass<'_, R> {
-    /// The start of the text, which stays as it is.
-    fn unchanged(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Some((&last, before)) = bytes.split_last() else { return Ok(()) };
-        memory::extend(&mut self.out, before)?;
-        self.record.reserve(0)?;
-        self.record.one_by_one(before.len());
-        self.spaced = before.ends_with(b" ");
-        self.cut_before(before.len());
-        self.push_one(char::from(last))
-    }
-
-    /// The text from byte `at` on.
-    fn rest(
-        &mut self,
-        text: &str,
-        mut at: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
+    fn all(&mut self, text: &str, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         let bytes = text.as_bytes();
+        // Here the text can always be cut.
+        let mut at = 0;
         while at < bytes.len() {
             check_interrupts();
             let limit = bytes.len().min(at + PIECE);
             while at < limit {
-                let run = ascii_prefix(&bytes[at..limit]);
-                self.ascii_run(bytes, at, at + run)?;
-                at = self.other_run(text, at + run, limit)?;
+                self.make_room(ROOM)?;
+                let level = self.ascii.level;
+                let (stopped_at, stop) = level.compiled(
+                    #[inline(always)]
+                    || self.blocks(bytes, at, limit),
+                )?;
+                at = match stop {
+                    Stop::Paused => stopped_at,
+                    Stop::Longer => self.longer(text, stopped_at)?,
+                    Stop::Depends => self.segment(text, stopped_at)?,
+                };
             }
         }
         Ok(())
     }
 
-    /// A run of ASCII.
-    fn ascii_run(&mut self, bytes: &[u8], start: usize, end: usize) -> Result<(), Error> {
-        /// Shorter runs are done by the byte.
-        const SHORT: usize = 24;
-        if end - start < SHORT {
-            for (at, &byte) in bytes[start..end].iter().enumerate() {
-                if !self.ascii.removes(byte) {
-                    self.cut_before(start + at);
-                    self.push_one(char::from(self.ascii.mapped(byte)))?;
-                } else {
-                    self.record.dropped(1);
-                }
-            }
+    /// Room for so many bytes behind the output.
+    fn make_room(&mut self, room: usize) -> Result<(), Error> {
+        let wanted = self.end + room;
+        if wanted <= self.out.len() {
             return Ok(());
         }
-        let kept = |byte: &u8| !self.ascii.removes(*byte);
-        let Some(last) = bytes[start..end].iter().rposition(kept) else {
-            self.record.dropped(end - start);
-            return Ok(());
+        memory::resize(&mut self.out, wanted + wanted / 4, 0)
+    }
+
+    /// Blocks from byte `at` on, up to about `limit`. The steps for ASCII are done to a block as
+    /// if nothing else was in it, then each other character that changes is written in its place.
+    #[inline(always)]
+    fn blocks(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        limit: usize,
+    ) -> Result<(usize, Stop), Error> {
+        while at < limit && self.end + ROOM <= self.out.len() {
+            let part = &bytes[at..bytes.len().min(at + BLOCK)];
+            let block = filled(part);
+            let mapped = self.ascii.mapped_block(&block);
+            let removed = self.ascii.removed_bits(&block);
+            let wide = self.ascii.level.upper_bits(&block);
+            let (length, stop) = if wide == 0 && removed == 0 {
+                // ASCII that the next block can do without.
+                let next = bytes.get(at + part.len());
+                let cut = next.is_none_or(|byte| byte.is_ascii() && !self.ascii.removes(*byte));
+                let length = if cut { part.len() } else { part.len() - 1 };
+                self.write(&block, &mapped, 0, length)?;
+                (length, None)
+            } else {
+                self.mixed_block(bytes, at, &block, mapped, removed, wide)?
+            };
+            at += length;
+            if let Some(stop) = stop {
+                return Ok((at, stop));
+            }
+        }
+        Ok((at, Stop::Paused))
+    }
+
+    /// A block with other characters than ASCII, or with bytes that are removed. Returns how many
+    /// bytes of it were done, up to where the text can be cut.
+    #[inline(always)]
+    fn mixed_block(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        block: &Block,
+        mut mapped: Block,
+        mut removed: u64,
+        wide: u64,
+    ) -> Result<(usize, Option<Stop>), Error> {
+        let length = BLOCK.min(bytes.len() - at);
+        let leads = leads(self.ascii.level, block);
+        let end = if at + length == bytes.len() {
+            length
+        } else {
+            // The next block starts with the last character before which the text can be cut, and
+            // which may not be whole here.
+            let cut = self.last_cut(bytes, at, leads);
+            if cut == 0 {
+                return Ok((0, Some(Stop::Depends)));
+            }
+            cut
         };
-        let last = start + last;
-        self.ascii.append(&bytes[start..last], &mut self.out, &mut self.spaced, self.record)?;
-        self.cut_before(last);
-        self.ascii.append(&bytes[last..end], &mut self.out, &mut self.spaced, self.record)
-    }
-
-    /// Characters that are not ASCII, up to about `limit`; returns where they
-    /// end.
-    fn other_run(&mut self, text: &str, mut at: usize, limit: usize) -> Result<usize, Error> {
-        while at < limit {
-            let start = at;
-            for c in text[start..].chars().take_while(|c| !c.is_ascii()) {
-                match self.table.fate(c) {
-                    Fate::Becomes(becomes) => {
-                        self.cut_before(at);
-                        self.push_one(becomes)?;
+        let ascii_removed = removed;
+        let three = at_least(self.ascii.level, block, 3);
+        let four = if three == 0 { 0 } else { at_least(self.ascii.level, block, 4) };
+        let mut stopped = None;
+        // By the length of characters, which then needs no branch for each.
+        for (length, starts) in [(2, leads & wide & !three), (3, three & !four), (4, four)] {
+            let mut left = starts & below(stopped.unwrap_or(end));
+            while left != 0 {
+                let place = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let entry = self.table.entry(code_of(length, block, place));
+                if entry.is_same() {
+                    continue;
+                }
+                if let Some((written, count)) = entry.in_place() {
+                    for (to, byte) in mapped[place..].iter_mut().zip(&written[..count]) {
+                        *to = *byte;
                     }
-                    Fate::Removed => self.record.dropped(1),
-                    Fate::Expands | Fate::Depends => break,
+                    removed |= below(place + length) & !below(place + count);
+                    continue;
                 }
-                at += c.len_utf8();
-                if at >= limit {
-                    return Ok(at);
+                let before = leads & below(place);
+                if entry
+                    .follows()
+                    .is_some_and(|class| self.can_precede(bytes, at, before, ascii_removed, class))
+                {
+                    continue;
                 }
-            }
-            match text[at..].chars().next().filter(|c| !c.is_ascii()) {
-                None => break,
-                Some(c) => {
-                    if self.table.fate(c) == Fate::Expands {
-                        self.cut_before(at);
-                    }
-                    at = self.segment(text, at + c.len_utf8())?;
-                }
+                stopped = Some(place);
+                break;
             }
         }
-        Ok(at)
+        let (cut, stop) = match stopped {
+            None => (end, None),
+            Some(place) if self.is_cut(bytes, at + place) => (place, Some(Stop::Longer)),
+            Some(place) => (self.last_cut(bytes, at, leads & below(place)), Some(Stop::Depends)),
+        };
+        self.write(block, &mapped, removed & below(cut), cut)?;
+        Ok((cut, stop))
     }
 
-    /// The text from the last cut to the next one after `at`, which it returns.
-    /// What was written since the last cut is written anew.
+    /// Writes what becomes of the first bytes of a block, but for those that are removed.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        block: &Block,
+        mapped: &Block,
+        removed: u64,
+        length: usize,
+    ) -> Result<(), Error> {
+        let dropped = self.ascii.dropped(mapped, removed, self.spaced);
+        if R::LOOKS {
+            self.record(block, mapped, dropped, length)?;
+        }
+        let (out, end, spaced) = (&mut self.out, self.end, &mut self.spaced);
+        self.end =
+            self.ascii.append_mapped(mapped, dropped, length, out, end, spaced, &mut Unrecorded);
+        Ok(())
+    }
+
+    /// Records what becomes of each character in the first bytes of a block.
+    fn record(
+        &mut self,
+        block: &Block,
+        mapped: &Block,
+        dropped: u64,
+        length: usize,
+    ) -> Result<(), Error> {
+        self.record.reserve(length)?;
+        let written = leads(self.ascii.level, mapped) & !dropped;
+        let mut starts = leads(self.ascii.level, block) & below(length);
+        while starts != 0 {
+            let start = starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let end = if starts == 0 { length } else { starts.trailing_zeros() as usize };
+            match (written & below(end) & !below(start)).count_ones() {
+                0 => self.record.dropped(1),
+                1 => self.record.one_by_one(1),
+                several => self.record.together(1, several as usize)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The last of the characters that start where `leads` says before which the text can be cut,
+    /// counted from byte `at` on, where it can be.
+    #[inline(always)]
+    fn last_cut(&self, bytes: &[u8], at: usize, mut leads: u64) -> usize {
+        while leads > 1 {
+            let last = leads.ilog2();
+            if self.is_cut(bytes, at + last as usize) {
+                return last as usize;
+            }
+            leads ^= 1 << last;
+        }
+        0
+    }
+
+    /// Whether the text can be cut before byte `at`, where a character starts or the text ends.
+    #[inline(always)]
+    fn is_cut(&self, bytes: &[u8], at: usize) -> bool {
+        match bytes.get(at) {
+            Some(byte) if byte.is_ascii() => !self.ascii.removes(*byte),
+            Some(_) => self.table.entry(code_at(bytes, at)).is_cut(),
+            None => true,
+        }
+    }
+
+    /// Whether a mark of a class stays behind the last of some characters, from byte `at` on.
+    fn can_precede(&self, bytes: &[u8], at: usize, leads: u64, removed: u64, class: u8) -> bool {
+        let Some(place) = leads.checked_ilog2() else { return false };
+        match bytes[at + place as usize].is_ascii() {
+            true => removed >> place & 1 == 0,
+            false => self.table.entry(code_at(bytes, at + place as usize)).precedes(class),
+        }
+    }
+
+    /// The character at byte `at`, which becomes a longer text if it stands by itself.
+    fn longer(&mut self, text: &str, at: usize) -> Result<usize, Error> {
+        let Some(c) = text[at..].chars().next() else { return Ok(at) };
+        let end = at + c.len_utf8();
+        if !self.is_cut(text.as_bytes(), end) {
+            return self.segment(text, at);
+        }
+        let (table, before) = (self.table, self.end);
+        table.longer(c).chars().try_for_each(|c| self.push(c))?;
+        self.record_together(1, before)?;
+        Ok(end)
+    }
+
+    /// The text from byte `at`, where it can be cut, to where it can be cut next, which is
+    /// returned.
     fn segment(&mut self, text: &str, at: usize) -> Result<usize, Error> {
-        let cuttable = |c: char| match u8::try_from(c) {
-            Ok(byte) if byte.is_ascii() => !self.ascii.removes(byte),
-            _ => matches!(self.table.fate(c), Fate::Becomes(_) | Fate::Expands),
-        };
-        let end = text[at..].find(cuttable).map_or(text.len(), |found| at + found);
-        let Cut { at: start, out, spaced, mark } = self.cut;
-        self.out.truncate(out);
-        self.spaced = spaced;
-        let segment = &text[start..end];
-        if !self.push_composed(segment)? {
-            self.out.truncate(out);
-            self.spaced = spaced;
+        let bytes = text.as_bytes();
+        let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
+        let mut end = next(at);
+        while !self.is_cut(bytes, end) {
+            end = next(end);
+        }
+        let segment = &text[at..end];
+        let (before, spaced) = (self.end, self.spaced);
+        if !self.push_pair(segment)? && !self.push_composed(segment)? {
+            (self.end, self.spaced) = (before, spaced);
             settle(self.steps, segment)?.chars().try_for_each(|c| self.push(c))?;
         }
         if R::LOOKS {
-            self.record.rewind(mark);
-            // Bytes that start a character.
-            let starts = self.out[out..].iter().filter(|byte| !(0x80..0xC0).contains(*byte));
-            self.record.together(segment.chars().count(), starts.count())?;
+            self.record_together(segment.chars().count(), before)?;
         }
         Ok(end)
     }
 
+    /// Records that so many characters became what was written from byte `before` of the output on.
+    fn record_together(&mut self, characters: usize, before: usize) -> Result<(), Error> {
+        // Bytes that start a character.
+        let starts = self.out[before..self.end].iter().filter(|byte| !(0x80..0xC0).contains(*byte));
+        self.record.together(characters, starts.count())
+    }
+
+    /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it
+    /// is so.
+    fn push_pair(&mut self, segment: &str) -> Result<bool, Error> {
+        let mut chars = segment.chars();
+        let (Some(letter), Some(mark), None) = (chars.next(), chars.next(), chars.next()) else {
+            return Ok(false);
+        };
+        let mut parts = 0;
+        decompose_canonical(letter, |_| parts += 1);
+        let stays = self.steps.form != Form::AsWritten
+            && !self.steps.diacritics
+            && parts == 1
+            && matches!(self.fate(letter), Fate::Same)
+            && self.table.entry(u32::from(mark)).is_alone()
+            && compose(letter, mark).is_none();
+        if stays {
+            self.push(letter)?;
+            self.push(mark)?;
+        }
+        Ok(stays)
+    }
+
     /// Most segments are a letter and its mark, or the letters of a syllable,
     /// which are one character that the table knows. For a normal form it is
-    /// the same to start from the composed text. Returns whether it was so.
+    /// the same to start from the composed text. Returns whether it was so; if not, something
+    /// may have been pushed.
     fn push_composed(&mut self, segment: &str) -> Result<bool, Error> {
         if self.steps.form == Form::AsWritten || segment.len() > SHORT_SEGMENT {
             return Ok(false);
         }
         for c in segment.nfc() {
-            match self.table.fate(c) {
+            match self.fate(c) {
+                Fate::Same => self.push(c)?,
                 Fate::Becomes(c) => self.push(c)?,
                 _ => return Ok(false),
             }
@@ -280,46 +447,22 @@ impl<R: Record> Pass<'_, R> {
         Ok(true)
     }
 
-    /// Notes that the text can be cut before byte `at`, which comes next.
-    fn cut_before(&mut self, at: usize) {
-        let mark = self.record.mark();
-        self.cut = Cut { at, out: self.out.len(), spaced: self.spaced, mark };
-    }
-
-    /// What one character becomes.
-    #[inline]
-    fn push_one(&mut self, c: char) -> Result<(), Error> {
-        let before = self.out.len();
-        self.push(c)?;
-        if R::LOOKS {
-            match self.out.len() == before {
-                true => self.record.dropped(1),
-                false => {
-                    self.record.reserve(1)?;
-                    self.record.one_by_one(1);
-                }
-            }
+    /// What becomes of a character by itself.
+    fn fate(&self, c: char) -> Fate {
+        match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() && self.ascii.removes(byte) => Fate::Removed,
+            Ok(byte) if byte.is_ascii() => Fate::Becomes(char::from(self.ascii.mapped(byte))),
+            _ => self.table.fate(c),
         }
-        Ok(())
     }
 
-    #[inline]
     fn push(&mut self, c: char) -> Result<(), Error> {
         if c == ' ' && self.steps.whitespace && self.spaced {
             return Ok(());
         }
-        if self.out.capacity() - self.out.len() < 4 {
-            memory::reserve(&mut self.out, 4)?;
-        }
+        self.make_room(4)?;
         self.spaced = c == ' ';
-        let mut utf8 = [0; 4];
-        // Copies of known length take no call.
-        match *c.encode_utf8(&mut utf8).as_bytes() {
-            [a] => self.out.push(a),
-            [a, b] => self.out.extend_from_slice(&[a, b]),
-            [a, b, c] => self.out.extend_from_slice(&[a, b, c]),
-            _ => self.out.extend_from_slice(&utf8),
-        }
+        self.end += c.encode_utf8(&mut self.out[self.end..]).len();
         Ok(())
     }
 }
