@@ -11,6 +11,7 @@
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make sbom         what the library is made of: build/minlsh.spdx.json
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
+#   make torture-clusters  the same of tracked clusters, for so many CHANGES
 #   make cassert      regression and integration tests on a PostgreSQL with its assertions on
 #   make differential asks CASES random tables one question in every way, and compares with brute force
 #   make fuzz         calls every SQL function, and the engine, with random values for SECONDS each
@@ -34,7 +35,7 @@ extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)') && export PG_CONFIG &&)
 
 .PHONY: all install uninstall installcheck demo clean
-.PHONY: test lint engine regress integration clients cassert torture differential fuzz accept
+.PHONY: test lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
 .PHONY: bench experiments book sbom dist pgxn-test deb deb-test
 
 all:
@@ -98,6 +99,12 @@ CYCLES ?= 20
 torture:
 	$(with_pg) MINLSH_TORTURE_CYCLES='$(CYCLES)' MINLSH_TORTURE_SEED='$(SEED)' \
 		scripts/integration.sh --test torture -- --nocapture
+
+# Tracked clusters amid writers, with kills. CHANGES=1000000, PG=16; SEED=...
+CHANGES ?= 100000
+torture-clusters:
+	$(with_pg) MINLSH_TORTURE_CHANGES='$(CHANGES)' MINLSH_TORTURE_SEED='$(SEED)' \
+		scripts/integration.sh --test clusters -- --nocapture
 
 # CASES=20000, PG=16; SEED=... CASES=1 repeats a case
 CASES ?= 300

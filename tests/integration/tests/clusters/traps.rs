@@ -1,0 +1,185 @@
+//! What goes by triggers, snapshots and dumps.
+
+use minlsh_integration::{
+    Client, Database, Server, database, sqlstate, texts, wait_until, wait_until_blocked,
+};
+
+/// A text of a family.
+fn body(family: &str) -> String {
+    format!("(SELECT string_agg(md5('{family}' || w), ' ') FROM generate_series(1, 10) w)")
+}
+
+fn tracked(database: &Database, table: &str) -> Client {
+    let mut client = database.connect();
+    client
+        .batch_execute(&format!(
+            "{table}; CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.8);
+             SELECT minlsh_track_clusters('docs_near'); SELECT minlsh_refresh_clusters('docs_clusters')"
+        ))
+        .expect("tracked clusters");
+    client
+}
+
+const PLAIN: &str = "CREATE TABLE docs (id bigint PRIMARY KEY, body text)";
+
+const PARTITIONED: &str =
+    "CREATE TABLE docs (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
+    CREATE TABLE d1 PARTITION OF docs FOR VALUES FROM (0) TO (100);
+    CREATE TABLE d2 PARTITION OF docs FOR VALUES FROM (100) TO (1000000)";
+
+/// Refreshes, and finds no difference from a computation from scratch.
+fn assert_refreshed(client: &mut Client, what: &str) {
+    client.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')").expect(what);
+    let wrong = texts(
+        client,
+        "WITH kept AS (SELECT doc_id, min(doc_id) OVER (PARTITION BY cluster_id) AS least FROM docs_clusters)
+         SELECT doc_id FROM kept FULL JOIN near_duplicate_clusters('docs_near', NULL, NULL::bigint) c USING (doc_id)
+         WHERE least IS DISTINCT FROM cluster_id",
+    );
+    assert!(wrong.is_empty(), "{what}: {wrong:?}");
+}
+
+fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
+    let sql =
+        format!("INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i", body(family));
+    client.batch_execute(&sql).expect("rows");
+}
+
+fn members(client: &mut Client) -> String {
+    texts(client, "SELECT count(*) FROM docs_clusters").remove(0)
+}
+
+#[test]
+fn a_key_whose_transaction_commits_after_the_snapshot_stays_in_the_queue() {
+    let database = database();
+    let (mut client, mut other) = (tracked(&database, PLAIN), database.connect());
+    other.batch_execute("BEGIN").expect("begin");
+    insert(&mut other, "docs", "1, 1", "a");
+    insert(&mut client, "docs", "2, 2", "a");
+    assert_refreshed(&mut client, "before");
+    other.batch_execute("COMMIT").expect("commit");
+    assert_refreshed(&mut client, "after");
+    assert_eq!(members(&mut client), "2");
+}
+
+#[test]
+fn partitions_follow_attach_detach_truncate_and_what_is_written_to_them() {
+    let database = database();
+    let mut client = tracked(&database, PARTITIONED);
+    insert(&mut client, "docs", "98, 101", "a");
+    assert_refreshed(&mut client, "rows of two partitions");
+    client.batch_execute("UPDATE docs SET id = id + 50 WHERE id = 98").expect("another partition");
+    assert_refreshed(&mut client, "a row that moves");
+    insert(&mut client, "d2", "300, 300", "a");
+    assert_refreshed(&mut client, "INSERT into a partition");
+    client.batch_execute("TRUNCATE d1").expect("truncate");
+    assert_refreshed(&mut client, "TRUNCATE of a partition");
+    client.batch_execute("CREATE TABLE d3 (id bigint PRIMARY KEY, body text)").expect("a table");
+    insert(&mut client, "d3", "-5, -5", "a");
+    let attach = "ALTER TABLE docs ATTACH PARTITION d3 FOR VALUES FROM (-100) TO (0)";
+    client.batch_execute(attach).expect("attach");
+    assert_refreshed(&mut client, "ATTACH");
+    insert(&mut client, "d3", "-6, -6", "a");
+    assert_refreshed(&mut client, "a row of what was attached");
+    client.batch_execute("ALTER TABLE docs DETACH PARTITION d2").expect("detach");
+    assert_refreshed(&mut client, "DETACH");
+    assert_eq!(members(&mut client), "2");
+}
+
+#[test]
+fn what_replication_applies_is_seen_and_disabled_triggers_are_noticed() {
+    let database = database();
+    let mut client = tracked(&database, PLAIN);
+    client.batch_execute("SET session_replication_role = replica").expect("a setting");
+    insert(&mut client, "docs", "1, 4", "a");
+    client.batch_execute("SET session_replication_role = origin").expect("a setting");
+    assert_refreshed(&mut client, "ENABLE ALWAYS");
+    assert_eq!(members(&mut client), "4");
+    client
+        .batch_execute("ALTER TABLE docs DISABLE TRIGGER ALL; DELETE FROM docs WHERE id < 3")
+        .expect("unseen");
+    assert_refreshed(&mut client, "DISABLE TRIGGER");
+    client.batch_execute("DELETE FROM docs WHERE id < 4").expect("unseen");
+    assert_refreshed(&mut client, "still disabled");
+    assert_eq!(members(&mut client), "0");
+}
+
+#[test]
+fn refreshes_take_turns_and_an_old_snapshot_is_refused() {
+    let database = database();
+    let (mut client, mut other) = (tracked(&database, PLAIN), database.connect());
+    insert(&mut client, "docs", "1, 4", "a");
+    other
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM docs")
+        .expect("a snapshot");
+    assert_refreshed(&mut client, "meanwhile");
+    assert_eq!(sqlstate(&mut other, "SELECT minlsh_refresh_clusters('docs_clusters')"), "40001");
+    other
+        .batch_execute("ROLLBACK; BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')")
+        .expect("a refresh");
+    // Writers and readers go on; another refresh waits.
+    insert(&mut client, "docs", "5, 5", "a");
+    assert_eq!(members(&mut client), "4");
+    let mut third = database.connect();
+    let pid = minlsh_integration::backend(&mut third);
+    let waiting = std::thread::spawn(move || {
+        third.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')")
+    });
+    wait_until_blocked(&mut client, pid);
+    other.batch_execute("COMMIT").expect("commit");
+    waiting.join().expect("a thread").expect("a refresh");
+    assert_eq!(members(&mut client), "5");
+    // A table that was truncated behind the snapshot.
+    other.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1").expect("a snapshot");
+    client.batch_execute("TRUNCATE docs").expect("truncate");
+    assert_eq!(sqlstate(&mut other, "SELECT minlsh_refresh_clusters('docs_clusters')"), "40001");
+    other.batch_execute("ROLLBACK").expect("rollback");
+    assert_refreshed(&mut client, "after TRUNCATE");
+}
+
+#[test]
+fn a_listener_is_told_and_a_dump_carries_all() {
+    let server = Server::start();
+    let database = server.create_database();
+    let mut client = tracked(&database, PLAIN);
+    let mut listener = database.connect();
+    listener.batch_execute("LISTEN minlsh_clusters").expect("listen");
+    insert(&mut client, "docs", "1, 3", "a");
+    assert_refreshed(&mut client, "before the dump");
+    let mut told = Vec::new();
+    wait_until("a notification", || {
+        use postgres::fallible_iterator::FallibleIterator;
+        let mut notifications = listener.notifications();
+        let mut arrived = notifications.timeout_iter(std::time::Duration::from_millis(100));
+        while let Ok(Some(notification)) = arrived.next() {
+            told.push(notification.payload().to_owned());
+        }
+        !told.is_empty()
+    });
+    let seq = texts(&mut client, "SELECT max(seq) FROM docs_clusters_log").remove(0);
+    assert_eq!(told, [format!("public.docs_clusters:{seq}")]);
+    let file = server.data().join("dump");
+    let file = file.to_str().expect("a name");
+    server.run("pg_dump", &["-Fc", "-f", file, &database.name]);
+    let restored = server.create_database();
+    restored.connect().batch_execute("DROP EXTENSION minlsh").expect("an empty database");
+    server.run("pg_restore", &["-d", &restored.name, file]);
+    let mut client = restored.connect();
+    let ids =
+        "SELECT string_agg(doc_id || ':' || cluster_id, ' ' ORDER BY doc_id) FROM docs_clusters";
+    let before = texts(&mut client, ids);
+    let log = texts(&mut client, "SELECT count(*) FROM docs_clusters_log");
+    // The first refresh is full, and writes nothing.
+    assert_refreshed(&mut client, "after the restore");
+    assert_eq!(texts(&mut client, ids), before);
+    assert_eq!(texts(&mut client, "SELECT count(*) FROM docs_clusters_log"), log);
+    insert(&mut client, "docs", "4, 4", "a");
+    assert_refreshed(&mut client, "a row after the restore");
+    assert_eq!(members(&mut client), "4");
+    // What belongs together is known again.
+    assert_eq!(sqlstate(&mut client, "DROP INDEX docs_near"), "2BP01");
+    client
+        .batch_execute("SELECT minlsh_untrack_clusters('docs_clusters'); DELETE FROM docs")
+        .expect("untracked");
+    assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"), ["0"]);
+}
