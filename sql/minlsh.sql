@@ -1147,3 +1147,57 @@ CREATE FUNCTION minlsh_untrack_clusters(tracked regclass) RETURNS void
 	AS 'MODULE_PATHNAME', 'minlsh_untrack_clusters' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_untrack_clusters(regclass) IS
 	'drops the tables of tracked clusters, and their triggers';
+
+-- passages of a whole corpus
+
+CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT documents bigint, OUT passage_length integer, OUT passage text,
+		OUT doc_id text, OUT passage_from integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION common_passages(text, integer, integer, text, text, text, text) IS
+	'passages that as many documents have in common, each once, of the first by key; keys as text';
+
+CREATE FUNCTION common_passages(source text, min_documents integer, key anyelement,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT documents bigint, OUT passage_length integer, OUT passage text,
+		OUT doc_id anyelement, OUT passage_from integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION common_passages(text, integer, anyelement, integer, text, text, text, text) IS
+	'passages that as many documents have in common, each once, of the first by key; keys of the type of key';
+
+CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT doc_id text, OUT body text, OUT removed integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION strip_passages(text, integer, integer, text, text, text, text) IS
+	'texts without what as many documents have in common, and how much was removed; keys as text';
+
+CREATE FUNCTION strip_passages(source text, min_documents integer, key anyelement,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT doc_id anyelement, OUT body text, OUT removed integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION strip_passages(text, integer, anyelement, integer, text, text, text, text) IS
+	'texts without what as many documents have in common, and how much was removed; keys of the type of key';
+
+CREATE FUNCTION repeated_passages(source text,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT doc_id text, OUT passage_from integer, OUT passage_length integer, OUT of_doc_id text,
+		OUT of_from integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text) IS
+	'what of each document an earlier one by key has, with one place where it is; keys as text';
+
+CREATE FUNCTION repeated_passages(source text, key anyelement,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		OUT doc_id anyelement, OUT passage_from integer, OUT passage_length integer, OUT of_doc_id anyelement,
+		OUT of_from integer) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION repeated_passages(text, anyelement, integer, text, text, text, text) IS
+	'what of each document an earlier one by key has, with one place where it is; keys of the type of key';

@@ -5,6 +5,7 @@
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
+//! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | the rows that a function returns | `work_mem` | all, then a file |

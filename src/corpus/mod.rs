@@ -38,6 +38,7 @@ mod grouping;
 pub mod members;
 pub mod named;
 mod pairs;
+mod passages;
 mod plan;
 pub mod reader;
 pub mod scopes;

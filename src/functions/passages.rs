@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::passage::{Characters, Sought, shared_runs, valid_min_match, valid_normalization};
-use sketch::{Normalization, memory};
+use sketch::Normalization;
+use sketch::passage::{
+    CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization,
+};
 
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -86,15 +88,16 @@ impl<'a> Arguments<'a> {
         let Self { a, b, min_match, ref normalization } = *self;
         let read = |text| Characters::with_places(normalization, text, &mut check_interrupts);
         let (read_a, read_b) = (read(a).map_err(engine)?, read(b).map_err(engine)?);
+        let offsets = |text| CharacterOffsets::of(text).map_err(engine);
         let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts);
-        let (bytes_a, bytes_b) = (ByteOffsets::of(a)?, ByteOffsets::of(b)?);
+        let (bytes_a, bytes_b) = (offsets(a)?, offsets(b)?);
         for run in runs.map_err(engine)? {
             check_interrupts();
             let in_a = read_a.original(run.a..run.a + run.length);
             let in_b = read_b.original(run.b..run.b + run.length);
-            let text = &a[bytes_a.of_range(&in_a)];
+            let text = &a[bytes_a.bytes(&in_a)];
             let passage = if characters_are_bytes() {
-                SharedPassage { a: bytes_a.of_range(&in_a), b: bytes_b.of_range(&in_b), text }
+                SharedPassage { a: bytes_a.bytes(&in_a), b: bytes_b.bytes(&in_b), text }
             } else {
                 SharedPassage { a: in_a, b: in_b, text }
             };
@@ -108,39 +111,4 @@ impl<'a> Arguments<'a> {
 fn characters_are_bytes() -> bool {
     // SAFETY: the encoding is fixed for the life of the backend.
     unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 }
-}
-
-/// Where the characters of a text start.
-struct ByteOffsets<'a> {
-    text: &'a str,
-    /// Of one in so many characters; none if each is a byte.
-    some: Vec<u32>,
-}
-
-impl<'a> ByteOffsets<'a> {
-    const EACH: usize = 64;
-
-    fn of(text: &'a str) -> Result<Self> {
-        let mut some = Vec::new();
-        if !text.is_ascii() {
-            let starts = text.char_indices().step_by(Self::EACH).map(|(at, _)| at as u32);
-            some = memory::collect(starts).map_err(engine)?;
-        }
-        Ok(Self { text, some })
-    }
-
-    fn of_range(&self, range: &Range<usize>) -> Range<usize> {
-        self.at(range.start)..self.at(range.end)
-    }
-
-    /// The byte where a character starts.
-    fn at(&self, character: usize) -> usize {
-        if self.some.is_empty() {
-            return character;
-        }
-        let Some(&near) = self.some.get(character / Self::EACH) else { return self.text.len() };
-        let near = near as usize;
-        let mut after = self.text[near..].char_indices().map(|(at, _)| near + at);
-        after.nth(character % Self::EACH).unwrap_or(self.text.len())
-    }
 }

@@ -20,7 +20,7 @@ mod pages;
 mod passage_scan;
 pub mod reloptions;
 mod scan;
-mod sort;
+pub mod sort;
 pub mod stored_options;
 mod table_scan;
 mod tree_check;

@@ -26,6 +26,20 @@ impl TupleStore {
         Self { store, slot: std::ptr::null_mut(), context }
     }
 
+    /// The same, to be read several times: see [`Self::rewind`].
+    pub fn rewindable(memory: usize) -> Self {
+        let store = Self::new(memory);
+        // SAFETY: an empty store.
+        unsafe { pg_sys::tuplestore_set_eflags(store.store, pg_sys::EXEC_FLAG_REWIND as i32) };
+        store
+    }
+
+    /// Has [`Self::each`] begin with the first row again.
+    pub fn rewind(&mut self) {
+        // SAFETY: a store that was made to be rewound.
+        unsafe { pg_sys::tuplestore_rescan(self.store) };
+    }
+
     /// Adds a row. All rows are of one type.
     pub fn push(&mut self, row: &Row) {
         if self.slot.is_null() {

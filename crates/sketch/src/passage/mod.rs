@@ -25,20 +25,26 @@
 //! | `winnow` | fingerprints, which an index stores |
 //! | `runs` | what two texts have in common |
 //! | `sought` | how much of one passage is in each of many texts |
+//! | `windows` | windows of many texts, told apart by their hashes |
+//! | `offsets` | where the characters of a text start |
 //! | `bound` | which fingerprints a search must ask for |
 
 mod bound;
 mod characters;
 mod hashes;
+mod offsets;
 mod runs;
 mod sought;
 mod unit;
+mod windows;
 mod winnow;
 
 pub use bound::{Bound, needed};
 pub use characters::Characters;
+pub use offsets::CharacterOffsets;
 pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
+pub use windows::WindowHashes;
 pub use winnow::{Fingerprints, Stretch, gram_length};
 
 use crate::error::Error;

@@ -1,0 +1,87 @@
+-- Passages of a whole corpus, without an index.
+
+CREATE TABLE pages (id integer PRIMARY KEY, site text, body text);
+-- 120 pages of words that differ: all have a header, every third one a notice.
+INSERT INTO pages
+SELECT i, 'site ' || i % 2, 'Welcome to the public library of the city. You are here: start, catalogue, page. '
+	|| (SELECT string_agg(md5((i * 100 + w)::text), ' ') FROM generate_series(1, 6) AS w)
+	|| CASE i % 3 WHEN 0 THEN ' Please note: the reading room stays closed on public holidays and Sundays.' ELSE '' END
+FROM generate_series(1, 120) AS i;
+-- Copies are one document: fifty of them make nothing boilerplate.
+INSERT INTO pages
+SELECT 200 + i, 'site 0', 'The same page over and over, with nothing on it that any other page would say.'
+FROM generate_series(1, 50) AS i;
+INSERT INTO pages VALUES (300, 'site 0', 'short'), (301, 'site 1', NULL);
+
+-- What many documents have in common: each passage once, of the first document that has it.
+SELECT * FROM common_passages('pages', 30, body => 'body') ORDER BY documents DESC, passage_length;
+SELECT documents, passage, passage = substr(p.body, passage_from, passage_length) AS is_there
+FROM common_passages('pages', 100, key => NULL::integer, body => 'body') AS c JOIN pages AS p ON p.id = c.doc_id;
+SELECT count(*) FROM common_passages('pages', 121, body => 'body');
+
+-- The documents without it. Words stay whole.
+SELECT doc_id, removed, length(body), left(body, 20) AS start, right(body, 20) AS ends
+FROM strip_passages('pages', 30, key => NULL::integer, body => 'body')
+WHERE doc_id IN (1, 3, 201, 300) ORDER BY doc_id;
+SELECT count(*), count(*) FILTER (WHERE removed = 0) AS unchanged FROM strip_passages('pages', 100, body => 'body');
+
+-- What a document has that an earlier one has already.
+CREATE TABLE essays (id bigint PRIMARY KEY, body text);
+INSERT INTO essays VALUES
+	(1, 'The sea was calm that evening, and the fishermen mended their nets in silence. Nobody spoke of the storm.'),
+	(2, 'As I wrote: "the sea was calm that  evening, and the fishermen mended their nets in silence." Was it so?'),
+	(3, 'Nobody saw it. THE FISHERMEN MENDED THEIR NETS IN SILENCE. NOBODY SPOKE OF THE STORM. The end of it all.'),
+	(4, 'The sea was calm that evening, and the fishermen mended their nets in silence. Nobody spoke of the storm.');
+SELECT r.*, substr(e.body, passage_from, passage_length) AS passage
+FROM repeated_passages('essays', key => NULL::bigint) AS r JOIN essays AS e ON e.id = r.doc_id
+ORDER BY doc_id, passage_from;
+SELECT * FROM repeated_passages('SELECT id, body FROM essays', min_match => 30) ORDER BY doc_id, passage_from;
+
+-- By definition: every window that an earlier document has, and no other.
+CREATE FUNCTION windows(body text, n integer) RETURNS TABLE (at integer, part text) LANGUAGE sql IMMUTABLE AS
+	$$ SELECT i, substr(body, i, n) FROM generate_series(1, length(body) - n + 1) AS i $$;
+CREATE TEMP TABLE texts AS SELECT id, normalize_text(body) AS body FROM essays;
+SELECT count(*) AS missed_or_invented FROM (
+	SELECT t.id, w.at FROM texts AS t, windows(t.body, 50) AS w
+	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
+	EXCEPT
+	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
+	FROM repeated_passages('SELECT id, body FROM texts', key => NULL::bigint)
+) AS difference;
+SELECT count(*) AS missed_or_invented FROM (
+	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
+	FROM repeated_passages('SELECT id, body FROM texts', key => NULL::bigint)
+	EXCEPT
+	SELECT t.id, w.at FROM texts AS t, windows(t.body, 50) AS w
+	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
+) AS difference;
+SELECT sum(documents) FILTER (WHERE documents < 2) IS NULL AS enough,
+	count(*) = count(DISTINCT passage) AS each_once FROM common_passages('essays', 2);
+
+-- Within a scope documents of other scopes do not count.
+SELECT site, count(*), min(documents), max(documents)
+FROM common_passages('pages', 20, key => NULL::integer, body => 'body', scope => 'site') AS c
+JOIN pages AS p ON p.id = c.doc_id
+GROUP BY site ORDER BY site;
+
+-- Which documents are wholly inside another: a join by an index of passages.
+CREATE INDEX ON essays USING minlsh (body minlsh_passage_ops);
+SELECT a.id, min(b.id) AS container, count(*) FROM essays AS a
+JOIN essays AS b ON b.body ~> minlsh_passage(a.body, 1) AND b.id <> a.id GROUP BY a.id ORDER BY a.id;
+
+-- Little memory: the same answer, by way of temporary files.
+SET maintenance_work_mem = '1MB';
+SELECT count(*), sum(passage_length) FROM common_passages('pages', 30, body => 'body');
+SELECT count(*) FROM strip_passages('pages', 30, body => 'body') WHERE removed > 0;
+RESET maintenance_work_mem;
+
+-- What is refused.
+SELECT * FROM common_passages('pages', 1, body => 'body');
+SELECT * FROM common_passages('pages', body => 'body', min_match => 5);
+SELECT * FROM common_passages('pages');
+SELECT * FROM common_passages('SELECT id, ARRAY[1, 2] FROM pages');
+SELECT * FROM repeated_passages('SELECT 1, body FROM essays');
+SELECT * FROM strip_passages(NULL);
+
+DROP TABLE pages, essays, texts;
+DROP FUNCTION windows;
