@@ -110,13 +110,13 @@ GROUP BY doc_a ORDER BY names DESC, text LIMIT 5;
 \echo
 SELECT cluster_id AS family, size, round(least_similar::numeric, 2) AS least_similar,
        left(string_agg(doc_id, ' ' ORDER BY doc_id), 60) AS members
-FROM near_duplicate_clusters('licenses', 0.9)
+FROM near_duplicate_clusters('licenses', 0.9, body => 'body')
 GROUP BY cluster_id, size, least_similar ORDER BY size DESC, cluster_id LIMIT 6;
 
 \echo '   What to remove so that no near-duplicates remain, keeping the shortest name:'
 \echo
 SELECT count(*) AS to_remove, count(DISTINCT kept_id) AS kept_instead
-FROM near_duplicate_plan('licenses', 0.9, keep => 'length(id), id');
+FROM near_duplicate_plan('licenses', 0.9, body => 'body', keep => 'length(id), id');
 
 \echo '== 6. As a window function: the cluster of each row, named by its first row'
 \echo '   near_duplicate_cluster(body, 0.9) OVER (ORDER BY id)'

@@ -2,7 +2,7 @@
 //! table, view or query that the caller can read, and with nothing left behind.
 //!
 //! 1. [`source`] finds out what was asked about and makes one SELECT of it, which runs as the
-//!    caller and reads only.
+//!    caller and reads only; [`criteria`] how its documents are read, signed and compared.
 //! 2. [`documents`] reads its rows once; where an index serves, those alone that share a bucket
 //!    there ([`buckets`]). Each is signed, by threads as well; its band hashes go into [`columns`], and
 //!    the row is put [`aside`]: of a plain table its place, else the row as it is (what PostgreSQL
@@ -15,7 +15,7 @@
 //!    nothing of PostgreSQL. What was found is given out by the backend, in the order of groups.
 //!
 //! What reads one kind of thing belongs into a file of its name, and files know only those above
-//! them: arguments and kinds of documents; tables, indexes and sources; documents, their columns,
+//! them: arguments, and how documents are read; names, sources and criteria; documents, their columns,
 //! scopes and keys; [`batch`], [`sets`], [`group`], [`batches`]; [`work`], which does a job up to
 //! its groups; and a file for each SQL function.
 //!
