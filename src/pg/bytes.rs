@@ -15,6 +15,15 @@ pub unsafe fn read<'a>(datum: Datum) -> &'a [u8] {
     }
 }
 
+/// A copy of all `parts` in the current memory context.
+///
+/// # Safety
+/// `'a` must end before that context is reset.
+pub unsafe fn in_memory<'a>(parts: &[&[u8]]) -> &'a [u8] {
+    // SAFETY: a varlena that was just made, in plain form; the caller's promise.
+    unsafe { read(concatenate(parts)) }
+}
+
 /// A `bytea` datum in the current memory context.
 pub fn write(bytes: &[u8]) -> Datum {
     concatenate(&[bytes])

@@ -2,10 +2,12 @@
 //!
 //! A character that Unicode does not have (in a database of another encoding), and a byte that
 //! is no character (SQL_ASCII takes any), become private characters, one for each byte:
-//! [`PRIVATE`] plus the byte. Hashes of what is made of them are stored, so this never changes.
+//! [`PRIVATE`] plus the byte. Hashes of what is made of them are stored, so this never changes. On the way
+//! back they become those bytes.
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -51,6 +53,49 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
         Encoding::Converted { encoding, function } => {
             convert(bytes, encoding, function).map(Cow::Owned)
         }
+    }
+}
+
+/// What UTF-8 is in the database's encoding: the opposite of [`decode`], in the current memory context where
+/// it is a copy.
+pub fn encode(text: &str) -> &[u8] {
+    let encoding = Encoding::of_database();
+    if text.is_ascii() || matches!(encoding, Encoding::Utf8) {
+        return text.as_bytes();
+    }
+    if !text.contains(is_private) {
+        return encode_characters(text, encoding);
+    }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(is_private) {
+        let (before, after) = rest.split_at(at);
+        parts.push(encode_characters(before, encoding));
+        let length = after.find(|character| !is_private(character)).unwrap_or(after.len());
+        let (private, after) = after.split_at(length);
+        let bytes: Vec<u8> =
+            private.chars().map(|character| (u32::from(character) - PRIVATE) as u8).collect();
+        // SAFETY: used below, in the same context.
+        parts.push(unsafe { bytes::in_memory(&[&bytes]) });
+        rest = after;
+    }
+    parts.push(encode_characters(rest, encoding));
+    // SAFETY: as valid as what PostgreSQL converts, which lies in the same context.
+    unsafe { bytes::in_memory(&parts) }
+}
+
+/// Characters that Unicode has, in the database's encoding.
+fn encode_characters(text: &str, encoding: Encoding) -> &[u8] {
+    if text.is_ascii() || !matches!(encoding, Encoding::Converted { .. }) {
+        return text.as_bytes();
+    }
+    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
+    // convert) or a NUL-terminated copy in the current memory context.
+    unsafe {
+        let start = text.as_ptr().cast_mut().cast();
+        let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
+        let converted = pg_sys::pg_any_to_server(start, text.len() as i32, utf8);
+        if converted == start { text.as_bytes() } else { CStr::from_ptr(converted).to_bytes() }
     }
 }
 

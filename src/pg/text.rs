@@ -1,35 +1,27 @@
 //! Text in and out. The engine reads UTF-8 whatever the database's encoding is: hashes and
 //! signatures must be the same in every database.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum};
-use pgrx::prelude::*;
 
-use crate::error::{Result, error};
-use crate::pg::bytes;
+use crate::error::Result;
+use crate::pg::{bytes, lossless};
 
-/// Reads a `text` (or binary-coercible) datum as UTF-8, without a copy when the database is
-/// UTF-8 and the value is stored plainly.
+/// Reads a `text` (or binary-coercible) datum as UTF-8, whatever it holds; without a copy when the database is
+/// UTF-8 and the value is stored plainly. The only error is that memory is out.
 ///
 /// # Safety
 /// `datum` must be a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<&'a str> {
-    // SAFETY: the caller promises a text value; the result of the conversion is the same pointer
-    // (nothing to convert) or a NUL-terminated copy in the current memory context.
-    let bytes = unsafe {
-        let bytes: &'a [u8] = bytes::read(datum);
-        let start = bytes.as_ptr().cast_mut().cast();
-        let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
-        let converted = pg_sys::pg_server_to_any(start, bytes.len() as i32, utf8);
-        if converted == start { bytes } else { CStr::from_ptr(converted).to_bytes() }
-    };
-    std::str::from_utf8(bytes).map_err(|cause| {
-        error(
-            PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
-            "text is not valid in the database's encoding",
-        )
-        .set_detail(cause.to_string())
+    // SAFETY: the caller's promise.
+    Ok(match unsafe { lossless::read(datum) }? {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(text) => {
+            // SAFETY: a copy of a text, in the memory context in which a datum that is detoasted lies too.
+            unsafe { std::str::from_utf8_unchecked(bytes::in_memory(&[text.as_bytes()])) }
+        }
     })
 }
 
@@ -72,32 +64,12 @@ pub fn to_client(bytes: &[u8]) -> &[u8] {
 
 /// What UTF-8 is in the database's encoding.
 pub fn encode(value: &str) -> &[u8] {
-    // SAFETY: the bytes are valid for the call; the result is the same pointer (nothing to
-    // convert) or a NUL-terminated copy in the current memory context.
-    unsafe {
-        let start = value.as_ptr().cast_mut().cast();
-        let utf8 = pg_sys::pg_enc::PG_UTF8 as i32;
-        let converted = pg_sys::pg_any_to_server(start, value.len() as i32, utf8);
-        if converted == start { value.as_bytes() } else { CStr::from_ptr(converted).to_bytes() }
-    }
+    lossless::encode(value)
 }
 
 /// Makes a `text` datum of UTF-8, converting to the database's encoding where it differs.
 pub fn write(value: &str) -> Datum {
-    // SAFETY: the bytes are valid for the call, and copied.
-    unsafe {
-        let start = value.as_ptr().cast_mut().cast();
-        let len = value.len() as i32;
-        let converted = pg_sys::pg_any_to_server(start, len, pg_sys::pg_enc::PG_UTF8 as i32);
-        let text = if converted == start {
-            pg_sys::cstring_to_text_with_len(start, len)
-        } else {
-            let text = pg_sys::cstring_to_text(converted);
-            pg_sys::pfree(converted.cast());
-            text
-        };
-        Datum::from(text)
-    }
+    bytes::write(encode(value))
 }
 
 /// Gives back the memory of a text.
