@@ -1,11 +1,25 @@
 //! One side of a comparison, made ready once and kept for the next row.
 
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+
 use sketch::{Config, PreparedSet, ShingleSet};
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
+
+/// What an argument is declared as.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Type {
+    /// `text`
+    Text,
+    /// An array of any type.
+    Array,
+    /// `minlsh_document`
+    Document,
+}
 
 /// Something to compare with.
 pub enum Prepared {
@@ -122,8 +136,10 @@ impl Elements {
 
 fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
     match least {
-        Some(least) => a.jaccard_at_least(b, least),
-        None => a.jaccard(b),
+        Some(least) => {
+            a.overlap(b, &mut check_interrupts).jaccard().filter(|jaccard| *jaccard >= least)
+        }
+        None => a.overlap(b, &mut check_interrupts).jaccard(),
     }
 }
 
@@ -153,5 +169,48 @@ impl Kept {
             none => none.insert(prepare()?),
         };
         Ok((*threshold, prepared))
+    }
+}
+
+/// The most bytes of a value that is kept beyond the statement for which it was prepared.
+const MAX_LENT: usize = 1 << 18;
+
+thread_local! {
+    /// What was prepared last where there is no place of a query that could keep it, and of which type it is.
+    static LENT: RefCell<Option<(Type, Kept)>> = const { RefCell::new(None) };
+}
+
+/// What the session keeps, for the time of a comparison.
+pub struct Lent {
+    of_type: Type,
+    kept: Kept,
+}
+
+/// Takes what the session keeps of values of that type.
+pub fn lend(of_type: Type) -> Lent {
+    let kept = LENT.take().filter(|(kept_type, _)| *kept_type == of_type);
+    Lent { of_type, kept: kept.map(|(_, kept)| kept).unwrap_or_default() }
+}
+
+impl Deref for Lent {
+    type Target = Kept;
+
+    fn deref(&self) -> &Kept {
+        &self.kept
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut Kept {
+        &mut self.kept
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // After an error the value may be half prepared.
+        if !std::thread::panicking() && self.kept.image.len() <= MAX_LENT {
+            LENT.set(Some((self.of_type, std::mem::take(&mut self.kept))));
+        }
     }
 }

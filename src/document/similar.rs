@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::ElementHash;
 
 use super::image::{self, Content, Document};
-use super::prepared::{Kept, Prepared};
+use super::prepared::{self, Kept, Prepared, Type};
 use super::shingling::{Canonical, same};
 use crate::error::{Result, invalid_parameter};
 use crate::options::Options;
@@ -81,14 +81,6 @@ fn jaccard_document_document(call: &Call) -> Result<Option<Datum>> {
     jaccard(call, Type::Document)
 }
 
-/// What an argument is declared as.
-#[derive(Clone, Copy)]
-enum Type {
-    Text,
-    Array,
-    Document,
-}
-
 /// The argument of two of the same type that is worth keeping: the one that stays the same.
 fn lasting_argument(call: &Call) -> usize {
     usize::from(!call.is_constant(0) || call.is_constant(1))
@@ -130,8 +122,15 @@ fn compare(
     };
     // SAFETY: both are declared as those types, and live as long as the call.
     let (image, other) = unsafe { (bytes_of(value, kept_type), Other::read(other, other_type)?) };
-    // SAFETY: the only thing that these functions keep.
-    let place: &mut Kept = unsafe { call.kept() };
+    let mut lent = None;
+    let place: &mut Kept = if call.has_no_place() {
+        // An exclusion constraint looks the function up for each pair of rows, and frees what that keeps at the
+        // end of the statement. The new row is the same for many pairs.
+        &mut *lent.insert(prepared::lend(kept_type))
+    } else {
+        // SAFETY: the only thing that these functions keep.
+        unsafe { call.kept() }
+    };
     let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
     match kept_type {
         Type::Document => decide(threshold, prepared, &other),

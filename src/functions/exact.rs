@@ -20,16 +20,16 @@ sql_function!(minlsh_containment_array, containment_array);
 /// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag)
 /// → double precision`
 fn jaccard_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(text_sets(call)?.and_then(|(a, b)| a.jaccard(&b)).map(float8_datum))
+    Ok(overlap_of_texts(call)?.and_then(Overlap::jaccard).map(float8_datum))
 }
 
 /// `containment(text, text, shingle_size, unit, normalization, stop_words, bag)
 /// → double precision`
 fn containment_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(text_sets(call)?.and_then(|(a, b)| a.containment(&b)).map(float8_datum))
+    Ok(overlap_of_texts(call)?.and_then(Overlap::containment).map(float8_datum))
 }
 
-fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
+fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
     let (Some(a), Some(b), Some(options)) =
         (call.text(0)?, call.text(1)?, Options::shingling(call, 2, 3, 4)?)
     else {
@@ -38,7 +38,7 @@ fn text_sets(call: &Call) -> Result<Option<(ShingleSet, ShingleSet)>> {
     let config = options.config()?;
     let set =
         |text: &str| ShingleSet::from_text(&config, text, &mut check_interrupts).map_err(engine);
-    Ok(Some((set(a)?, set(b)?)))
+    Ok(Some(set(a)?.overlap(&set(b)?, &mut check_interrupts)))
 }
 
 /// `jaccard(anyarray, anyarray) → double precision`

@@ -63,7 +63,10 @@ impl SetOptions {
 }
 
 /// The state: a set so far.
+#[repr(C)]
 struct Set {
+    /// Tells it from what other aggregates have for a state.
+    tag: u64,
     options: SetOptions,
     /// Of the elements but those pending; empty if there are none.
     signature: Buffer<i32>,
@@ -72,8 +75,24 @@ struct Set {
 }
 
 impl Set {
+    const TAG: u64 = 0x6d69_6e6c_7368_2053;
+
+    /// The state behind an argument.
+    fn of<'a>(datum: Datum) -> Result<&'a mut Self> {
+        // SAFETY: declared internal: the state of an aggregate, which superusers alone declare. It may be that of
+        // another one, but a chunk of memory, of which none has less than 8 bytes; only what begins with the tag is
+        // taken for a set. Nobody else has a reference, and it is used in this call only.
+        unsafe {
+            if datum.cast_mut_ptr::<u64>().read() == Self::TAG {
+                return Ok(state(datum));
+            }
+        }
+        Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, "state of the aggregate is not a set of minlsh")
+            .set_hint("Declare support functions of minlsh together in one aggregate, without those of others."))
+    }
+
     const fn new(options: SetOptions) -> Self {
-        Self { options, signature: Buffer::new(), pending: Buffer::new() }
+        Self { tag: Self::TAG, options, signature: Buffer::new(), pending: Buffer::new() }
     }
 
     fn add(&mut self, hash: u64, aggregate: Aggregate) -> Result<()> {
@@ -125,8 +144,7 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let options = options(call)?;
     let datum = state_datum(call, aggregate, options);
-    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
-    let set: &mut Set = unsafe { state(datum) };
+    let set = Set::of(datum)?;
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
         // SAFETY: an argument of the type that the call says it has.
@@ -176,8 +194,7 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let signature = measures::signature_of(scheme, signature)?;
     let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
-    // SAFETY: put by `state_datum`, now or at an earlier row; the only reference.
-    let set: &mut Set = unsafe { state(datum) };
+    let set = Set::of(datum)?;
     if set.options.num_perm != signature.len() {
         let (left, right) = (set.options.num_perm, signature.len());
         return Err(engine(sketch::Error::LengthMismatch { left, right }));
@@ -193,12 +210,10 @@ fn combine(call: &Call) -> Result<Option<Datum>> {
     let Some(other) = call.datum(1) else {
         return Ok(call.datum(0));
     };
-    // SAFETY: declared internal, for our aggregates; PostgreSQL combines two different states.
-    let other: &mut Set = unsafe { state(other) };
+    let other = Set::of(other)?;
     // The other state lives no longer than this call.
     let datum = state_datum(call, aggregate, other.options);
-    // SAFETY: put by `state_datum`, now or earlier; the only reference to the first state.
-    let set: &mut Set = unsafe { state(datum) };
+    let set = Set::of(datum)?;
     set.merge(other, aggregate)?;
     Ok(Some(datum))
 }
@@ -209,8 +224,7 @@ fn signature(call: &Call) -> Result<Option<Datum>> {
     let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
-    // SAFETY: declared internal, for our aggregates; the only reference.
-    let set: &mut Set = unsafe { state(datum) };
+    let set = Set::of(datum)?;
     // The set remains what it is: a window aggregate may go on.
     set.flush(aggregate)?;
     let signature = set.signature.as_slice();
@@ -227,8 +241,7 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
     let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
-    // SAFETY: declared internal, for our aggregates; the only reference.
-    let set: &mut Set = unsafe { state(datum) };
+    let set = Set::of(datum)?;
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
     let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
     let mut out = Vec::with_capacity(HEADER + 4 * signature.len() + 8 * pending.len());

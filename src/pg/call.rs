@@ -179,6 +179,12 @@ impl Call {
         unsafe { pg_sys::get_fn_expr_arg_stable((*self.fcinfo).flinfo, index as i32) }
     }
 
+    /// Whether the call is of no place in a query: an exclusion constraint compares values so.
+    pub fn has_no_place(&self) -> bool {
+        // SAFETY: a valid call has a valid flinfo.
+        unsafe { (*(*self.fcinfo).flinfo).fn_expr.is_null() }
+    }
+
     /// What this place of a query keeps from one call to the next, at first the default. It is
     /// dropped with the query.
     ///

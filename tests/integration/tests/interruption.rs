@@ -87,6 +87,33 @@ fn long_computations_can_be_cancelled() {
     }
 }
 
+#[test]
+fn a_comparison_of_very_long_texts_stops_within_a_second() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE long (body text); ALTER TABLE long ALTER body SET STORAGE external; \
+             INSERT INTO long SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 2000000) i",
+        )
+        .expect("66 MB of text");
+    for work in [
+        "SELECT jaccard(body, body || 'x') FROM long",
+        "SELECT containment(body, body || 'x') FROM long",
+        "SELECT count(*) FROM long a, long b WHERE a.body || 'x' ~= minlsh_document(b.body, 0.5)",
+    ] {
+        // At times that meet each stage of the work.
+        for after in [500, 1500, 3000, 5000] {
+            client.batch_execute(&format!("SET statement_timeout = {after}")).expect("timeout");
+            let start = Instant::now();
+            let stopped = client.batch_execute(work).is_err();
+            let late = start.elapsed().as_millis().saturating_sub(after);
+            println!("{work}: stopped {stopped} {late} ms after {after} ms");
+            assert!(!stopped || late < 2000, "{work}: {late} ms after {after} ms");
+        }
+    }
+}
+
 /// Writers that go on until they are killed, and what they had committed.
 fn write_until_killed(server: &Server, database: &str, kill: impl FnOnce(&[i32])) {
     std::thread::scope(|scope| {

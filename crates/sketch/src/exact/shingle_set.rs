@@ -1,5 +1,6 @@
 //! Exact similarity of sets of shingles: what the signatures estimate.
 
+use super::overlap::Overlap;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::sort;
@@ -77,14 +78,7 @@ impl ShingleSet {
     /// The number of shingles that both sets have.
     #[must_use]
     pub fn intersection_len(&self, other: &Self) -> usize {
-        let (mut i, mut j, mut common) = (0, 0, 0);
-        while let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) {
-            // No branch on the order of a and b: it is as good as random.
-            common += usize::from(a == b);
-            i += usize::from(a <= b);
-            j += usize::from(b <= a);
-        }
-        common
+        common(&self.0, &other.0)
     }
 
     /// The Jaccard similarity |A ∩ B| / |A ∪ B|; `None` if both are empty.
@@ -126,9 +120,36 @@ impl ShingleSet {
     /// set is empty.
     #[must_use]
     pub fn containment(&self, other: &Self) -> Option<f64> {
-        let common = self.intersection_len(other);
-        (!self.is_empty()).then(|| common as f64 / self.len() as f64)
+        self.overlap(other, &mut || ()).containment()
     }
+
+    /// How many shingles both have and share; of sets that may be so large that it takes its time.
+    #[must_use]
+    pub fn overlap(&self, other: &Self, check_interrupts: &mut dyn FnMut()) -> Overlap {
+        /// Shingles of the first set between two calls of `check_interrupts`.
+        const RUN: usize = 1 << 16;
+        let (mut shared, mut rest) = (0, &other.0[..]);
+        for part in self.0.chunks(RUN) {
+            check_interrupts();
+            let last = part[part.len() - 1];
+            let (here, behind) = rest.split_at(rest.partition_point(|hash| *hash <= last));
+            shared += common(part, here);
+            rest = behind;
+        }
+        Overlap { a: self.len(), b: other.len(), shared }
+    }
+}
+
+/// How many numbers two ascending lists share.
+fn common(a: &[u64], b: &[u64]) -> usize {
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    while let (Some(a), Some(b)) = (a.get(i), b.get(j)) {
+        // No branch on the order of a and b: it is as good as random.
+        common += usize::from(a == b);
+        i += usize::from(a <= b);
+        j += usize::from(b <= a);
+    }
+    common
 }
 
 #[cfg(test)]
@@ -157,6 +178,21 @@ mod tests {
         assert_eq!(empty.containment(&set(0..3)), None);
         assert_eq!(empty.jaccard(&set(0..3)), Some(0.0));
         assert_eq!(set(0..3).containment(&empty), Some(0.0));
+    }
+
+    #[test]
+    fn a_comparison_of_large_sets_can_be_interrupted() {
+        let mut calls = 0;
+        let hashes = (0..2_000_000).map(mix64).collect();
+        let a = ShingleSet::from_hashes(hashes, &mut || calls += 1);
+        // Once for 65,536 that are counted, and for as many that are moved, besides each bucket.
+        assert!(calls >= 1024 + 2_000_000 / 65_536 + 1_900_000 / 65_536, "{calls}");
+        let b = set(500_000..2_500_000);
+        calls = 0;
+        let overlap = a.overlap(&b, &mut || calls += 1);
+        assert_eq!(calls, 2_000_000_usize.div_ceil(65_536));
+        assert_eq!(overlap, Overlap { a: 2_000_000, b: 2_000_000, shared: 1_500_000 });
+        assert_eq!(overlap.jaccard(), a.jaccard(&b));
     }
 
     #[test]

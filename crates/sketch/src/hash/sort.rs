@@ -29,16 +29,22 @@ pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
         end += *count;
         *count = end;
     }
-    let mut start = 0;
+    let (mut start, mut moves) = (0, 0);
     for i in 0..1 << bits {
         check_interrupts();
         while next[i] < ends[i] {
+            // The cycles of the first bucket go through most of the others.
+            if moves >= RUN {
+                check_interrupts();
+                moves = 0;
+            }
             let mut hash = hashes[next[i]];
             // Round the cycle, until a hash comes that belongs here.
             while bucket(hash) != i {
                 let place = &mut next[bucket(hash)];
                 std::mem::swap(&mut hash, &mut hashes[*place]);
                 *place += 1;
+                moves += 1;
             }
             hashes[next[i]] = hash;
             next[i] += 1;

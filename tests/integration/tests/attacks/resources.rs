@@ -125,6 +125,33 @@ fn many_rows_in_one_statement_take_little_memory() {
 }
 
 #[test]
+fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
+    let database = database();
+    let mut client = database.connect();
+    // Rows that share half of their text are compared, and are no near-duplicates.
+    client
+        .batch_execute(
+            "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+             CREATE FUNCTION article(i int) RETURNS text LANGUAGE sql AS $$ \
+             SELECT repeat('The terms of use of this page are those of all pages. ', 1) \
+             || string_agg(CASE WHEN j <= 14 THEN md5(j::text) ELSE md5(i || ' ' || j) END, ' ') \
+             FROM generate_series(1, 20) j $$; \
+             INSERT INTO docs SELECT article(i) FROM generate_series(1, 100) i ON CONFLICT DO NOTHING",
+        )
+        .expect("a table");
+    let pid = backend(&mut client);
+    let before = kilobytes(pid, "VmHWM:");
+    client
+        .batch_execute(
+            "INSERT INTO docs SELECT article(i) FROM generate_series(101, 600) i ON CONFLICT DO NOTHING",
+        )
+        .expect("many comparisons");
+    let more = kilobytes(pid, "VmHWM:").saturating_sub(before);
+    println!("{more} kB more");
+    assert!(more < 16 * 1024, "{more} kB for 500 rows");
+}
+
+#[test]
 fn an_error_carries_no_backtrace() {
     let server = Server::start();
     server.stop();
