@@ -83,7 +83,7 @@ impl Outline {
         };
         // SAFETY: the caller's promise: values of those types.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
-        let kind = match constructor(function)?.as_slice() {
+        let kind = match c_function(function)?.as_slice() {
             b"minlsh_document_of_text" => Kind::Text((|| {
                 let options = Options {
                     shingle_size: known(2, pg_sys::INT4OID)?.value() as i32,
@@ -129,7 +129,7 @@ impl Outline {
 }
 
 /// The name of the C function that a function of SQL calls, if it is one of that language.
-fn constructor(function: Oid) -> Option<Vec<u8>> {
+pub fn c_function(function: Oid) -> Option<Vec<u8>> {
     let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
     if row.prolang != Oid::from(LANGUAGE_C) {
         return None;

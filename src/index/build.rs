@@ -16,7 +16,7 @@ use crate::index::pages;
 use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_writer::TreeWriter;
-use crate::index::{reloptions, stored_options};
+use crate::index::{reloptions, stored_options, validate};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
 use crate::pg::names::relation_name;
@@ -80,6 +80,7 @@ unsafe fn build(
         let keys = Keys::of(index)?;
         let memory = memory::Entries::of_index();
         let mut sorter = Sorter::new(memory.sort);
+        validate::refuse_settings(index, info, keys.layout().document())?;
         if keys.kind() == Kind::Set {
             check_elements(heap, info, keys.layout().document())?;
         }
@@ -94,6 +95,7 @@ unsafe fn build(
             index,
             info,
             true,
+            std::ptr::null_mut(),
             &keys,
             &options,
             memory.rows,

@@ -2,8 +2,9 @@
 //! of each row, and no others.
 //!
 //! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off; on a standby,
-//! where that is not possible, the links between levels are not looked at. The table is scanned as a
-//! concurrent build would scan it, by the rights that the caller has made its own.
+//! where that is not possible, the links between levels are not looked at, and neither are entries of rows that
+//! are gone. The table is scanned as a concurrent build would scan it, by a snapshot that is older than what is
+//! read of the index, by the rights that the caller has made its own.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
@@ -68,6 +69,9 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         if !(*(*index).rd_index).indisvalid {
             report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
         }
+        // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
+        // rows that it sees, and what it does not see is no row that lacks one.
+        let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
         let keys = Keys::of(index)?;
         let memory = memory::Entries::of_index();
@@ -79,8 +83,20 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         })?;
         let mut take = |entry| sorter.push(mark(entry, EXPECTED));
         let info = concurrent_scan(index);
-        table_scan::each_entry(heap, index, info, false, &keys, &options, memory.rows, &mut take)?;
-        compare(heap, sorter, report)
+        table_scan::each_entry(
+            heap,
+            index,
+            info,
+            false,
+            snapshot,
+            &keys,
+            &options,
+            memory.rows,
+            &mut take,
+        )?;
+        compare(heap, snapshot, sorter, report)?;
+        pg_sys::UnregisterSnapshot(snapshot);
+        Ok(())
     }
 }
 
@@ -134,8 +150,13 @@ unsafe fn concurrent_scan(index: Relation) -> *mut pg_sys::IndexInfo {
 /// Holds what rows should have against what the index has.
 ///
 /// # Safety
-/// `heap` is open.
-unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result<()> {
+/// `heap` is open, and the snapshot registered.
+unsafe fn compare(
+    heap: Relation,
+    snapshot: pg_sys::Snapshot,
+    sorter: Sorter,
+    report: &mut Report,
+) -> Result<()> {
     let mut pending: Option<Entry> = None;
     let missing = |entry: Entry, report: &mut Report| {
         report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")
@@ -155,8 +176,11 @@ unsafe fn compare(heap: Relation, sorter: Sorter, report: &mut Report) -> Result
                     missing(before, report)?;
                 }
                 // SAFETY: the caller's promise.
-                match unsafe { judge(heap, entry.tid >> 1) } {
+                match unsafe { judge(heap, snapshot, entry.tid >> 1) } {
                     RowState::Dead => Ok(()),
+                    // VACUUM may have removed entry and row since the entry was read.
+                    // SAFETY: reads the state of the server.
+                    RowState::Gone if unsafe { pg_sys::RecoveryInProgress() } => Ok(()),
                     RowState::Gone => report(
                         Some(row_name(entry.tid >> 1)),
                         "an entry leads to a row that is gone",
@@ -183,8 +207,8 @@ enum RowState {
 }
 
 /// # Safety
-/// `heap` is open.
-unsafe fn judge(heap: Relation, row: u64) -> RowState {
+/// `heap` is open, and the snapshot registered.
+unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowState {
     let mut tid = u64_to_tid(row);
     let block = (row >> 16) as pg_sys::BlockNumber;
     // SAFETY: the caller's promise; the page is pinned and locked while its line pointers are read.
@@ -205,8 +229,6 @@ unsafe fn judge(heap: Relation, row: u64) -> RowState {
             return RowState::Dead;
         };
         let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
-        // The statement's own snapshot is older than the lock that it has waited for.
-        let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         let (mut again, mut all_dead) = (false, false);
         let visible = pg_guard_ffi_boundary(|| {
             let state = begin(heap);
@@ -215,7 +237,6 @@ unsafe fn judge(heap: Relation, row: u64) -> RowState {
             visible
         });
         pg_sys::ExecDropSingleTupleTableSlot(slot);
-        pg_sys::UnregisterSnapshot(snapshot);
         if visible { RowState::Visible } else { RowState::Dead }
     }
 }

@@ -9,10 +9,12 @@ use sketch::pipeline::Batch;
 use sketch::{Scope, memory};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine};
+use crate::error::{Result, engine, not_supported};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
+use crate::index::validate::is_readable;
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
+use crate::pg::names::type_label;
 
 /// The key of a row without shingles.
 pub const NO_BAND: u64 = 0;
@@ -32,6 +34,13 @@ impl Keys {
         // SAFETY: the caller's promise.
         unsafe {
             let layout = Layout::of(index)?;
+            let input_type = layout::input_type(index, layout.document());
+            if !is_readable(*(*index).rd_opfamily.add(layout.document()), input_type) {
+                let message = format!("values of {} are no documents", type_label(input_type));
+                return Err(not_supported(message).set_hint(
+                    "Use an operator class of minlsh; amvalidate() lists what another one lacks.",
+                ));
+            }
             let kind = layout::kind(index, &layout);
             Ok(Self { index, kind, layout, bands: Vec::new() })
         }

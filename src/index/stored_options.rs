@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::{Banding, Config, UNICODE_VERSIONS};
 
-use crate::error::{Result, error, wrong_state};
+use crate::error::{Result, error, not_supported, wrong_state};
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::{layout, pages, reloptions};
 use crate::options::{IndexOptions, Options, Threshold};
@@ -142,6 +142,8 @@ pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
         return Ok(options);
     }
     // SAFETY: the caller's promise.
+    unsafe { refuse_unlogged(index) }?;
+    // SAFETY: the caller's promise.
     let item = unsafe { pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY) };
     let options = item
         .and_then(|item| read(&item))
@@ -178,6 +180,18 @@ pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
     }
 }
 
+/// The options that the next REINDEX gives an index (of this access method, locked by the caller).
+pub fn wanted(index: Oid) -> Result<IndexOptions> {
+    // SAFETY: opened and closed here; the caller's word for the kind is not taken.
+    unsafe {
+        let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
+        let is_one = reloptions::is_ours(relation) || reloptions::is_partitioned(relation);
+        let result = if is_one { reloptions::wanted(relation) } else { IndexOptions::by_default() };
+        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
+        result
+    }
+}
+
 /// The options of an index as JSON, in the order in which they are stored.
 pub fn to_json(options: &IndexOptions) -> Result<String> {
     let json = match options.min_match {
@@ -185,6 +199,26 @@ pub fn to_json(options: &IndexOptions) -> Result<String> {
         None => serde_json::to_string(&Built::of(options)),
     };
     json.map_err(|cause| error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, format!("options: {cause}")))
+}
+
+/// Refuses an unlogged index on a standby, which has no pages of it.
+///
+/// # Safety
+/// `index` is open.
+unsafe fn refuse_unlogged(index: Relation) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let is_unlogged =
+            (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_UNLOGGED;
+        if !is_unlogged || !pg_sys::RecoveryInProgress() {
+            return Ok(());
+        }
+        Err(not_supported(format!(
+            "cannot read unlogged index \"{}\" during recovery",
+            layout::name(index)
+        ))
+        .set_hint("Ask the primary server: a standby has no rows of unlogged tables."))
+    }
 }
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {

@@ -75,7 +75,7 @@ pub struct Scanned {
 /// `table_index_build_scan`: calls `take` with each entry that the index should have, row by row in the
 /// order of their addresses. What `take` allocates outlives the row. `memory` bytes are for rows that
 /// are computed together, by threads as well if the table is large enough for them.
-/// `progress` is reported where a build is in progress.
+/// `progress` is reported where a build is in progress. With a snapshot the rows are those that it sees.
 ///
 /// # Safety
 /// `heap` is an open table, `index` an open index of it that `keys` are of, and `info` describes it.
@@ -85,6 +85,7 @@ pub unsafe fn each_entry(
     index: Relation,
     info: *mut pg_sys::IndexInfo,
     progress: bool,
+    snapshot: pg_sys::Snapshot,
     keys: &Keys,
     options: &IndexOptions,
     memory: usize,
@@ -109,7 +110,7 @@ pub unsafe fn each_entry(
         let mut scan = Scan { keys, options, take: &mut take, hands, rows, full, memory: context };
         // SAFETY: the caller's promise; the context was made above.
         let found = unsafe {
-            let found = each_row(heap, index, info, progress, &mut scan);
+            let found = each_row(heap, index, info, progress, snapshot, &mut scan);
             pg_sys::MemoryContextDelete(context);
             found
         };
@@ -129,19 +130,29 @@ unsafe fn each_row(
     index: Relation,
     info: *mut pg_sys::IndexInfo,
     progress: bool,
+    snapshot: pg_sys::Snapshot,
     scan: &mut Scan,
 ) -> f64 {
     let state = std::ptr::from_mut(scan).cast::<c_void>();
     let all = pg_sys::InvalidBlockNumber;
-    // Not synchronised with other scans: so rows come in the order of their addresses.
-    let (synchronised, any_visible) = (false, false);
-    let no_scan = std::ptr::null_mut();
+    // Not synchronised with other scans: so rows come in the order of their addresses. (PostgreSQL asserts that
+    // a scan that it is given may be.)
+    let (synchronised, any_visible) = (!snapshot.is_null(), false);
+    let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
+        | pg_sys::ScanOptions::SO_ALLOW_STRAT
+        | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
     let callback: pg_sys::IndexBuildCallback = Some(take_row);
     // SAFETY: the caller's promise; a table has the functions of its access method, and nothing is
     // dropped in the closure.
     unsafe {
-        let function = (*(*heap).rd_tableam).index_build_range_scan;
+        let methods = &*(*heap).rd_tableam;
+        let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
         pg_guard_ffi_boundary(|| {
+            let null = std::ptr::null_mut::<pg_sys::TableScanDescData>();
+            let own = begin.filter(|_| !snapshot.is_null());
+            let scan =
+                own.map_or(null, |begin| begin(heap, snapshot, 0, null.cast(), null.cast(), flags));
+            // The function ends the scan.
             function.map_or(0.0, |function| {
                 function(
                     heap,
@@ -154,7 +165,7 @@ unsafe fn each_row(
                     all,
                     callback,
                     state,
-                    no_scan,
+                    scan,
                 )
             })
         })

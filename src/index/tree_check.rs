@@ -135,10 +135,11 @@ impl Walk<'_> {
         visit: &mut dyn FnMut(Entry) -> Result<()>,
     ) -> Result<Option<LevelPages>> {
         // SAFETY: `check` promises an open index.
-        let blocks = unsafe {
+        let count = || unsafe {
             let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
             pg_sys::RelationGetNumberOfBlocksInFork(self.index, fork)
         };
+        let mut blocks = count();
         let (mut pages, mut downlinks) = (Vec::new(), Vec::new());
         let (mut block, mut previous, mut steps) = (start, NO_BLOCK, 0);
         while block != NO_BLOCK {
@@ -181,6 +182,10 @@ impl Walk<'_> {
                 previous = block;
             }
             block = opaque.next;
+            if steps > blocks {
+                // Where others write, pages are added meanwhile.
+                blocks = count();
+            }
             if steps > blocks {
                 report(format!("the pages of level {level} are linked in a circle"))?;
                 return Ok(None);

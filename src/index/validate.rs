@@ -3,13 +3,20 @@
 //! Those of the extension can. One that a superuser makes for a type of their own must store its
 //! keys as these do, since the B-tree reads them by their comparison function.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use std::cell::Cell;
+use std::ffi::c_char;
+
+use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use pgrx::prelude::*;
 
+use crate::document::constructors::c_function;
+use crate::document::kind::Kind;
+use crate::error::{Result, not_supported};
 use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::catalog::function_of_family;
-use crate::pg::names::type_label;
+use crate::pg::names::{quoted, relation_name, type_label};
+use crate::pg::{ffi, text};
 
 /// Support function 1 of a B-tree: comparison.
 const COMPARE: i16 = 1;
@@ -62,6 +69,12 @@ fn problems(class: &Class) -> Vec<String> {
     if !is(EQUAL_IMAGE, pg_sys::F_BTEQUALIMAGE) {
         problems.push("support function 4 must be btequalimage".to_owned());
     }
+    if !is_scope && !is_readable(class.family, class.input) {
+        problems.push(
+            "it must be for text, anyarray, integer[] (signatures), bigint[] (band hashes) or minlsh_document"
+                .to_owned(),
+        );
+    }
     if !has_operator(class) {
         problems.push("its family has no operator".to_owned());
     }
@@ -79,4 +92,54 @@ fn has_operator(class: &Class) -> bool {
         pg_sys::ReleaseCatCacheList(list);
         count > 0
     }
+}
+
+/// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
+///
+/// # Safety
+/// `index` is open, has that column (from 0), and `info` describes it.
+pub unsafe fn refuse_settings(
+    index: Relation,
+    info: *const pg_sys::IndexInfo,
+    column: usize,
+) -> Result<()> {
+    // SAFETY: the caller's promise; a constraint has an operator for each column.
+    let (name, attribute) = unsafe {
+        let operators = (*info).ii_ExclusionOps;
+        let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
+        if operators.is_null() || pg_sys::op_volatile(*operators.add(column)) == immutable {
+            return Ok(());
+        }
+        (relation_name((*index).rd_id), ffi::attribute((*index).rd_att, column))
+    };
+    // SAFETY: a NUL-terminated name.
+    let attribute = unsafe { text::from_cstring(attribute.attname.data.as_ptr()) };
+    // SAFETY: the caller's promise.
+    let is_column = unsafe { (*info).ii_IndexAttrNumbers[column] != 0 };
+    let document = if is_column { quoted(&attribute) } else { "...".to_owned() };
+    Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
+        .set_detail("Two plain values are similar by that setting, which each session may change.")
+        .set_hint(format!(
+            "Use minlsh_document({document}, 0.8) WITH ~=, which has a threshold of its own."
+        )))
+}
+
+thread_local! {
+    /// The type that was found to be `minlsh_document`.
+    static DOCUMENT: Cell<Oid> = const { Cell::new(Oid::INVALID) };
+}
+
+/// Whether an operator class for values of that type can be one for documents: the values are read as such.
+pub fn is_readable(family: Oid, input_type: Oid) -> bool {
+    if Kind::of_class(family, input_type) != Kind::Document || DOCUMENT.get() == input_type {
+        return true;
+    }
+    let (mut output, mut is_varlena) = (Oid::INVALID, false);
+    // SAFETY: a lookup in the system caches.
+    unsafe { pg_sys::getTypeOutputInfo(input_type, &mut output, &mut is_varlena) };
+    let is_document = c_function(output).as_deref() == Some(b"minlsh_document_out");
+    if is_document {
+        DOCUMENT.set(input_type);
+    }
+    is_document
 }

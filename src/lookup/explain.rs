@@ -31,7 +31,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
     let settings = &target.options;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, settings, target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
     let of_key = target.key()?;
     let documents = Documents::of(&target)?;
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());

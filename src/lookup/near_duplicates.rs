@@ -41,7 +41,7 @@ const DEFAULT_K: i32 = 10;
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target.options, target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
     of_document(call, &target, threshold, None, &result)
 }
 
@@ -226,7 +226,7 @@ impl<'a> Asked<'a> {
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target.options, target.name())?;
+    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
     let verify = lookup_arguments::verify(call, VERIFY)?;
     let given = catalog::base_type(call.argument_type(OF));
     check_kind(&target, given, verify)?;

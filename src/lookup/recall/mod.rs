@@ -68,9 +68,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
-            let least = &target.options;
-            let threshold =
-                lookup_arguments::threshold(call, PLACES.threshold, least, target.name())?;
+            let threshold = lookup_arguments::threshold(call, PLACES.threshold, &target)?;
             let verify = lookup_arguments::verify(call, PLACES.verify)?;
             // Keys are compared as texts.
             let settings = LocalSettings::open();

@@ -1,6 +1,6 @@
 //! Standbys and subscribers.
 
-use minlsh_integration::{Server, assert_consistent, texts, wait_until};
+use minlsh_integration::{Server, assert_consistent, sqlstate, texts, wait_until};
 
 const TEXT: &str = "a text that many documents of this table have in common, more or less";
 
@@ -47,6 +47,57 @@ fn a_standby_answers_read_only() {
         .expect("changes");
     wait_until("the standby has the new row", || texts(&mut replica, ask) == ["1", "2", "3", "4"]);
     assert_consistent(&mut replica, "papers");
+}
+
+#[test]
+fn a_check_on_a_standby_finds_nothing_while_the_primary_writes() {
+    let primary = Server::start_with(&["wal_level = replica", "max_wal_senders = 4"]);
+    let database = primary.create_database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); CREATE INDEX near ON docs USING minlsh (body); \
+             INSERT INTO docs SELECT i, md5(i::text) || md5((i * 7)::text) FROM generate_series(1, 20000) i; \
+             CREATE UNLOGGED TABLE scratch (body text); CREATE INDEX fleeting ON scratch USING minlsh (body)",
+        )
+        .expect("tables");
+    let standby = Server::new_directory();
+    primary
+        .run("pg_basebackup", &["-D", standby.data().to_str().expect("UTF-8"), "-R", "-c", "fast"]);
+    standby.configure(&["hot_standby = on", "max_standby_streaming_delay = -1"]);
+    standby.launch();
+    let mut replica = standby.connect(&database.name);
+    let problem = texts(&mut replica, "SELECT problem FROM minlsh_check('fleeting')").join("");
+    assert!(problem.contains("unlogged") && problem.contains("recovery"), "{problem}");
+    assert_eq!(
+        sqlstate(&mut replica, "SELECT near_duplicates_of('some text', index => 'fleeting')"),
+        "0A000"
+    );
+    let end = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1.. {
+                if end.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+                let write = format!(
+                    "INSERT INTO docs SELECT {round} * 100000 + i, md5(i::text || {round}) \
+                     FROM generate_series(1, 500) i; \
+                     UPDATE docs SET body = body || 'x' WHERE id % 50 = {round} % 50; \
+                     DELETE FROM docs WHERE id % 40 = {round} % 40"
+                );
+                client.batch_execute(&write).expect("a write");
+                if round % 5 == 0 {
+                    client.batch_execute("VACUUM docs").expect("vacuum");
+                }
+            }
+        });
+        let found: Vec<_> = (0..12)
+            .flat_map(|_| texts(&mut replica, "SELECT problem FROM minlsh_check('near')"))
+            .collect();
+        end.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(found, Vec::<String>::new());
+    });
 }
 
 #[test]

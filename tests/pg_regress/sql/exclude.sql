@@ -60,6 +60,13 @@ COMMIT;
 SELECT id FROM docs WHERE tenant = 1 AND body LIKE 'The%';
 DROP TABLE docs;
 
+-- A constraint depends on its rows alone, not on the minlsh.threshold of who writes.
+CREATE TABLE docs (body text, EXCLUDE USING minlsh (body WITH ~=));
+CREATE TABLE docs (items text[], EXCLUDE USING minlsh (items WITH ~=));
+CREATE TABLE docs (id integer, body text);
+ALTER TABLE docs ADD CONSTRAINT near_unique EXCLUDE USING minlsh (id WITH =, lower(body) WITH ~=);
+DROP TABLE docs;
+
 -- Threshold and options of the documents are those of the index, or a row would have every other read: it is refused.
 CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.7) WITH ~=));
 INSERT INTO docs VALUES ('some text');

@@ -163,6 +163,11 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text
 ALTER INDEX words RESET (threshold);
 REINDEX INDEX words;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE body ~= minlsh_document('some text', 0.7, 2, 'word');
+-- A lookup below the threshold of what is there says so, too.
+ALTER INDEX words SET (threshold = 0.7);
+SELECT near_duplicates_of('some text', 0.75, 'words');
+SELECT near_duplicates_of('some text', 0.65, 'words');
+ALTER INDEX words RESET (threshold);
 ALTER INDEX words SET (unit = 'nonsense');
 DROP INDEX words;
 
