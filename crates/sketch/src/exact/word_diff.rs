@@ -120,7 +120,7 @@ impl<'a> Vocabulary<'a> {
     fn words(&mut self, text: &'a str, check_interrupts: &mut dyn FnMut()) -> Result<Words, Error> {
         let mut words = Words { tokens: Vec::new(), starts: Vec::new() };
         for (place, piece) in text.split_word_bound_indices() {
-            if words.tokens.len() % STRETCH == 0 {
+            if words.tokens.len().is_multiple_of(STRETCH) {
                 check_interrupts();
             }
             if piece.trim().is_empty() && !words.tokens.is_empty() {
