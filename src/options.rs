@@ -78,7 +78,10 @@ impl Verify {
             "signature" => Ok(Self::Signature),
             "exact" => Ok(Self::Exact),
             other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
-                .set_hint("It is \"exact\" or \"signature\".")),
+                .set_hint(
+                    "Pass \"exact\" or \"signature\". Arguments behind the threshold are best passed by name, such as \
+                     key_column => 'id' or body => 'title'.",
+                )),
         }
     }
 }

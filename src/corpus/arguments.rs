@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Banding, Config};
 
 use crate::corpus::reader::Reader;
-use crate::error::Result;
+use crate::error::{Result, invalid_parameter};
 use crate::extension::Extension;
 use crate::options::{Options, Threshold, Verify};
 use crate::pg::bytes;
@@ -15,8 +15,8 @@ use crate::pg::text;
 
 /// The places of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
-/// are sources, body, key_column and scope stand before them; and each function has a twin with
-/// the argument `key` behind the threshold.
+/// are sources, body, key_column and scope stand before them, and `key` stands last; each such function
+/// has a twin with a `key` of any type behind the threshold.
 #[derive(Clone, Copy)]
 pub struct Places {
     pub threshold: usize,
@@ -44,16 +44,28 @@ impl Arguments {
     }
 
     /// Those of `call`.
-    pub fn of(call: &Call, places: Places) -> Self {
+    ///
+    /// # Errors
+    /// SQLSTATE 22023 for a `key` that is not NULL: it stands for its type.
+    pub fn of(call: &Call, places: Places) -> Result<Self> {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
         let mut arguments = Self::new(values, places);
         arguments.document = Extension::of(call).document;
         if call.count() > places.options + OPTIONS {
-            let key = places.threshold + 1;
-            arguments.values.remove(key);
+            // With a type of its own it stands behind the threshold, where PostgreSQL takes the type of the result
+            // from; as a text it comes last, where a misplaced name meets it too.
+            let last = call.count() - 1;
+            let is_text = call.argument_type(last) == pg_sys::TEXTOID;
+            let key = if is_text { last } else { places.threshold + 1 };
             arguments.key_type = call.argument_type(key);
+            if arguments.values.remove(key).is_some() {
+                return Err(invalid_parameter("key must be a NULL of the type of the keys, not a value").set_hint(
+                    "Pass key => NULL::bigint for keys of type bigint. To name the column of the keys, pass \
+                     key_column => '...'.",
+                ));
+            }
         }
-        arguments
+        Ok(arguments)
     }
 
     /// An argument as it is.
