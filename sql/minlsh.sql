@@ -1148,6 +1148,21 @@ CREATE FUNCTION minlsh_untrack_clusters(tracked regclass) RETURNS void
 COMMENT ON FUNCTION minlsh_untrack_clusters(regclass) IS
 	'drops the tables of tracked clusters, and their triggers';
 
+-- progress
+
+CREATE FUNCTION minlsh_running_jobs(OUT pid integer, OUT datid oid, OUT relid oid, OUT phase text,
+		OUT documents_read bigint, OUT documents_estimated bigint, OUT candidates bigint, OUT compared bigint,
+		OUT spilled_bytes bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_running_jobs' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION minlsh_running_jobs() IS 'what the view minlsh_progress is made of';
+
+CREATE VIEW minlsh_progress AS
+	SELECT j.pid, j.datid, d.datname, j.relid, j.phase, j.documents_read, j.documents_estimated, j.candidates,
+		j.compared, j.spilled_bytes
+	FROM minlsh_running_jobs() AS j LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) j.datid;
+COMMENT ON VIEW minlsh_progress IS 'whole-corpus jobs that run now, in all databases, and how far each is';
+GRANT SELECT ON minlsh_progress TO PUBLIC;
+
 -- passages of a whole corpus
 
 CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,

@@ -6,6 +6,7 @@
 //! their file.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups};
@@ -16,6 +17,7 @@ use crate::corpus::arguments::Criteria;
 use crate::corpus::batch::{Batch, Bytes, Held, Particulars};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
+use crate::corpus::progress::{Phase, Progress};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
 use crate::error::{Result, engine};
 use crate::options::Verify;
@@ -70,6 +72,7 @@ struct Comparing {
 pub struct Batches {
     comparing: Comparing,
     batches: Vec<Batch>,
+    progress: Rc<Progress>,
     /// The table of the documents, which may say how many threads help.
     table: Option<Oid>,
 }
@@ -86,6 +89,7 @@ impl Batches {
         table: Option<Oid>,
     ) -> Result<Self> {
         documents.columns.finish()?;
+        documents.progress.enter(Phase::Grouping);
         let mut components = groups(&mut documents.columns)?;
         let batch_of = assign(&documents, &mut components, second, memory)?;
         let width = documents.columns.probes() + 1;
@@ -98,7 +102,10 @@ impl Batches {
         let roots = memory::collect(all.map(|document| components.find(document)));
         let roots = roots.map_err(engine)?;
         drop(components);
-        let mut job = Self { comparing: Comparing { criteria, memory }, batches, table };
+        let progress = documents.progress.clone();
+        progress.enter(Phase::Fetching);
+        let comparing = Comparing { criteria, memory };
+        let mut job = Self { comparing, batches, progress, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -118,11 +125,13 @@ impl Batches {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
         let mut sketcher = Sketcher::new(self.comparing.criteria.config.clone());
-        let (mut hashes, mut bytes) = (Vec::new(), Vec::new());
+        let (mut hashes, mut bytes, mut count) = (Vec::new(), Vec::new(), 0);
         let context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
             check_interrupts();
             let Some(document) = all.next() else { return Ok(()) };
+            count += 1;
+            documents.progress.candidates(count);
             hashes.clear();
             bytes.clear();
             documents.columns.row(document, &mut hashes)?;
@@ -163,27 +172,33 @@ impl Batches {
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<LeftOut> {
         let mut left_out = LeftOut::default();
+        self.progress.enter(Phase::Comparing);
+        let mut before = 0;
         for mut batch in std::mem::take(&mut self.batches) {
             batch.load(self.comparing.memory)?;
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
             if batch.is_held() {
-                left_out += self.held(&batch.held, &order, judge, take)?;
+                left_out += self.held(&batch.held, &order, before, judge, take)?;
             } else {
                 for group in order.chunk_by(|a, b| a.0 == b.0) {
                     left_out += self.comparing.at_once(batch.parts(), group, judge, take)?;
                 }
             }
+            before += order.len();
+            self.progress.compared(before as u64);
         }
         Ok(left_out)
     }
 
-    /// Has the groups of a batch in memory judged; `order` has root and place of each document.
+    /// Has the groups of a batch in memory judged; `order` has root and place of each document, and
+    /// `before` were judged.
     fn held<T: Send>(
         &self,
         held: &Held,
         order: &[(u32, u32)],
+        before: usize,
         judge: &Judge<T>,
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<LeftOut> {
@@ -193,6 +208,7 @@ impl Batches {
         let (mut left_out, mut of_large) = (LeftOut::default(), LeftOut::default());
         let mut collect = |judged: &mut Judged<T>| {
             left_out += judged.left_out;
+            self.progress.compared((before + judged.range.end) as u64);
             judged.found.drain(..).try_for_each(&mut *take)
         };
         hands(setting(self.comparing.memory), judging(), &mut others, |hands| {
@@ -211,7 +227,8 @@ impl Batches {
                 if !is_small {
                     hands.finish(engine, &mut collect)?;
                     let mut take = |found| {
-                        let mut found = Judged { found: vec![found], ..Judged::default() };
+                        let range = start..start;
+                        let mut found = Judged { range, found: vec![found], ..Judged::default() };
                         collect(&mut found)
                     };
                     of_large += self.comparing.at_once(

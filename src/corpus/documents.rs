@@ -5,6 +5,7 @@
 //! aside before it is known whether it has shingles: those that have none are noted.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use pgrx::prelude::*;
 use sketch::pipeline::{Batch, Hands, Signer, hands};
@@ -14,6 +15,7 @@ use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
 use crate::corpus::buckets::Buckets;
 use crate::corpus::columns::Columns;
+use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
@@ -42,6 +44,8 @@ pub struct Documents {
     notes: VecDeque<Note>,
     /// Hashes of the keys of this source, where they must be checked.
     keys: Vec<u64>,
+    /// What is shown of the job.
+    pub progress: Rc<Progress>,
     /// How many documents of this source were signed, and which of them have no shingles.
     signed: u32,
     without: Vec<u32>,
@@ -76,7 +80,12 @@ pub struct Reading<'a> {
 
 impl Documents {
     /// None yet, of a job that has such memory.
-    pub fn new(criteria: &Criteria, known: Scopes, memory: &Job) -> Result<Self> {
+    pub fn new(
+        criteria: &Criteria,
+        known: Scopes,
+        memory: &Job,
+        progress: Progress,
+    ) -> Result<Self> {
         let width = criteria.banding.bands() + 1;
         Ok(Self {
             columns: Columns::new(width, memory.documents, memory.documents)?,
@@ -85,6 +94,7 @@ impl Documents {
             leasts: Vec::new(),
             notes: VecDeque::new(),
             keys: Vec::new(),
+            progress: Rc::new(progress),
             signed: 0,
             without: Vec::new(),
             known,
@@ -144,6 +154,7 @@ impl Documents {
                 memory::push(&mut self.keys, key).map_err(engine)?;
             }
         }
+        self.progress.read(self.sizes.len() as u64);
         Ok(())
     }
 

@@ -40,6 +40,7 @@ pub mod named;
 mod pairs;
 mod passages;
 mod plan;
+mod progress;
 pub mod reader;
 pub mod scopes;
 mod sets;

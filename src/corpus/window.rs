@@ -12,6 +12,7 @@ use crate::corpus::batches::{Batches, Emit, Rows};
 use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
 use crate::corpus::group::Group;
+use crate::corpus::progress::Progress;
 use crate::corpus::reader::Own;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::work::report;
@@ -70,7 +71,8 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     }
     let criteria = criteria_of(&arguments, kind, own)?;
     let memory = Job::of_window();
-    let mut documents = Documents::new(&criteria, Scopes::new(&[])?, &memory)?;
+    let mut documents =
+        Documents::new(&criteria, Scopes::new(&[])?, &memory, Progress::start(None))?;
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
     let mut batches =

@@ -13,6 +13,7 @@ use crate::corpus::buckets::Buckets;
 use crate::corpus::criteria::criteria;
 use crate::corpus::documents::{Documents, Reading};
 use crate::corpus::members::Members;
+use crate::corpus::progress::Progress;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
@@ -70,8 +71,9 @@ impl Work {
         order: Order,
     ) -> Result<Self> {
         let memory = Job::of_corpus();
+        let table = sources.iter().find_map(|source| source.relation);
         let scopes = Scopes::new(&common_scopes(sources)?)?;
-        let mut documents = Documents::new(&criteria, scopes, &memory)?;
+        let mut documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
         let mut stores = Vec::new();
         let mut keys = Vec::new();
         let mut second = u32::MAX;
@@ -95,7 +97,6 @@ impl Work {
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
-        let table = sources.iter().find_map(|source| source.relation);
         let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch, table)?;
         Ok(Self { members: rows.members, batches })
     }

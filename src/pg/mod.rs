@@ -20,6 +20,7 @@ pub mod guc;
 pub mod hands;
 pub mod index;
 pub mod interrupts;
+pub mod job;
 pub mod list;
 pub mod lossless;
 pub mod memory;

@@ -5,6 +5,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::pg::job::spilled;
 
 /// Plain numbers, written as they lie in memory.
 pub trait Plain: Copy {}
@@ -41,6 +42,7 @@ impl TempFile {
         // SAFETY: the bytes are valid for the call; an I/O error or the limit is an ERROR.
         unsafe { pg_sys::BufFileWrite(self.file, values.as_ptr().cast_mut().cast(), bytes) };
         self.written += bytes as u64;
+        spilled(bytes as u64);
     }
 
     /// Reads what was written at byte `offset` into `values`.

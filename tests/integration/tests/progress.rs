@@ -1,8 +1,8 @@
-//! How far a build is can be seen from another session: CREATE INDEX, and the making of a side table.
+//! How far work is can be seen from another session: CREATE INDEX, the making of a side table, and jobs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use minlsh_integration::{Database, database, texts};
+use minlsh_integration::{Database, database, sqlstate, texts};
 
 /// The builds that a second session may need until it has looked at the right moment.
 const TRIES: usize = 20;
@@ -50,4 +50,52 @@ fn a_build_shows_how_far_it_is() {
     assert!(is_seen(&database, build, "building index: scanning table", undo));
     // Nothing stays behind.
     assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_stat_progress_create_index"), ["0"]);
+}
+
+#[test]
+fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id int PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT i, repeat(md5((i / 3)::text), 40) || i FROM generate_series(1, 20000) i; \
+             ANALYZE docs; SET maintenance_work_mem = '1MB'",
+        )
+        .expect("a table");
+    let stranger = format!("stranger_{}", database.name);
+    client.batch_execute(&format!("CREATE ROLE {stranger} LOGIN")).expect("a role");
+    let (mut watcher, mut stranger) = (database.connect(), database.connect_as(&stranger));
+    let look = "SELECT phase FROM minlsh_progress \
+                WHERE datname = current_database() AND relid = 'docs'::regclass \
+                AND CASE phase WHEN 'reading documents' THEN documents_read > 0 AND documents_estimated = 20000 \
+                  WHEN 'comparing candidates' THEN compared > 0 AND compared <= candidates \
+                    AND documents_read = 20000 AND spilled_bytes > 0 END";
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..TRIES {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let job = "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)";
+                client.batch_execute(job).expect(job);
+                done.store(true, Ordering::Release);
+            });
+            while !done.load(Ordering::Acquire) {
+                seen.extend(texts(&mut watcher, look));
+                let all = "SELECT count(*) FROM minlsh_progress WHERE datname = current_database()";
+                assert_eq!(texts(&mut stranger, all), ["0"]);
+            }
+        });
+        if seen.len() == 2 {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    // PostgreSQL's own views do not list it, and nothing stays behind, also after an error.
+    let job = "SELECT count(*) FROM near_duplicate_clusters('SELECT id / 2, body FROM docs', 0.9)";
+    assert_eq!(sqlstate(&mut client, job), "22023");
+    assert_eq!(texts(&mut watcher, "SELECT count(*) FROM minlsh_progress"), ["0"]);
+    // A COPY keeps the place of its session.
+    let copy = "COPY (SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)) TO STDOUT";
+    std::io::copy(&mut client.copy_out(copy).expect(copy), &mut std::io::sink()).expect(copy);
 }

@@ -1,0 +1,84 @@
+//! How far whole-corpus jobs are, of all sessions that the caller may see: the view `minlsh_progress`.
+//!
+//! A job counts what it has done in the slot that [`job`](crate::pg::job) gives it.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::CatalogRow;
+use crate::pg::job::{Counter, Job, running};
+use crate::pg::result_rows::ResultRows;
+use crate::pg::text;
+
+sql_function!(minlsh_running_jobs, running_jobs);
+
+/// What a job does in turn.
+#[derive(Clone, Copy)]
+pub enum Phase {
+    Reading = 1,
+    Grouping = 2,
+    Fetching = 3,
+    Comparing = 4,
+}
+
+const PHASES: [&str; 4] =
+    ["reading documents", "joining buckets", "fetching candidates", "comparing candidates"];
+
+/// A running job, shown until it is dropped.
+pub struct Progress(Job);
+
+impl Progress {
+    /// A job begins to read; of that table, if it is one.
+    pub fn start(table: Option<Oid>) -> Self {
+        let row = table.and_then(CatalogRow::<pg_sys::FormData_pg_class>::find);
+        let job = Job::start(table);
+        job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
+        let progress = Self(job);
+        progress.enter(Phase::Reading);
+        progress
+    }
+
+    /// A phase begins.
+    pub fn enter(&self, phase: Phase) {
+        self.0.set(Counter::Phase, phase as u64);
+    }
+
+    /// So many documents were read.
+    pub fn read(&self, documents: u64) {
+        self.0.set(Counter::Read, documents);
+    }
+
+    /// So many documents share a bucket with another.
+    pub fn candidates(&self, documents: u64) {
+        self.0.set(Counter::Candidates, documents);
+    }
+
+    /// So many of them were compared.
+    pub fn compared(&self, documents: u64) {
+        self.0.set(Counter::Compared, documents);
+    }
+}
+
+/// `minlsh_running_jobs() → (pid, datid, relid, phase, documents_read, documents_estimated, candidates,
+/// compared, spilled_bytes)`: those that the caller may see, as in `pg_stat_progress_*`.
+fn running_jobs(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    running(&mut |job| {
+        let [phase, read, estimated, candidates, compared, spilled] = job.counters;
+        let phase = usize::try_from(phase - 1).ok().and_then(|phase| PHASES.get(phase));
+        let oid = |oid: Oid| (oid != Oid::INVALID).then(|| Datum::from(oid));
+        result.push(&[
+            Some(Datum::from(job.pid)),
+            oid(job.database),
+            oid(job.table),
+            phase.map(|phase| text::write(phase)),
+            Some(Datum::from(read)),
+            (estimated > 0).then(|| Datum::from(estimated)),
+            Some(Datum::from(candidates)),
+            Some(Datum::from(compared)),
+            Some(Datum::from(spilled)),
+        ]);
+    });
+    Ok(None)
+}
