@@ -24,10 +24,15 @@ test_version() {
 	PG_CONFIG=$1 scripts/integration.sh || status=1
 	return $status
 }
-# With PostgreSQL's assertions on, for what is below them: its pages, locks, snapshots and memory.
+# With PostgreSQL's assertions on: the tests of what is below them, its pages, locks, snapshots and memory.
 test_cassert() {
-	export PROFILE=quick
-	test_version "$1"
+	local status=0 tests=() name
+	for name in access_method attacks concurrency differential dump_restore index_survives interruption native_index \
+		near_unique replication torture values; do tests+=(--test "$name"); done
+	export PROFILE=quick PG_CONFIG=$1
+	scripts/regress.sh || status=1
+	scripts/integration.sh "${tests[@]}" || status=1
+	return $status
 }
 
 say "PostgreSQL versions"

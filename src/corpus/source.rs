@@ -395,8 +395,7 @@ impl Source {
             let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
             let SelectColumn { type_oid, collation, .. } = self.columns[place];
             // The index must hash as the column compares.
-            // SAFETY: a lookup in the system cache.
-            let base = unsafe { pg_sys::getBaseType(type_oid) };
+            let base = catalog::base_type(type_oid);
             let as_stored = base == column.input_type
                 || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
             (as_stored && collation == column.collation).then_some(place)
@@ -535,8 +534,7 @@ impl Source {
         let kind = Kind::of_type(*type_oid, arguments.document)
             .ok_or_else(|| wrong("Cast it to text in a query."))?;
         if kind == Kind::Set {
-            // SAFETY: a lookup in the system caches.
-            element::check(unsafe { pg_sys::get_base_element_type(*type_oid) })?;
+            element::check(catalog::base_element_type(*type_oid))?;
         }
         Ok(kind)
     }
@@ -556,9 +554,7 @@ impl Source {
     pub fn key_is_unique(&self, wanted: Oid) -> bool {
         let stored = self.columns[self.key].type_oid;
         let integers = [pg_sys::INT2OID, pg_sys::INT4OID, pg_sys::INT8OID];
-        // SAFETY: lookups in the system caches.
-        let (base, is_same) =
-            unsafe { (pg_sys::getBaseType(stored), pg_sys::IsBinaryCoercible(stored, wanted)) };
+        let (base, is_same) = (catalog::base_type(stored), catalog::is_stored_as(stored, wanted));
         let keeps = wanted == pg_sys::TEXTOID
             || is_same
             || (integers.contains(&base) && integers.contains(&wanted));
@@ -596,8 +592,7 @@ fn plain(relation: &Relation, key: usize, body: usize) -> Option<[i16; 2]> {
     let column = |place: usize| {
         let column = relation.columns.get(place).filter(|column| column.generated != b'v')?;
         // Values of this type are changed when they are cast to text.
-        // SAFETY: a lookup in the system caches.
-        let base = unsafe { pg_sys::getBaseType(column.type_oid) };
+        let base = catalog::base_type(column.type_oid);
         (base != pg_sys::BPCHAROID).then_some(column.number)
     };
     Some([column(key)?, column(body)?]).filter(|_| is_plain)

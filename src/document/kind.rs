@@ -28,10 +28,7 @@ pub enum Kind {
 impl Kind {
     /// The kind that an operator class is for, by its family and its input type.
     pub fn of_class(family: Oid, input_type: Oid) -> Self {
-        let function = |number: u16| {
-            // SAFETY: a lookup in the system caches.
-            unsafe { pg_sys::get_opfamily_proc(family, input_type, input_type, number as i16) }
-        };
+        let function = |number: u16| catalog::function_of_family(family, input_type, number as i16);
         match input_type {
             pg_sys::TEXTOID if function(PASSAGE_HASHES) != Oid::INVALID => Self::Passage,
             pg_sys::TEXTOID => Self::Text,

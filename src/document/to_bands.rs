@@ -15,6 +15,7 @@ use super::shingling::{Canonical, same};
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold};
+use crate::pg::catalog;
 use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, lossless};
@@ -164,8 +165,8 @@ impl Kind {
     /// # Safety
     /// `value` must be a non-null array.
     unsafe fn array<'a>(self, value: Datum, index: &IndexOptions) -> Result<Service<'a>> {
-        // SAFETY: the caller's promise; an array's elements are of an existing type.
-        let element = unsafe { pg_sys::getBaseType(array::detoast(value).1) };
+        // SAFETY: the caller's promise.
+        let element = catalog::base_type(unsafe { array::detoast(value) }.1);
         let threshold = match self {
             Self::Set if settings::threshold() >= index.threshold => settings::threshold(),
             // Integers beside documents may be a set or a signature, as each of the rows is.

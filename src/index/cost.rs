@@ -19,6 +19,7 @@ use crate::document::shingling::same;
 use crate::index::keys::Keys;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Options, Threshold};
+use crate::pg::catalog;
 use crate::pg::{array, list, text};
 
 /// Rows that a search finds, roughly.
@@ -269,7 +270,7 @@ impl Search<'_> {
         // SAFETY: the caller's promise; nodes are what their tags say.
         unsafe {
             let array = self.estimated(array);
-            let element = pg_sys::get_base_element_type(pg_sys::exprType(array));
+            let element = catalog::base_element_type(pg_sys::exprType(array));
             let (mut count, mut served) = (0.0, Serves::Yes);
             let mut add = |of_element: &dyn Fn() -> Serves| {
                 count += 1.0;
@@ -347,9 +348,7 @@ impl Search<'_> {
 
     /// Whether the index serves a search for a value of that type, of which nothing is known.
     fn unknown(&self, type_oid: Oid) -> Serves {
-        // SAFETY: look-ups in the system caches.
-        let (base, element) =
-            unsafe { (pg_sys::getBaseType(type_oid), pg_sys::get_base_element_type(type_oid)) };
+        let (base, element) = (catalog::base_type(type_oid), catalog::base_element_type(type_oid));
         // SAFETY: an empty value of a type that an operator of the family takes.
         unsafe {
             if matches!(base, pg_sys::TEXTOID | pg_sys::VARCHAROID) {

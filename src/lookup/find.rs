@@ -9,8 +9,8 @@
 
 use std::rc::Rc;
 
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::access;
@@ -27,6 +27,7 @@ use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
+use crate::pg::restricted::current_role;
 use crate::pg::spi::Session;
 use crate::side_table::SideTable;
 
@@ -167,10 +168,8 @@ impl Finder {
 
     /// The only index that the caller can mean without naming one.
     fn only(self) -> Result<Oid> {
-        // SAFETY: lookups in the system caches.
-        let visible = |table: Oid| unsafe { pg_sys::RelationIsVisible(table) };
-        // SAFETY: reads a backend-local value.
-        let own = |table: Oid| owner_of(table) == unsafe { pg_sys::GetUserId() };
+        let visible = |table: Oid| catalog::is_visible(table);
+        let own = |table: Oid| owner_of(table) == current_role();
         let mut readable = self.readable(&visible);
         if readable.is_empty() {
             readable = self.readable(&own);

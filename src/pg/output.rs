@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::catalog;
 use crate::pg::text;
 
 /// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
@@ -22,8 +23,7 @@ impl Output {
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
         }
-        // SAFETY: a lookup in the system cache.
-        let is_padded = unsafe { pg_sys::getBaseType(type_oid) } == pg_sys::BPCHAROID;
+        let is_padded = catalog::base_type(type_oid) == pg_sys::BPCHAROID;
         Self { function: output.into(), is_padded }
     }
 

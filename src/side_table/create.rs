@@ -48,7 +48,7 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
     }
     let message = format!("table \"{table}\" has an identical minlsh index: \"{name}\"");
     Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_hint(format!(
-        "Use it, or build it anew with SELECT minlsh_reindex({}); if_not_exists => true returns it.",
+        "Use it, or build it again with SELECT minlsh_reindex({}); if_not_exists => true returns it.",
         regclass_literal(existing.storage)
     )))
 }

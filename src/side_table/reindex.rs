@@ -1,4 +1,4 @@
-//! `minlsh_reindex()`: the same index, built anew from the table as it is now. The side table keeps
+//! `minlsh_reindex()`: the same index, built again from the table as it is now. The side table keeps
 //! its name, its place and its grants, and what depends on it.
 
 use pgrx::pg_sys::{Datum, Oid};

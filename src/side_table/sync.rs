@@ -99,7 +99,7 @@ fn truncated(relation: Oid) -> Result<()> {
             relation_name(relation)
         ))
         .set_hint(format!(
-            "TRUNCATE {}, which empties it too; or build it anew with SELECT minlsh_reindex({table});",
+            "TRUNCATE {}, which empties it too; or build it again with SELECT minlsh_reindex({table});",
             crate::pg::names::visible_name(documents.oid())
         )));
     }
