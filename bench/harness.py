@@ -12,9 +12,6 @@ from pathlib import Path
 import psycopg
 
 ROOT = Path(__file__).resolve().parents[1]
-# Version 0.1 kept a side table with a GIN index. It is built from this repository's history.
-FORMER_COMMIT = "161257e"
-FORMER = ROOT / "build" / "former"
 THRESHOLD = 0.9
 NUM_PERM = 128
 QUIET = {"stdout": sys.stderr}
@@ -31,11 +28,6 @@ def build() -> None:
     subprocess.run(["scripts/build.sh"], cwd=ROOT, env=environment, check=True, **QUIET)
     command = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "minlsh-sketch", "--example", "throughput"]
     subprocess.run([*command, "--target-dir", "build/target/bench"], cwd=ROOT, check=True, **QUIET)
-    if not (FORMER / "bench" / "server.sh").exists():
-        FORMER.mkdir(parents=True, exist_ok=True)
-        archive = subprocess.run(["git", "archive", FORMER_COMMIT], cwd=ROOT, check=True, stdout=subprocess.PIPE)
-        subprocess.run(["tar", "-x", "-C", FORMER], input=archive.stdout, check=True)
-    subprocess.run(["scripts/build.sh"], cwd=FORMER, env=environment, check=True, **QUIET)
 
 
 def bind_to_one_core() -> None:
@@ -44,24 +36,21 @@ def bind_to_one_core() -> None:
 
 
 class Server:
-    """A private server that lives as long as the `with` block, and one session on it.
+    """A private server that lives as long as the `with` block, and one session on it."""
 
-    `root` is the folder whose extension it has: this one, or version 0.1's.
-    """
-
-    def __init__(self, root: Path = ROOT, settings: str = ""):
-        self.root, self.settings = root, settings
+    def __init__(self, settings: str = ""):
+        self.settings = settings
 
     def __enter__(self):
         # The server ends with the command beside it, which waits for the end of its input.
         self.process = subprocess.Popen(
             ["bench/server.sh", "sh", "-c", 'echo "$BENCH_DIR"; exec cat'],
-            cwd=self.root, env={**os.environ, "BENCH_SETTINGS": self.settings}, text=True,
+            cwd=ROOT, env={**os.environ, "BENCH_SETTINGS": self.settings}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self.directory = Path(self.process.stdout.readline().strip())
         if not self.directory.is_dir():
-            raise RuntimeError(f"{self.root}: the server did not start")
+            raise RuntimeError("the server did not start")
         self.address = f"host={self.directory} port=5432 user=postgres dbname=postgres"
         self.connect()
         self.run("CREATE EXTENSION minlsh")

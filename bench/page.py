@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from report import chart, digits, duration, megabytes, page, table, times
+from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.files import THRESHOLDS
 from sections.pairs import PEERS
 
 TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
-OTHERS = ("0.1", *PEERS)
-NAMES = {"0.1": "version 0.1"}
 
 
 def by_size(figures: dict) -> list:
@@ -21,11 +19,11 @@ def over(other, own):
 
 
 def pairs_table(figures: dict) -> str:
-    header = ["documents", "pairs", "minlsh", "of a scan", *(NAMES.get(name, name) for name in OTHERS)]
+    header = ["documents", "pairs", "minlsh", "of a scan", *PEERS]
     body = []
     for count, each in by_size(figures):
         row = [f"{count:,}", f"{each['found']:,}", duration(each["pairs"]), times(each["pairs"] / each["scan"])]
-        for name in OTHERS:
+        for name in PEERS:
             ratio = over(each.get(name), each["pairs"])
             row.append(f"{duration(each[name])}, {times(ratio)}" if ratio else "")
         body.append(row)
@@ -74,7 +72,7 @@ def stages_table(figures: dict) -> str:
 
 
 def index_table(figures: dict) -> str:
-    ways = {"minlsh": "minlsh", "0.1": "version 0.1", "pg_trgm": "pg_trgm GIN"}
+    ways = {"minlsh": "minlsh", "pg_trgm": "pg_trgm GIN"}
     body = []
 
     def row(label, count, key, show, own="minlsh", scale=1.0):
@@ -96,26 +94,23 @@ def index_table(figures: dict) -> str:
                 row(f"{label}, {p}", count, p, duration, own)
     inserts = figures["inserts"]
     own = inserts["minlsh"] - inserts["no index"]
-    cells = [duration(own)]
-    for name, floor in (("0.1", "0.1: no index"), ("pg_trgm", "no index")):
-        value = inserts[name] - inserts[floor]
-        cells.append(f"{duration(value)}, {times(value / own)}")
+    other = inserts["pg_trgm"] - inserts["no index"]
+    cells = [duration(own), f"{duration(other)}, {times(other / own)}"]
     body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
     if reload := figures.get("reload"):
-        body.append(["empty the table and COPY all rows", f"{reload['rows']:,}", duration(reload["there"]), "", ""])
+        body.append(["empty the table and COPY all rows", f"{reload['rows']:,}", duration(reload["there"]), ""])
         afterwards = f"{duration(reload['dropped'])}, 1/{digits(reload['there'] / reload['dropped'])}"
-        body.append(["the same, the index dropped before and made after", f"{reload['rows']:,}", afterwards, "", ""])
+        body.append(["the same, the index dropped before and made after", f"{reload['rows']:,}", afterwards, ""])
     return table(["", "documents", *ways.values()], body)
 
 
 def files_table(figures: dict) -> str:
     body = []
     for threshold in THRESHOLDS:
-        seconds = [figures[f"{way}, {threshold}"] for way in ("minlsh, signature", "minlsh, exact", "0.1, exact")]
-        signature, exact, before = seconds
-        row = [str(threshold), f"{figures[f'found, {threshold}']:,.0f}", *map(duration, seconds)]
-        body.append([*row, times(exact / signature), times(before / exact)])
-    header = ["threshold", "pairs", "by signature", "exact", "version 0.1, exact", "exact of signature", "0.1 of exact"]
+        signature, exact = (figures[f"minlsh, {way}, {threshold}"] for way in ("signature", "exact"))
+        row = [str(threshold), f"{figures[f'found, {threshold}']:,.0f}", duration(signature), duration(exact)]
+        body.append([*row, times(exact / signature)])
+    header = ["threshold", "pairs", "by signature", "exact", "exact of signature"]
     return table(header, body)
 
 
@@ -144,18 +139,39 @@ def faults(results: dict) -> list:
 def engine_table(figures: dict) -> str:
     signatures = figures["signatures"]
     body = []
+    size = 1000
     for name, value in sorted(signatures.items(), key=lambda pair: -pair[1]):
         # Work that skips the text is compared with work that skips the text.
         skips = "hashes" in name and not name.startswith("minlsh")
         own = signatures["minlsh: fss from given shingle hashes" if skips else "minlsh: fss"]
-        body.append([name, duration(value), "" if name.startswith("minlsh") else times(value / own)])
-    return table(["a text of 1 kB → 128 slots", "", "of minlsh"], body)
+        ratio = "" if name.startswith("minlsh") else times(value / own)
+        body.append([name, duration(value), speed(size / value), ratio])
+    return table(["a text of 1 kB → 128 slots", "", "", "of minlsh"], body)
 
 
 def functions_table(figures: dict) -> str:
     floor = figures["functions"]["md5(body)"]
     body = [[f"`{name}`", duration(value), times(value / floor)] for name, value in figures["functions"].items()]
     return table(["a row of 1.5 kB in SQL", "", "of md5"], body)
+
+
+def scripts_table(figures: dict) -> str:
+    body = []
+    for name, each in figures.items():
+        row = [name, f"{each['bytes'] / each['length']:.2f}"]
+        for way in ("characters", "words"):
+            row += [duration(each[way]), speed(each["bytes"] / each[way]), times(each[way] / each["md5"])]
+        body.append(row)
+    header = ["a row of 1.5 kB", "bytes a character", "characters", "", "of md5", "words", "", "of md5"]
+    return table(header, body)
+
+
+def flags_table(figures: dict) -> str:
+    body = []
+    for name, each in figures["ways"].items():
+        cells = [duration(each["seconds"]), speed(figures["bytes"] / each["seconds"])]
+        body.append([name, each["asked"], *cells, f"{each['recall']:.4f}", f"{each['precision']:.4f}"])
+    return table(["", "does it have", "a document", "", "recall", "precision"], body)
 
 
 def recall_table(figures: dict) -> str:
@@ -172,7 +188,7 @@ def plots(results: dict, directory: Path) -> None:
         sizes = by_size(results["pairs"]["figures"])
         file = directory / "bench-growth.svg"
         with chart(file, "From a table to its pairs at 0.9, one core", "documents", "seconds") as ax:
-            lines = {"pairs": "minlsh", "scan": "scan of the table", **{name: NAMES.get(name, name) for name in OTHERS}}
+            lines = {"pairs": "minlsh", "scan": "scan of the table", **{name: name for name in PEERS}}
             for name, label in lines.items():
                 points = [(count, each[name]) for count, each in sizes if name in each]
                 if points:
@@ -180,7 +196,7 @@ def plots(results: dict, directory: Path) -> None:
     if "index" in results:
         sizes = by_size(results["index"]["figures"]["sizes"])
         file = directory / "bench-lookups.svg"
-        ways = {"near_duplicates": "near_duplicates(id, 0.9)", "operator": "~=", **NAMES, "pg_trgm": "pg_trgm, %"}
+        ways = {"near_duplicates": "near_duplicates(id, 0.9)", "operator": "~=", "pg_trgm": "pg_trgm, %"}
         with chart(file, "A lookup, median", "documents", "milliseconds") as ax:
             for name, label in ways.items():
                 points = [(count, each[f"{name}: p50"] * 1e3) for count, each in sizes if f"{name}: p50" in each]
@@ -195,6 +211,8 @@ TABLES = {
     "files": {"files_table": files_table},
     "memory": {"memory_table": memory_table},
     "engine": {"engine_table": engine_table, "functions_table": functions_table},
+    "scripts": {"scripts_table": scripts_table},
+    "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ def bytes_each(value: float) -> str:
 
 
 def pairs(figures: dict):
-    peers = {"rensa": "rensa", "datasketch": "datasketch", "0.1": "version 0.1", "scan": "reading the table"}
+    peers = {"rensa": "rensa", "datasketch": "datasketch", "scan": "reading the table"}
     for name, label in peers.items():
         count, each = largest(figures, name)
         if count:
@@ -26,16 +26,14 @@ def pairs(figures: dict):
 
 
 def index(figures: dict):
-    for peer, label in (("0.1", "version 0.1"), ("pg_trgm", "pg_trgm GIN")):
-        count, each = largest(figures["sizes"], f"{peer}: create")
-        if count:
-            own, other = each["minlsh: create"] / count, each[f"{peer}: create"] / count
-            yield "`CREATE INDEX`, a document of 1 kB", count, own, label, other, duration
-            if peer == "0.1":
-                own, other = each["minlsh: size"] / count, each["0.1: size"] / count
-                yield "its size, a document", count, own, label, other, bytes_each
-            own, other = each["near_duplicates: p50"], each[f"{peer}: p50"]
-            yield "`near_duplicates(id, 0.9)`, p50", count, own, label, other, duration
+    count, each = largest(figures["sizes"], "pg_trgm: create")
+    if count:
+        own, other = each["minlsh: create"] / count, each["pg_trgm: create"] / count
+        yield "`CREATE INDEX`, a document of 1 kB", count, own, "pg_trgm GIN", other, duration
+        own, other = each["minlsh: size"] / count, each["pg_trgm: size"] / count
+        yield "its size, a document", count, own, "pg_trgm GIN", other, bytes_each
+        own, other = each["near_duplicates: p50"], each["pg_trgm: p50"]
+        yield "`near_duplicates(id, 0.9)`, p50", count, own, "pg_trgm GIN", other, duration
     count, each = largest(figures["sizes"], "operator: p50")
     first, of_first = min((int(count), each) for count, each in figures["sizes"].items())
     if first < count:
@@ -43,14 +41,14 @@ def index(figures: dict):
         yield "a lookup by `~=`, p50", count, each["operator: p50"], label, of_first["operator: p50"], duration
     copy = figures["inserts"]
     own = copy["minlsh"] - copy["no index"]
-    other = copy["0.1"] - copy["0.1: no index"]
-    yield "COPY, a row, above no index", copy["rows"], own, "version 0.1", other, duration
+    other = copy["pg_trgm"] - copy["no index"]
+    yield "COPY, a row, above no index", copy["rows"], own, "pg_trgm GIN", other, duration
 
 
 def files(figures: dict):
     if figures:
-        count, own, other = figures["documents"], figures["minlsh, exact, 0.8"], figures["0.1, exact, 0.8"]
-        yield "all pairs at 0.8 of real files, exact", count, own, "version 0.1", other, duration
+        count, own, other = figures["documents"], figures["minlsh, exact, 0.8"], figures["minlsh, signature, 0.8"]
+        yield "all pairs at 0.8 of real files, exact", count, own, "by signature", other, duration
 
 
 def engine(figures: dict):

@@ -44,6 +44,11 @@ def duration(value) -> str:
             return f"{digits(value / unit)} {name}"
 
 
+def speed(value: float) -> str:
+    """Bytes a second, as megabytes."""
+    return f"{digits(value / 1e6)} MB/s"
+
+
 def megabytes(value) -> str:
     return "" if value is None else f"{value / 2**20:,.0f} MB"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks: minlsh beside datasketch, rensa, pg_trgm and its own version 0.1, on private servers and one core.
+# The benchmarks: minlsh beside datasketch, rensa and pg_trgm, on private servers and one core.
 # Arguments go to bench/run.py.
 set -eu
 cd "$(dirname "$0")/.."

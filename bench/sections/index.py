@@ -1,7 +1,7 @@
-"""CREATE INDEX, lookups, inserts and sizes: minlsh beside version 0.1 and the GIN index of pg_trgm."""
+"""CREATE INDEX, lookups, inserts and sizes: minlsh beside the GIN index of pg_trgm."""
 
 import corpus
-from harness import FORMER, THRESHOLD, Server, alternate, note
+from harness import THRESHOLD, Server, alternate, note
 
 # Percentiles of what single calls take inside the server, in seconds.
 LOOKUPS = """
@@ -60,16 +60,6 @@ class Index(Way):
     }
 
 
-class Former(Way):
-    """The side table of version 0.1, which verified by texts when asked to."""
-
-    CREATE = "SELECT minlsh_create_index('{table}', 'body')"
-    DROP = "SELECT minlsh_drop_index('{table}')"
-    SIZE = "SELECT pg_total_relation_size('{table}_minlsh')"
-    CALLS = 2000
-    LOOKUP = {"0.1": f"* FROM near_duplicates(number, {THRESHOLD}, 'docs', verify => 'exact')"}
-
-
 class Trigrams(Way):
     """pg_trgm answers another question, about 3-letter trigrams: time is compared, not answers."""
 
@@ -91,7 +81,7 @@ def copy(server: Server, base, added, rows: int, way=None) -> float:
     return (server.processor() - start) / rows
 
 
-def inserts(options, now: Server, before: Server, trigrams: Way) -> dict:
+def inserts(options, now: Server, trigrams: Way) -> dict:
     rows = options.inserts
     base = corpus.write(options.directory / "base.tsv", corpus.texts(rows))
     # Other documents, numbered on.
@@ -99,13 +89,9 @@ def inserts(options, now: Server, before: Server, trigrams: Way) -> dict:
     added = options.directory / "added.tsv"
     with open(added, "w", encoding="utf-8") as file:
         file.writelines(f"{key}\t{text}\n" for key, text in enumerate(texts, rows + 1))
-    ways = {"minlsh": (now, Index(now)), "0.1": (before, Former(before)), "pg_trgm": (now, trigrams)}
-    measures = {
-        "no index": lambda: copy(now, base, added, rows),
-        "0.1: no index": lambda: copy(before, base, added, rows),
-    }
-    for name, (server, way) in ways.items():
-        measures[name] = lambda server=server, way=way: copy(server, base, added, rows, way)
+    measures = {"no index": lambda: copy(now, base, added, rows)}
+    for name, way in {"minlsh": Index(now), "pg_trgm": trigrams}.items():
+        measures[name] = lambda way=way: copy(now, base, added, rows, way)
     figures = alternate(options, measures)
     figures["rows"] = rows
     return figures
@@ -155,21 +141,18 @@ def measured(options, count: int, ways: dict) -> dict:
 
 def measure(options) -> dict:
     found = {"sizes": {}}
-    with Server() as now, Server(FORMER) as before:
+    with Server() as now:
         now.run("CREATE EXTENSION pg_trgm")
         for count in options.sizes:
             note(f"{count:,} documents: index")
             texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
             now.load("docs", texts)
             ways = {"minlsh": Index(now)}
-            if count <= options.peers_up_to:
-                before.load("docs", texts)
-                ways["0.1"] = Former(before)
             if count <= options.trigrams_up_to:
                 ways["pg_trgm"] = Trigrams(now)
             found["sizes"][str(count)] = measured(options, count, ways)
             if count <= options.peers_up_to:
                 found["reload"] = reloaded(options, now, texts, count)
         note("inserts")
-        found["inserts"] = inserts(options, now, before, Trigrams(now))
+        found["inserts"] = inserts(options, now, Trigrams(now))
     return found

@@ -1,4 +1,4 @@
-"""From a table to its pairs, clusters and what to remove: minlsh beside rensa, datasketch and version 0.1."""
+"""From a table to its pairs, clusters and what to remove: minlsh beside rensa and datasketch."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import corpus
-from harness import FORMER, THRESHOLD, Server, alternate, note
+from harness import THRESHOLD, Server, alternate, note
 
 QUERY = "'SELECT id, body FROM docs'"
 CALLS = {
@@ -47,13 +47,6 @@ def indexed(server: Server) -> dict:
     return {"create": create, "pairs with the index": with_index}
 
 
-def former(server: Server) -> dict:
-    create = server.time(f"SELECT minlsh_create_index('docs', 'body', threshold => {THRESHOLD})")
-    pairs = server.time(f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, verify => 'exact')")
-    server.run("SELECT minlsh_drop_index('docs')")
-    return {"0.1: create": create, "0.1: pairs": pairs, "0.1": create + pairs}
-
-
 def memory_of(server: Server, call: str) -> int:
     """Bytes that a session takes for a call, above those of one that has loaded the library."""
     server.reconnect()
@@ -72,15 +65,10 @@ def measure(options) -> dict:
             server.load("docs", texts)
             measures = {name: (lambda sql=sql: server.time(sql)) for name, sql in CALLS.items()}
             measures["with the index"] = lambda: indexed(server)
-            if count > options.peers_up_to:
-                figures = alternate(options, measures)
-            else:
+            if count <= options.peers_up_to:
                 for name in PEERS:
                     measures[name] = lambda name=name: peer(server, name, options.limit)
-                with Server(FORMER) as before:
-                    before.load("docs", texts)
-                    measures["0.1"] = lambda: former(before)
-                    figures = alternate(options, measures)
+            figures = alternate(options, measures)
             figures["found"] = server.value(CALLS["pairs"])
             figures["bytes"] = server.value("SELECT avg(octet_length(body))::float8 FROM docs")
             figures["memory"] = {name: memory_of(server, CALLS[name]) for name in ("pairs", "clusters", "plan")}
