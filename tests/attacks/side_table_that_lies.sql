@@ -5,15 +5,19 @@
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text' FROM generate_series(1, 12) i;
 SELECT minlsh_create_index('evil.docs', 'body');
+-- tried
 UPDATE evil.docs_minlsh SET signature = '{}' WHERE doc_id = 1;
 -- tried
 UPDATE evil.docs_minlsh SET bands = '{}' WHERE doc_id = 2;
+-- tried
 UPDATE evil.docs_minlsh SET signature = '{{1,2},{3,4}}' WHERE doc_id = 3;
 -- tried
 UPDATE evil.docs_minlsh SET bands = ARRAY[bands, bands] WHERE doc_id = 4;
+-- tried
 UPDATE evil.docs_minlsh SET signature = array_fill(NULL::int, ARRAY[128]) WHERE doc_id = 5;
 -- tried
 UPDATE evil.docs_minlsh SET bands = ARRAY[NULL, NULL]::bigint[] WHERE doc_id = 6;
+-- tried
 UPDATE evil.docs_minlsh SET signature = signature || signature WHERE doc_id = 7;
 -- tried
 UPDATE evil.docs_minlsh SET bands = bands || bands || bands WHERE doc_id = 8;
@@ -21,7 +25,11 @@ UPDATE evil.docs_minlsh SET bands = bands || bands || bands WHERE doc_id = 8;
 UPDATE evil.docs_minlsh SET bands = array_fill(7::bigint, ARRAY[1000000]) WHERE doc_id = 9;
 -- tried
 UPDATE evil.docs_minlsh SET signature = array_fill(7, ARRAY[10000000]) WHERE doc_id = 10;
+-- tried
 UPDATE evil.docs_minlsh SET signature = ('[-2147483000:-2147482999]={1,2}')::int[] WHERE doc_id = 11;
+-- Of the right length, and of the right length with other bounds: the index takes them.
+UPDATE evil.docs_minlsh SET signature = array_fill(7, ARRAY[128]) WHERE doc_id = 11;
+UPDATE evil.docs_minlsh SET signature = array_fill(7, ARRAY[128], ARRAY[-2147483000]) WHERE doc_id = 7;
 DELETE FROM evil.docs_minlsh WHERE doc_id = 12;
 INSERT INTO evil.docs_minlsh SELECT 99, signature, bands FROM evil.docs_minlsh WHERE doc_id = 8;
 -- tried
