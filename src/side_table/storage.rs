@@ -145,6 +145,15 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
 }
 
+/// Whether a table has the columns of a side table, whatever its keys are.
+pub fn is_shaped_like_one(table: Oid) -> bool {
+    let expected = [pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
+    Open::relation(table, Lock::Held).is_some_and(|table| {
+        let types: Vec<Oid> = table.attributes().map(|attribute| attribute.atttypid).collect();
+        types.get(1..).is_some_and(|others| others == expected)
+    })
+}
+
 fn check_columns(table: &Open, key: Oid) -> Result<()> {
     let expected = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
     let mut columns = 0;

@@ -23,7 +23,9 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::trigger::{self, Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
-use crate::side_table::storage::{DOC_ID, Storage, StoredSketch, row_of, stored};
+use crate::side_table::storage::{
+    DOC_ID, Storage, StoredSketch, is_shaped_like_one, row_of, stored,
+};
 use crate::side_table::watch::{self, Watch};
 
 sql_function!(minlsh_sync, sync);
@@ -46,10 +48,13 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
             written(&fired, event, unsafe { call.kept() })?;
         }
         (event, true, false) => {
-            let Some((documents, watch)) = watch::documents_of(fired.relation(), Lock::Read) else {
-                return Err(misused("must be fired after the rows are written"));
+            let is_brought = match watch::documents_of(fired.relation(), Lock::Read) {
+                Some((documents, watch)) => brought(&fired, event, &documents, &watch)?,
+                // Restored without its documents, it is a table as any other.
+                None if is_shaped_like_one(fired.relation()) => false,
+                None => return Err(misused("must be fired after the rows are written")),
             };
-            if !brought(&fired, event, &documents, &watch)? {
+            if !is_brought {
                 return Ok(Some(fired.row_as_it_is()));
             }
         }
