@@ -1,6 +1,7 @@
 //! The texts of a source, in the order of their keys, to be read several times.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use ahash::AHashMap;
 use pgrx::pg_sys::Datum;
@@ -94,7 +95,10 @@ pub struct Texts {
     normalization: Normalization,
     /// Bytes for each of what is sorted and what is looked up.
     pub share: usize,
+    /// What one text needs.
     context: Memory,
+    /// The temporary files of what is sorted, which outlive a text.
+    pub files: Rc<Memory>,
 }
 
 #[derive(Clone, Copy)]
@@ -136,6 +140,7 @@ impl Texts {
             normalization: normalization.clone(),
             share,
             context: Memory::child(c"minlsh passages"),
+            files: Rc::new(Memory::child(c"minlsh passages sorted")),
         };
         let mut scopes = Scopes::new(&source.scope_types())?;
         let unique = Unique::new(key.0, !source.key_is_unique(arguments.key_type));
@@ -262,9 +267,9 @@ impl Reader {
         }
         self.found.sort_unstable();
         self.found.dedup();
-        self.found
-            .iter()
-            .try_for_each(|entry| self.sorter.push(Entry { key: entry ^ salt, tid: number }))
+        let Self { found, sorter, .. } = self;
+        let mut entries = found.iter().map(|entry| Entry { key: entry ^ salt, tid: number });
+        texts.files.run(|| entries.try_for_each(|entry| sorter.push(entry)))
     }
 }
 

@@ -18,6 +18,7 @@ pub fn sorted(
     record: &dyn Fn(u32, usize) -> u64,
 ) -> Result<Sorter> {
     let (min_match, normalization, share) = (texts.min_match, texts.normalization(), texts.share);
+    let files = texts.files.clone();
     let mut hashes = WindowHashes::new().map_err(engine)?;
     let mut sorter = Sorter::new(share);
     let mut batch: Vec<(usize, u64)> = Vec::new();
@@ -33,9 +34,8 @@ pub fn sorted(
                 memory::push(&mut batch, (place, hash ^ text.salt))
             })
             .map_err(engine)?;
-        batch.iter().try_for_each(|&(place, key)| {
-            sorter.push(Entry { key, tid: record(text.number, place) })
-        })
+        let entry = |&(place, key): &(usize, u64)| Entry { key, tid: record(text.number, place) };
+        files.run(|| batch.iter().map(entry).try_for_each(|entry| sorter.push(entry)))
     })?;
     Ok(sorter)
 }

@@ -73,6 +73,11 @@ JOIN essays AS b ON b.body ~> minlsh_passage(a.body, 1) AND b.id <> a.id GROUP B
 SET maintenance_work_mem = '1MB';
 SELECT count(*), sum(passage_length) FROM common_passages('pages', 30, body => 'body');
 SELECT count(*) FROM strip_passages('pages', 30, body => 'body') WHERE removed > 0;
+CREATE TABLE copies AS SELECT i AS id, (SELECT string_agg(md5(w::text), ' ') FROM generate_series(1, 200) AS w) AS body
+FROM generate_series(1, 20) AS i;
+SELECT count(*), min(passage_length), max(passage_length), max(of_doc_id)
+FROM repeated_passages('SELECT id, body FROM copies', key => NULL::integer);
+DROP TABLE copies;
 RESET maintenance_work_mem;
 
 -- What is refused.
