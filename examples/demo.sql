@@ -149,3 +149,24 @@ SELECT count(*) AS near_copies_of_boost FROM near_duplicates('BSL-1.0', 0.8);
 CREATE TEMP TABLE distinct_texts (id text, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=));
 INSERT INTO distinct_texts SELECT id, body FROM licenses ORDER BY id ON CONFLICT DO NOTHING;
 SELECT (SELECT count(*) FROM licenses) AS licences, count(*) AS distinct_texts FROM distinct_texts;
+
+\echo '== 9. Clusters whose ids stay, with a log'
+\echo '   minlsh_track_clusters(), minlsh_refresh_clusters(): a merge, and a split'
+\echo
+
+CREATE TABLE notes (id integer PRIMARY KEY, body text);
+CREATE INDEX notes_near ON notes USING minlsh (body) WITH (threshold = 0.7);
+-- Two versions of a text, two of another part of it, and later one that lies between.
+CREATE FUNCTION part(first integer) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(word, ' ' ORDER BY place)
+    FROM licenses, string_to_table(body, ' ') WITH ORDINALITY AS w (word, place)
+    WHERE id = 'BSL-1.0' AND place BETWEEN first AND first + 80 $$;
+INSERT INTO notes SELECT id, part(1) || repeat('!', id) FROM generate_series(1, 2) AS id;
+INSERT INTO notes SELECT id, part(23) || repeat('!', id) FROM generate_series(3, 4) AS id;
+SELECT minlsh_track_clusters('notes_near');
+SELECT clusters FROM minlsh_refresh_clusters('notes_clusters');
+INSERT INTO notes VALUES (5, part(12));
+SELECT clusters FROM minlsh_refresh_clusters('notes_clusters');
+DELETE FROM notes WHERE id = 5;
+SELECT clusters FROM minlsh_refresh_clusters('notes_clusters');
+SELECT refresh, event, cluster_id, other_id, doc_id, size FROM notes_clusters_log WHERE refresh > 1 ORDER BY seq;

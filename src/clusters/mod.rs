@@ -21,6 +21,7 @@
 //! them, and gains nothing by it: what a refresh reads there are keys and numbers.
 
 mod capture;
+pub mod check;
 mod components;
 mod refresh;
 mod stamp;

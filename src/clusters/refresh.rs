@@ -88,7 +88,7 @@ struct Done {
 }
 
 /// A refresh under its locks and its snapshot.
-struct Refresh<'a> {
+pub struct Refresh<'a> {
     tracked: &'a Tracked,
     tables: &'a Tables,
     index: Info,
@@ -102,7 +102,8 @@ struct Refresh<'a> {
 }
 
 impl<'a> Refresh<'a> {
-    fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
+    /// Takes the snapshot, and reads the state. The tables are open, and the documents locked.
+    pub fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
         // By the latest state the index is known; that of the snapshot must be the same.
         let latest = state(&tables.queue, &Snapshot::latest(), tracked)?;
         let index = tracked.index(latest.as_ref().map_or("", |state| &state.index))?;
@@ -163,13 +164,24 @@ impl<'a> Refresh<'a> {
         let begun = Instant::now();
         let (places, update) = self.full()?;
         self.state.whole = begun.elapsed().as_secs_f64();
-        let places = memory::collect(places.list()).map_err(engine)?;
+        let places = places.list()?;
         let before = self.state.last_seq;
         let counts = write(self.tables, &self.snapshot, &places, &update, &mut self.state)?;
         self.state.stamp = Some(self.stamp.digest.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
         Ok(Done { changed: changed.len() as i64, counts, extent: Extent::Full, state: self.state })
+    }
+
+    /// What it reads under.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Whether something was written since the last refresh.
+    pub fn is_behind(&self) -> Result<bool> {
+        let (changed, truncated) = self.queued()?;
+        Ok(changed.len() > 0 || truncated || !self.nothing_went_by)
     }
 
     /// The keys in the queue, each once, and whether the documents were truncated.
@@ -196,7 +208,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// The update that looks at all documents.
-    fn full(&self) -> Result<(Places, Update)> {
+    pub fn full(&self) -> Result<(Places, Update)> {
         let key = &self.tracked.key;
         let mut places = Places::new(key.base_type, key.collation())?;
         // The job leaves the memory of its session behind, which ends with it.
@@ -283,7 +295,7 @@ fn too_late(detail: &str) -> ErrorReport {
 }
 
 /// The documents of an update: keys that are stored, and keys that were found.
-struct Places {
+pub struct Places {
     keys: DocumentKeys,
     old: Vec<Option<(i64, Option<Fingerprint>)>>,
     new: Vec<Option<(u32, Fingerprint)>>,
@@ -333,11 +345,12 @@ impl Places {
     }
 
     /// By rank.
-    fn list(&self) -> impl Iterator<Item = Place> {
-        self.merged.iter().map(|&(first, last)| Place {
+    pub fn list(&self) -> Result<Vec<Place>> {
+        let all = self.merged.iter().map(|&(first, last)| Place {
             key: self.keys.datum(first),
             old: self.old[first as usize],
             print: self.new[last as usize].map(|(_, print)| print),
-        })
+        });
+        memory::collect(all).map_err(engine)
     }
 }

@@ -27,6 +27,7 @@ pub mod members {
 }
 pub mod list {
     pub const CLUSTER: i16 = 1;
+    pub const SIZE: i16 = 2;
     pub const SINCE: i16 = 3;
 }
 mod queue {

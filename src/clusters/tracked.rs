@@ -32,6 +32,11 @@ pub struct Tracked {
 }
 
 impl Tracked {
+    /// Whether a relation is the table of members of something.
+    pub fn is_one(relation: Oid) -> bool {
+        tables_of(relation).is_ok_and(|oids| !dependency::triggers_of(oids.queue).is_empty())
+    }
+
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;

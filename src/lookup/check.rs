@@ -3,6 +3,7 @@
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::clusters;
 use crate::error::{Result, error};
 use crate::index;
 use crate::pg::call::{Call, sql_function};
@@ -55,6 +56,9 @@ fn indexed_tables() -> Result<Vec<Oid>> {
 
 /// Checks the index, or all those of a table, that are named.
 fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
+    if clusters::check::check(name, result)? {
+        return Ok(());
+    }
     let of_side_tables = side_table::check::check(name, result)?;
     let mut indexes = native_indexes(name);
     if of_side_tables.is_none() && indexes.is_empty() {

@@ -83,6 +83,18 @@ SELECT changed, removed, was_full FROM minlsh_refresh_clusters('docs_clusters');
 SELECT changed, removed, was_full FROM minlsh_refresh_clusters('docs_clusters');
 SELECT * FROM wrong;
 
+-- minlsh_check() compares the state with a computation from scratch, and sizes with members.
+SELECT * FROM minlsh_check('docs_clusters');
+UPDATE docs_clusters SET cluster_id = 1 WHERE doc_id = 22;
+DELETE FROM docs_clusters WHERE doc_id = 2;
+SELECT * FROM minlsh_check('docs_clusters');
+-- A full refresh heals.
+SELECT joined, moved FROM minlsh_refresh_clusters('docs_clusters', true);
+SELECT * FROM minlsh_check('docs_clusters');
+UPDATE docs SET body = 'another text' WHERE id = 2;
+SELECT * FROM minlsh_check('docs_clusters');
+SELECT removed FROM minlsh_refresh_clusters('docs_clusters');
+
 -- What cannot be tracked.
 SELECT minlsh_track_clusters('docs_pkey');
 SELECT minlsh_track_clusters('docs_near', 0.5);
