@@ -14,13 +14,15 @@ use crate::lookup::lookup_arguments;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::expression::Expressions;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::text;
-use crate::row_key;
+use crate::row_key::{self, Key};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
@@ -48,8 +50,16 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(None) };
     let mut members = Members::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
+    let session = Session::open();
+    let of_table = target.key()?;
+    let stored = stored_key(&session, &of_table)?;
+    let rows = stored.rows(&session, &[of_table.parameter(Some(key))])?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let Some(key) = rows.datum(0, 1)? else { return Ok(None) };
     // Rows of the same set have the same near-duplicates, but where each row has a threshold of its own.
-    members.find(&asked, target.info.kind != Kind::Document, key)?;
+    members.find(&session, &asked, target.info.kind != Kind::Document, key)?;
     // A row that is alone has no cluster.
     if members.keys.len() > 1 {
         for member in members.keys.sorted() {
@@ -58,6 +68,23 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
         }
     }
     Ok(None)
+}
+
+/// `SELECT key FROM table WHERE key = $1`: a key as it is stored, which another that is equal may be written
+/// unlike. Without it the row would be found twice, as it was asked for and as it is.
+fn stored_key(session: &Session, key: &Key) -> Result<TableQuery> {
+    let expressions = Expressions::new();
+    let column = expressions.column(key.table, key.column);
+    TableQuery::prepare(
+        session,
+        &Parts {
+            table: Some(key.table),
+            columns: vec![expressions.relabelled(column, key.base_type)],
+            conditions: vec![key.equals(&expressions, 1)],
+            parameters: vec![key.base_type],
+            ..Parts::default()
+        },
+    )
 }
 
 /// The members found so far. Keys are told apart by how their type writes them.
@@ -77,10 +104,15 @@ impl Members {
     }
 
     /// Finds all members, breadth-first.
-    fn find(&mut self, asked: &Asked, has_copies: bool, key: Datum) -> Result<()> {
+    fn find(
+        &mut self,
+        session: &Session,
+        asked: &Asked,
+        has_copies: bool,
+        key: Datum,
+    ) -> Result<()> {
         let settings = LocalSettings::open();
         settings.write_exact_text();
-        let session = Session::open();
         // SAFETY: made a text by `to_text`, of a key of that type.
         let name = unsafe { text::read(row_key::to_text(key, self.key_type)) }?;
         self.add(name)?;
@@ -91,7 +123,7 @@ impl Members {
             if !self.done[next] {
                 let key = self.keys.datum(next as u32);
                 memory.run_and_reset(|| {
-                    asked.each(&session, key, &mut |name, similarity| {
+                    asked.each(session, key, &mut |name, similarity| {
                         let member = self.add(name)?;
                         if has_copies && similarity == 1.0 {
                             self.done[member as usize] = true;

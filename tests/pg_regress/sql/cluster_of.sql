@@ -48,6 +48,13 @@ CREATE INDEX notes_near ON notes USING minlsh (tenant, body);
 SELECT array_agg(doc_id) FROM near_duplicate_cluster_of('note 13', index => 'notes_near');
 SELECT minlsh_create_index('notes', 'body', name => 'notes_side');
 SELECT count(*) FROM near_duplicate_cluster_of('note 13', index => 'notes_side');
+-- A key is given out as it is stored, and once, whichever way it was written.
+CREATE TABLE prices (price numeric PRIMARY KEY, body text);
+INSERT INTO prices SELECT id * 1.0, body FROM pages WHERE id < 5;
+CREATE INDEX prices_near ON prices USING minlsh (body);
+SELECT array_agg(doc_id) FROM near_duplicate_cluster_of(1.00, index => 'prices_near');
+SELECT count(*) FROM near_duplicate_cluster_of(9.0, index => 'prices_near') AS unknown;
+DROP TABLE prices;
 -- Row-level security applies: what the caller cannot see does not hold a cluster together.
 CREATE ROLE regress_reader;
 GRANT SELECT ON pages TO regress_reader;
