@@ -307,25 +307,26 @@ impl Search<'_> {
         // SAFETY: the caller's promise; nodes are what their tags say.
         unsafe {
             let mut value = self.estimated(expression);
+            // What a relabelled value counts as: a citext that is cast to text is a text.
+            let type_oid = pg_sys::exprType(value);
             while (*value).type_ == NodeTag::T_RelabelType {
                 value = (*value.cast::<pg_sys::RelabelType>()).arg.cast();
             }
             match (*value).type_ {
                 NodeTag::T_Const => {
                     let constant = value.cast::<pg_sys::Const>();
-                    let (datum, type_oid) = ((*constant).constvalue, (*constant).consttype);
-                    let served =
-                        (*constant).constisnull || self.kind.serves(datum, type_oid, self.options);
+                    let served = (*constant).constisnull
+                        || self.kind.serves((*constant).constvalue, type_oid, self.options);
                     Serves::of(served)
                 }
                 NodeTag::T_FuncExpr => {
                     let call = value.cast::<pg_sys::FuncExpr>();
                     match outline(call) {
                         Some(outline) => self.made(&outline),
-                        None => self.unknown((*call).funcresulttype),
+                        None => self.unknown(type_oid),
                     }
                 }
-                _ => self.unknown(pg_sys::exprType(value)),
+                _ => self.unknown(type_oid),
             }
         }
     }

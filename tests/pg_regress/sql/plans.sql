@@ -91,6 +91,24 @@ BEGIN
 END $$;
 SELECT used($$SELECT FROM names JOIN docs ON docs.body ~= told(name)$$) AS document_of_a_function;
 
-DROP TABLE docs, names;
+-- A value of another type that is cast to text, as citext is, counts as a text: below the threshold of all indexes
+-- none is used, instead of one that would refuse to run.
+SET client_min_messages = warning;
+CREATE TYPE label;
+CREATE FUNCTION label_in(cstring) RETURNS label LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION label_out(label) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE label (INPUT = label_in, OUTPUT = label_out, LIKE = text);
+CREATE CAST (label AS text) WITHOUT FUNCTION AS IMPLICIT;
+RESET client_min_messages;
+CREATE TABLE labels (label label);
+SELECT used($$SELECT FROM labels JOIN docs ON body ~= label::text$$) AS plain;
+SET minlsh.threshold = 0.7;
+SET enable_seqscan = off;
+SELECT used($$SELECT FROM labels JOIN docs ON body ~= label::text$$) AS lower;
+RESET enable_seqscan;
+RESET minlsh.threshold;
+
+DROP TABLE docs, names, labels;
+DROP TYPE label CASCADE;
 DROP FUNCTION used, cost, told;
 DEALLOCATE ALL;
