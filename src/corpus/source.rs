@@ -441,7 +441,11 @@ impl Source {
         };
         // A NULL key is found where all rows are read.
         let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
-        self.key_is_unique = key.is_some() && is_not_null;
+        // Tables that inherit from it are read as well, and have keys of their own.
+        let has_heirs = relation.kind == b'r'
+            && Open::relation(relation.oid, Lock::Held)
+                .is_none_or(|open| open.class().relhassubclass);
+        self.key_is_unique = key.is_some() && is_not_null && !has_heirs;
         Ok(())
     }
 
@@ -467,9 +471,10 @@ impl Source {
             let key = Key::of_table(relation.oid, relation.kind, document).ok();
             key.map(|key| place(relation, key.column))
         };
-        let mut places = found(key);
-        if places.len() > 1 && key.is_none() {
-            places = found(of_table(0));
+        let mut places = found(key.or_else(|| of_table(0)));
+        if places.is_empty() && key.is_none() {
+            // It is the document, and another column the key.
+            places = found(None);
         }
         let name = &relation.name;
         match places[..] {

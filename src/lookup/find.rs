@@ -176,8 +176,16 @@ impl Finder {
         }
         let partial =
             |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
-        if !readable.iter().all(partial) {
-            readable.retain(|found| !partial(found));
+        let of_a_part: Vec<Oid> =
+            readable.iter().filter(|found| partial(found)).map(|(oid, _)| *oid).collect();
+        readable.retain(|found| !partial(found));
+        if readable.is_empty() && !of_a_part.is_empty() {
+            // It would answer for a part of the rows, unnoticed.
+            return Err(error(
+                PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+                "every minlsh index that you may read is partial",
+            )
+            .set_hint(self.name_one(&of_a_part)));
         }
         let all: Vec<Oid> = readable.iter().map(|(oid, _)| *oid).collect();
         let indexes: Vec<Info> = readable.into_iter().filter_map(|(_, info)| info).collect();

@@ -45,6 +45,7 @@ SELECT near_duplicate_pairs('lower_body', body => 'body');
 -- A partial index must be named, and a key outside of it is an error.
 DROP INDEX by_tenant;
 SELECT near_duplicates(1, 0.9, 'offers');
+SELECT near_duplicates(2, 0.9);
 SELECT doc_id FROM near_duplicates(2, 0.9, 'lower_body');
 SELECT near_duplicates(3, 0.9, 'lower_body');
 DROP INDEX lower_body;
@@ -161,6 +162,15 @@ SELECT near_duplicate_cluster(body, id / 10.0) OVER () FROM offers WHERE id < 5;
 SELECT id, near_duplicate_cluster(doc) OVER (ORDER BY id) FROM posts;
 SELECT DISTINCT near_duplicate_cluster(body, 0.8 + length(tenant) / 100.0) OVER () FROM offers WHERE id < 5;
 
-DROP TABLE offers, prices, numbers, coded, cased, tagged, posts, scoped;
+-- The key is never the document, also where it is the only column of text; nor is it unique among tables that inherit
+-- from its own.
+CREATE TABLE labels (name text PRIMARY KEY, tags text[]);
+INSERT INTO labels VALUES ('blue', '{x,y}'), ('red', '{y,x}'), ('reds', '{z}');
+SELECT doc_a, doc_b FROM near_duplicate_pairs('labels', 0.5);
+CREATE TABLE old_labels () INHERITS (labels);
+INSERT INTO old_labels VALUES ('red', '{y,x,x}');
+SELECT near_duplicate_plan('labels', 0.5);
+
+DROP TABLE offers, prices, numbers, coded, cased, tagged, posts, scoped, labels, old_labels;
 DROP TABLE "Mixed" CASCADE;
 DROP COLLATION ignore_case;
