@@ -5,7 +5,8 @@
 pub enum Refusal {
     /// No column names the rows of a table, and none was given.
     NoKey,
-    /// Several columns of a table could be the document, and none was named; or none is of text.
+    /// Several columns of a table could be the document, and none was named, or none is of text; or `body` was
+    /// passed beside an index.
     NoBody,
     /// A query gives columns that no argument names.
     MoreColumns,
@@ -21,8 +22,6 @@ pub enum Refusal {
     NotValid,
     /// A key outside of a partial index.
     OutsideOfIndex,
-    /// An index of several scopes as the source of a job.
-    SeveralScopes,
 }
 
 impl Refusal {
@@ -37,7 +36,6 @@ impl Refusal {
             Self::SeveralIndexes => &["42P09"],
             Self::NotValid => &["55000"],
             Self::OutsideOfIndex => &["22023", "02000", "55000"],
-            Self::SeveralScopes => &["0A000"],
         }
     }
 }

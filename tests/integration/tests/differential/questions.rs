@@ -102,6 +102,7 @@ impl Asker<'_> {
     pub fn question(&mut self) -> Option<Question> {
         let mut question = match self.random.below(20) {
             0..8 => self.job(),
+            8 if self.random.below(2) == 0 => self.cluster_of(),
             8 => self.between(),
             9 => self.window(),
             10..14 => self.lookup(),
@@ -182,12 +183,19 @@ impl Asker<'_> {
         Reading { documents, pairs }
     }
 
-    /// Whether an index has all rows of the table, of this document cut so, in no scope.
-    fn serves(&self, at: usize, how: As, options: &Options, threshold: f64) -> Option<Banding> {
+    /// The bands of an index that has all rows of the table, of this document cut so, in these scopes.
+    fn serves(
+        &self,
+        at: usize,
+        how: As,
+        options: &Options,
+        threshold: f64,
+        scopes: &[usize],
+    ) -> Option<Banding> {
         let index = &self.scene.indexes[at];
         let same = index.valid
             && !index.partial
-            && index.scopes.is_empty()
+            && index.scopes == scopes
             && self.read_by(at) == how
             && index.options.same_shingles(options)
             && index.threshold <= threshold;

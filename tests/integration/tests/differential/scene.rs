@@ -5,7 +5,7 @@ use minlsh_integration::Random;
 use crate::documents::{Corpus, Kind, Options, Value, quoted};
 
 /// What every database of the test has before the first case.
-pub const COMMON: &str = "CREATE EXTENSION citext; CREATE DOMAIN public.dtext AS text;
+pub const COMMON: &str = "CREATE DOMAIN public.dtext AS text;
     CREATE DOMAIN public.dint AS int; CREATE TYPE public.mood AS ENUM ('sad', 'ok', 'glad')";
 
 /// How the key column is declared.
@@ -516,6 +516,11 @@ impl Scene {
             if partial { " WHERE flag % 2 = 0" } else { "" }
         );
         Index { name, of, signatures, threshold, options, scopes, partial, valid, sql }
+    }
+
+    /// Whether it takes the extension citext, which not every server has.
+    pub fn needs_citext(&self) -> bool {
+        self.kind == Kind::Text("citext") || self.scopes.iter().any(|s| s.type_name == "citext")
     }
 
     /// The statement that makes the side table.

@@ -6,7 +6,7 @@ use super::{As, Asker, Expected, Question, Reading, rounded};
 use crate::documents::{Kind, Options, quoted};
 use crate::errors::Refusal;
 use crate::oracle::{Documents, Pair, bridges, clusters, removed};
-use crate::scene::{Of, TAIL, unquoted};
+use crate::scene::{Of, TAIL};
 
 /// A source, its arguments, and what it must be read as.
 struct Source {
@@ -38,6 +38,18 @@ struct Keys {
     label: &'static str,
 }
 
+impl Keys {
+    /// Whether two rows of some pairs would be given out as one.
+    fn become_equal(&self, pairs: &[Pair]) -> bool {
+        let mut rows: Vec<usize> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut texts: Vec<&String> = rows.iter().map(|row| &self.texts[*row]).collect();
+        texts.sort();
+        texts.windows(2).any(|two| two[0] == two[1])
+    }
+}
+
 impl Asker<'_> {
     pub(super) fn job(&mut self) -> Option<Question> {
         let source = match self.random.below(8) {
@@ -67,7 +79,11 @@ impl Asker<'_> {
         if keys.collide {
             question.refusals.push(Refusal::KeysBecomeEqual);
         }
-        if source.must_fail || (keys.collide && found.iter().any(|pairs| !pairs.is_empty())) {
+        // A column that is not used may be what `keep` is for.
+        let may_be_kept =
+            source.label == "query of more columns" && question.sql.contains("keep =>");
+        if (source.must_fail && !may_be_kept) || found.iter().any(|pairs| keys.become_equal(pairs))
+        {
             question.expected = Expected::Refused;
         }
         Some(question)
@@ -106,7 +122,7 @@ impl Asker<'_> {
             return Vec::new();
         }
         let at = self.random.below(count);
-        arguments.push(format!("scope => {}", quoted(&unquoted(&self.scene.scopes[at].name))));
+        arguments.push(format!("scope => {}", quoted(&self.scene.scopes[at].name)));
         vec![at]
     }
 
@@ -122,7 +138,7 @@ impl Asker<'_> {
         let is_text = matches!(scene.kind, Kind::Text(_));
         let is_needed = !is_text && others + named.len() > 0;
         if is_needed || self.random.below(3) > 0 {
-            arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+            arguments.push(format!("body => {}", quoted(&scene.body)));
         } else if is_text && others > 0 {
             refusals.push(Refusal::NoBody);
             must_fail = true;
@@ -130,7 +146,7 @@ impl Asker<'_> {
             refusals.push(Refusal::NoBody);
         }
         if self.random.below(4) == 0 {
-            arguments.push(format!("key_column => {}", quoted(&unquoted(&scene.key))));
+            arguments.push(format!("key_column => {}", quoted(&scene.key)));
         } else if !scene.declared.names_rows() {
             refusals.extend([Refusal::NoKey, Refusal::NoBody]);
             must_fail = true;
@@ -143,7 +159,7 @@ impl Asker<'_> {
         };
         let indexes = (0..scene.indexes.len()).filter(same);
         bandings.extend(indexes.filter_map(|at| {
-            let banding = self.serves(at, how, &options, threshold)?;
+            let banding = self.serves(at, how, &options, threshold, &scopes)?;
             Some(banding.trimmed(threshold, options.recall))
         }));
         Source {
@@ -171,33 +187,35 @@ impl Asker<'_> {
         let (mut threshold, mut by_default) = self.threshold_given();
         if by_default {
             threshold = index.threshold;
+        } else if self.random.below(4) > 0 {
+            threshold = threshold.max(index.threshold);
         }
         if scene.kind == Kind::Document && by_default {
             (threshold, by_default) = (1.0, false);
         }
         let mut refusals = Vec::new();
         let mut must_fail = false;
-        if index.scopes.len() > 1 {
-            refusals.push(Refusal::SeveralScopes);
-        }
         if !index.valid {
             refusals.push(Refusal::NotValid);
+            must_fail = true;
         }
-        if index.of == Of::Column && self.random.below(4) == 0 {
-            arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+        if index.of == Of::Column && self.random.below(10) == 0 {
+            arguments.push(format!("body => {}", quoted(&scene.body)));
+            refusals.push(Refusal::NoBody);
+            must_fail = true;
         }
         if self.random.below(6) == 0 {
-            arguments.push(format!("key_column => {}", quoted(&unquoted(&scene.key))));
+            arguments.push(format!("key_column => {}", quoted(&scene.key)));
         } else if !scene.declared.names_rows() {
             refusals.push(Refusal::NoKey);
             must_fail = true;
         }
         let options = index.options;
-        let banding = if threshold >= index.threshold {
-            options.banding(index.threshold).trimmed(threshold, options.recall)
-        } else {
-            options.banding(threshold)
-        };
+        if threshold < index.threshold {
+            refusals.push(Refusal::BelowThreshold);
+            must_fail = true;
+        }
+        let banding = options.banding(index.threshold).trimmed(threshold, options.recall);
         Some(Source {
             label: if index.scopes.is_empty() { "index" } else { "scoped index" },
             sql: index.name.clone(),
@@ -218,10 +236,8 @@ impl Asker<'_> {
     fn by_side_table(&mut self) -> Option<Source> {
         let (least, options) = self.scene.side?;
         let threshold = self.threshold();
-        let mut bandings = vec![options.banding(threshold)];
-        if threshold >= least {
-            bandings.push(options.banding(least).trimmed(threshold, options.recall));
-        }
+        let must_fail = threshold < least;
+        let bandings = vec![options.banding(least).trimmed(threshold, options.recall)];
         Some(Source {
             label: "side table",
             sql: "aside".into(),
@@ -233,18 +249,18 @@ impl Asker<'_> {
             scopes: Vec::new(),
             only_even: false,
             bandings,
-            refusals: Vec::new(),
-            must_fail: false,
+            refusals: vec![Refusal::BelowThreshold],
+            must_fail,
             has_flag: true,
         })
     }
 
     fn by_view(&mut self) -> Source {
         let mut source = self.by_table();
-        let (body, key) = (unquoted(&self.scene.body), unquoted(&self.scene.key));
+        let (body, key) = (&self.scene.body, &self.scene.key);
         source.arguments.retain(|one| !one.starts_with("body") && !one.starts_with("key_column"));
-        source.arguments.push(format!("body => {}", quoted(&body)));
-        source.arguments.push(format!("key_column => {}", quoted(&key)));
+        source.arguments.push(format!("body => {}", quoted(body)));
+        source.arguments.push(format!("key_column => {}", quoted(key)));
         source.bandings.truncate(1);
         Source { label: "view", sql: "v".into(), refusals: Vec::new(), must_fail: false, ..source }
     }
@@ -252,7 +268,7 @@ impl Asker<'_> {
     fn by_query(&mut self) -> Source {
         let scene = self.scene;
         let (mut options, mut arguments) = self.options_given();
-        let (threshold, by_default) = self.threshold_given();
+        let (threshold, mut by_default) = self.threshold_given();
         let scopes = self.scope_given(&mut arguments);
         let (mut refusals, mut must_fail) = (Vec::new(), false);
         let mut how = As::Itself(Of::Column);
@@ -261,7 +277,7 @@ impl Asker<'_> {
         match scene.kind {
             Kind::Signature if self.random.below(2) == 0 => {
                 how = As::Signature;
-                body = format!("minlsh_signature({body})");
+                body = format!("minlsh_signature({body}, 0.1)");
                 options.num_perm = scene.slots;
                 if scene.slots != 128 {
                     arguments.push(format!("num_perm => {}", scene.slots));
@@ -288,6 +304,8 @@ impl Asker<'_> {
             }
             _ => {}
         }
+        // Documents have thresholds of their own to go by.
+        by_default &= label == "query";
         let scope = scopes.first().map(|at| scene.scopes[*at].name.clone());
         let mut columns = vec![scene.key.clone(), format!("{body} AS {}", scene.body)];
         columns.extend(scope);
@@ -301,7 +319,7 @@ impl Asker<'_> {
             }
             1 if !scopes.is_empty() => {
                 columns.swap(1, 2);
-                arguments.push(format!("body => {}", quoted(&unquoted(&scene.body))));
+                arguments.push(format!("body => {}", quoted(&scene.body)));
                 label = "query with body";
             }
             2 => {
@@ -449,7 +467,7 @@ impl Asker<'_> {
         let mut scopes = Vec::new();
         if !scene.scopes.is_empty() && self.random.below(2) == 0 {
             scopes.push(0);
-            arguments.push(format!("scope => {}", quoted(&unquoted(&scene.scopes[0].name))));
+            arguments.push(format!("scope => {}", quoted(&scene.scopes[0].name)));
         }
         let scope: String =
             scopes.iter().map(|at| format!(", {}", scene.scopes[*at].name)).collect();

@@ -1,9 +1,9 @@
 //! Lookups of stored rows: `near_duplicates()`, `nearest_documents()`.
 
 use super::{As, Asker, Expected, Question, rounded};
-use crate::documents::{Kind, Options, quoted};
+use crate::documents::{Drawn, Kind, Options, Value, quoted};
 use crate::errors::Refusal;
-use crate::oracle::Pair;
+use crate::oracle::{Pair, clusters};
 use crate::scene::{Declared, Of};
 
 /// One that may be asked: an index of the table, or the side table.
@@ -74,9 +74,7 @@ impl Asker<'_> {
                 let first = all.first().cloned();
                 let agrees = |one: &&Candidate| {
                     first.as_ref().is_some_and(|first| {
-                        one.how == first.how
-                            && one.options.same_shingles(&first.options)
-                            && one.scopes == first.scopes
+                        one.at.is_some() && Candidate { at: one.at, ..first.clone() } == **one
                     })
                 };
                 if all.is_empty() {
@@ -86,14 +84,9 @@ impl Asker<'_> {
                         refusals.extend([Refusal::SeveralIndexes, Refusal::OutsideOfIndex]);
                     }
                     must_fail = true;
-                } else if all.iter().filter(agrees).count() < all.len() {
+                } else if all.len() > 1 && all.iter().filter(agrees).count() < all.len() {
                     refusals.push(Refusal::SeveralIndexes);
                     must_fail = true;
-                } else if all.iter().any(|one| one.options != all[0].options || one.at.is_none()) {
-                    // They differ in how they sign alone.
-                    if all.len() > 1 {
-                        refusals.push(Refusal::SeveralIndexes);
-                    }
                 }
                 all.clone()
             }
@@ -232,7 +225,13 @@ impl Asker<'_> {
         if !scene.declared.names_rows() || scene.declared == Declared::Unique {
             return None;
         }
-        let row = (0..scene.rows.len()).find(|row| !self.is_even(*row))?;
+        // A row without a document has no near-duplicates, wherever it is.
+        let documents = self.values(self.read_by(partial), &|row| !self.is_even(row));
+        let config = scene.indexes[partial].options.config();
+        let drawn = |value: &Option<Value>| {
+            value.as_ref().is_some_and(|value| Drawn::of(value, &config).is_some())
+        };
+        let row = documents.iter().position(drawn)?;
         let sql = format!(
             "SELECT doc_id::text FROM near_duplicates(({})::{}, 1.0, '{}')",
             scene.rows[row].key, scene.key_type, scene.indexes[partial].name
@@ -240,6 +239,46 @@ impl Asker<'_> {
         let mut question =
             Question::new("lookup outside of a partial index", sql, Expected::Refused);
         question.refusals = vec![Refusal::OutsideOfIndex];
+        Some(question)
+    }
+
+    /// The clusters of all rows, each found by lookups that start from it.
+    pub(super) fn cluster_of(&mut self) -> Option<Question> {
+        let scene = self.scene;
+        if scene.indexes.is_empty() || !scene.declared.names_rows() {
+            return None;
+        }
+        let at = self.random.below(scene.indexes.len());
+        let index = &scene.indexes[at];
+        let threshold = self.threshold().max(index.threshold);
+        let asked = self.candidate(at);
+        let wanted = |row: usize| !index.partial || self.is_even(row);
+        let reading = self.reading(asked.how, &asked.options, threshold, &asked.scopes, &wanted);
+        let pairs = &reading.pairs;
+        let is_sure = self.surely(&asked, pairs, threshold).len() == pairs.len();
+        if !index.valid || !is_sure {
+            return None;
+        }
+        let names = clusters(scene.rows.len(), pairs, &self.facts.rank);
+        let mut rows = Vec::new();
+        for a in (0..names.len()).filter(|row| wanted(*row)) {
+            for b in (0..names.len()).filter(|b| names[*b] == names[a]) {
+                if names.iter().filter(|name| **name == names[a]).count() > 1 {
+                    rows.push(format!("{} | {}", self.facts.keys[a], self.facts.keys[b]));
+                }
+            }
+        }
+        let key = if self.random.below(3) == 0 { "::text" } else { "" };
+        let sql = format!(
+            "SELECT d.{name}::text, c.doc_id::text FROM {} AS d, \
+             near_duplicate_cluster_of(d.{name}{key}, {threshold}, '{}') AS c{}",
+            scene.table,
+            index.name,
+            if index.partial { " WHERE flag % 2 = 0" } else { "" },
+            name = scene.key
+        );
+        let mut question = Question::new("cluster of a row", sql, Expected::OneOf(vec![rows]));
+        self.forced(&mut question);
         Some(question)
     }
 
