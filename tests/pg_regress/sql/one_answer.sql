@@ -81,14 +81,6 @@ INSERT INTO coded SELECT 'a text like all others, but for its number ' || i, i, 
 CREATE INDEX ON coded USING minlsh (body);
 SELECT * FROM near_duplicate_pairs('coded', 0.8);
 SELECT * FROM near_duplicates(1, 0.8, 'coded');
--- A key is unique under the collation of its index.
-CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-CREATE TABLE cased (id text COLLATE ignore_case NOT NULL, body text);
-CREATE UNIQUE INDEX ON cased (id COLLATE "C");
-INSERT INTO cased VALUES ('A', 'the same text for all'), ('a', 'the same text for all');
-CREATE INDEX ON cased USING minlsh (body);
-SELECT doc_id FROM near_duplicates('A', 0.9, 'cased');
-SELECT doc_id FROM near_duplicates('a', 0.9, 'cased');
 
 -- A column of a query that nothing names is refused; body names the one of the documents.
 SELECT near_duplicate_pairs('SELECT id, tenant, body FROM offers', 0.9);
@@ -140,17 +132,6 @@ SELECT near_duplicate_pairs('posts', unit => 'char');
 INSERT INTO posts SELECT 4, minlsh_document('text', 0.8, 1, 'word');
 SELECT near_duplicate_pairs('SELECT id, CASE id WHEN 1 THEN minlsh_document(''a'') ELSE doc END FROM posts');
 
--- Scopes compare by the equality of their column, and NULL equals nothing.
-CREATE TABLE scoped (id integer PRIMARY KEY, tenant text COLLATE ignore_case, body text);
-INSERT INTO scoped VALUES (1, 'a', 'the same text for all'), (2, 'A', 'the same text for all'),
-	(3, NULL, 'the same text for all'), (4, NULL, 'the same text for all');
-SELECT doc_a, doc_b FROM near_duplicate_pairs('scoped', 0.9, body => 'body', scope => 'tenant');
-CREATE INDEX scoped_minlsh ON scoped USING minlsh (tenant minlsh_text_scope_ops, body);
-SELECT doc_a, doc_b FROM near_duplicate_pairs('scoped_minlsh');
-SELECT doc_id FROM near_duplicates(1, 0.9, 'scoped');
-SELECT doc_id FROM near_duplicates(3, 0.9, 'scoped');
-SELECT copies, copies_found FROM minlsh_recall('scoped_minlsh') LIMIT 1;
-
 -- Two sources are read alike: as the index that is named says.
 SELECT count(*) FROM near_duplicates_between('SELECT id, body FROM offers', 'offers', 0.9, body => 'body');
 SELECT count(*) FROM near_duplicates_between('SELECT id, body FROM offers', 'first', 0.9);
@@ -171,6 +152,5 @@ CREATE TABLE old_labels () INHERITS (labels);
 INSERT INTO old_labels VALUES ('red', '{y,x,x}');
 SELECT near_duplicate_plan('labels', 0.5);
 
-DROP TABLE offers, prices, numbers, coded, cased, tagged, posts, scoped, labels, old_labels;
+DROP TABLE offers, prices, numbers, coded, tagged, posts, labels, old_labels;
 DROP TABLE "Mixed" CASCADE;
-DROP COLLATION ignore_case;
