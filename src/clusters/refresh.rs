@@ -31,6 +31,7 @@ use crate::pg::names::{qualified, relation_name, visible_name};
 use crate::pg::notify::notify;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
+use crate::pg::restricted::{Restricted, restricted_to};
 use crate::pg::result_rows::result_row;
 use crate::pg::row::Continue;
 use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
@@ -99,11 +100,15 @@ pub struct Refresh<'a> {
     nothing_went_by: bool,
     snapshot: Snapshot,
     _active: ActiveSnapshot,
+    /// As REINDEX does: a superuser who looks after what somebody else tracks does not run the expressions of
+    /// their index as a superuser.
+    _rights: Restricted,
 }
 
 impl<'a> Refresh<'a> {
     /// Takes the snapshot, and reads the state. The tables are open, and the documents locked.
     pub fn begin(tracked: &'a Tracked, tables: &'a Tables) -> Result<Self> {
+        let rights = restricted_to(tracked.documents.owner);
         // By the latest state the index is known; that of the snapshot must be the same.
         let latest = state(&tables.queue, &Snapshot::latest(), tracked)?;
         let index = tracked.index(latest.as_ref().map_or("", |state| &state.index))?;
@@ -150,6 +155,7 @@ impl<'a> Refresh<'a> {
             nothing_went_by,
             snapshot,
             _active: active,
+            _rights: rights,
         })
     }
 
