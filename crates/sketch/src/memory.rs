@@ -16,6 +16,21 @@ pub fn refused<T>(count: usize) -> Error {
     Error::OutOfMemory { bytes: count.saturating_mul(size_of::<T>()) }
 }
 
+/// Bytes that must be free where a thread starts: the C library ends the process if there are none for the
+/// thread-local data of a library that was loaded later, and a heap of the thread's own takes some too.
+pub const THREAD_HEADROOM: usize = 64 << 20;
+
+/// Checks that so many bytes could be had, and gives them back: for what asks for memory without being refused any.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn spare(bytes: usize) -> Result<(), Error> {
+    let room = with_capacity::<u8>(bytes)?;
+    // Without a look at it the compiler would leave the allocation out.
+    std::hint::black_box(room.as_ptr());
+    Ok(())
+}
+
 /// Makes room for `additional` more values, and for more than these if it has to move them.
 ///
 /// # Errors

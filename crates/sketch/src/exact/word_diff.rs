@@ -159,9 +159,9 @@ fn compare(
     distinct: usize,
     around_spawn: fn(&mut dyn FnMut()),
 ) -> Result<Diff, Error> {
-    // The library cannot be refused memory, so ask for as much before it does.
+    // Neither the library nor the start of a thread can be refused memory, so see that there is some.
     let bytes = (a.tokens.len() + b.tokens.len() + distinct) * BYTES_A_WORD;
-    drop(memory::with_capacity::<u8>(bytes)?);
+    memory::spare(bytes + STACK + memory::THREAD_HEADROOM)?;
     let work = || {
         let mut diff = Diff::default();
         diff.compute_with(Algorithm::Histogram, &a.tokens, &b.tokens, distinct as u32);

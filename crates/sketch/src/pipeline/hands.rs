@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::memory;
 
 /// The time that the reader waits for a thread between two looks at interrupts.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -80,6 +81,8 @@ struct Shared<B> {
     /// The first batch can be taken.
     finished: Condvar,
     stop: AtomicBool,
+    /// Threads that have what they take as they start.
+    started: AtomicUsize,
 }
 
 impl<B> Shared<B> {
@@ -143,6 +146,7 @@ pub fn hands<W: Work, R>(
         work: Condvar::new(),
         finished: Condvar::new(),
         stop: AtomicBool::new(false),
+        started: AtomicUsize::new(0),
     };
     let shared = &shared;
     std::thread::scope(|scope| {
@@ -218,12 +222,20 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
         let threads = &mut self.threads;
         (self.setting.around_spawn)(&mut || {
             for work in works.drain(..) {
+                if memory::spare(memory::THREAD_HEADROOM + STACK).is_err() {
+                    break;
+                }
                 let thread = move || {
                     at_start();
+                    shared.started.fetch_add(1, Ordering::Release);
                     serve(shared, work);
                 };
                 let builder = Builder::new().stack_size(STACK).name("minlsh".into());
                 threads.extend(builder.spawn_scoped(scope, thread).ok());
+                // What is spare now is for what the thread takes as it starts: nobody else may take it.
+                while shared.started.load(Ordering::Acquire) < threads.len() {
+                    std::thread::yield_now();
+                }
             }
         });
         self.limit = if threads.is_empty() { 0 } else { 2 * threads.len() + 1 };
