@@ -1,5 +1,5 @@
 -- Keys and scopes under a collation of their own. A server without ICU has no collation that takes letters for equal.
-SELECT NOT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i') AS lacks_icu \gset
+SELECT NOT EXISTS (SELECT FROM pg_collation WHERE collname = 'de-x-icu') AS lacks_icu \gset
 \if :lacks_icu
 	\quit
 \endif
