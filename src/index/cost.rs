@@ -81,6 +81,9 @@ pub unsafe extern "C-unwind" fn amcostestimate(
             #[cfg(feature = "pg18")]
             {
                 (*path).path.disabled_nodes += 2;
+                // A bitmap scan takes over neither the cost that forbids it nor this count, so leave it out: the
+                // description of the index is that of this query's planner.
+                (*(*path).indexinfo).amhasgetbitmap = false;
             }
         }
     }

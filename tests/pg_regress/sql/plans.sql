@@ -104,10 +104,7 @@ CREATE TABLE labels (label label);
 SELECT used($$SELECT FROM labels JOIN docs ON body ~= label::text$$) AS plain;
 SET minlsh.threshold = 0.7;
 SET enable_seqscan = off;
--- PostgreSQL 18 takes a bitmap scan at any cost before a plan of a kind that is switched off.
-SET enable_bitmapscan = off;
 SELECT used($$SELECT FROM labels JOIN docs ON body ~= label::text$$) AS lower;
-RESET enable_bitmapscan;
 RESET enable_seqscan;
 RESET minlsh.threshold;
 
