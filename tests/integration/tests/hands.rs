@@ -87,7 +87,7 @@ fn most_threads(client: &mut Client, work: &str) -> usize {
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
-            let mut most = 0;
+            let mut most = threads(pid);
             while !done.load(std::sync::atomic::Ordering::Acquire) {
                 most = most.max(threads(pid));
                 std::thread::sleep(Duration::from_micros(200));
