@@ -26,6 +26,8 @@ tar -xjf apt/archives/"$package"_*.orig.tar.bz2 -C source --strip-components 1
 cd source
 # Compiled for its assertions: neither quick nor with more libraries than the tests need.
 ./configure --quiet --prefix="$directory" --enable-cassert --without-readline --without-zlib CFLAGS='-O1 -g'
+# Where `make test` calls us, this make would take itself for a part of that one, and make no headers first.
+unset MAKELEVEL MAKEFLAGS MFLAGS
 make --silent -j"$(nproc)" world-bin
 make --silent install-world-bin
 cd "$directory"

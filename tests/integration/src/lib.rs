@@ -43,6 +43,12 @@ pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
     });
 }
 
+/// Cancels what a backend does. The signal is there when this returns: unlike a cancel request of the protocol, it
+/// never comes late and hits the next statement.
+pub fn cancel(observer: &mut Client, pid: i32) {
+    let _ = observer.query("SELECT pg_cancel_backend($1)", &[&pid]).expect("cancelled");
+}
+
 /// The process that serves a session.
 pub fn backend(client: &mut Client) -> i32 {
     client.query_one("SELECT pg_backend_pid()", &[]).expect("pg_backend_pid()").get(0)

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use minlsh_integration::{
-    Client, Database, NoTls, PATIENCE, Random, Server, assert_consistent, backend, database,
+    Client, Database, PATIENCE, Random, Server, assert_consistent, backend, cancel, database,
     kilobytes, sqlstate, texts, wait_until,
 };
 
@@ -148,27 +148,25 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     // A timeout, and a cancel from another session: an error unless it came too late.
     for _ in 0..TRIES {
         let timeout = moment(&mut random, whole).as_millis().max(1);
-        let ended = client.batch_execute(&format!("SET statement_timeout = {timeout}; {work}"));
+        let ended =
+            client.batch_execute(&format!("SET LOCAL statement_timeout = {timeout}; {work}"));
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         assert_eq!(threads(pid), 1, "{work}");
-        client.batch_execute("RESET statement_timeout").expect("reset");
         client.batch_execute(undo).expect(undo);
     }
     for _ in 0..TRIES {
-        let token = client.cancel_token();
         let moment = moment(&mut random, whole);
-        let canceller = std::thread::spawn(move || {
-            std::thread::sleep(moment);
-            token.cancel_query(NoTls).expect("cancel");
-        });
         let timer = Instant::now();
-        let ended = client.batch_execute(work);
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(moment);
+                cancel(&mut observer, pid);
+            });
+            client.batch_execute(work)
+        });
         assert!(timer.elapsed() < PATIENCE, "{work}");
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
-        canceller.join().expect("a canceller");
-        // One that came late would hit the next statement.
-        let _ = client.batch_execute("SELECT pg_sleep(0.01)");
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         assert_eq!(threads(pid), 1, "{work}");
         client.batch_execute(undo).expect(undo);

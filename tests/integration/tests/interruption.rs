@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use minlsh_integration::{
-    Client, NoTls, PATIENCE, Server, assert_consistent, backend, database, sqlstate, texts,
+    Client, PATIENCE, Server, assert_consistent, backend, cancel, database, sqlstate, texts,
     wait_until,
 };
 
@@ -34,7 +34,6 @@ fn a_cancelled_build_leaves_no_trace() {
     client.batch_execute("RESET statement_timeout").expect("reset");
     assert_eq!(traces(&mut client), Vec::<String>::new());
     // Cancelled from another session, in the middle.
-    let token = client.cancel_token();
     let pid = backend(&mut client);
     let mut observer = database.connect();
     let canceller = std::thread::spawn(move || {
@@ -43,7 +42,7 @@ fn a_cancelled_build_leaves_no_trace() {
                           FROM pg_stat_activity WHERE pid = $1";
             observer.query_one(active, &[&pid]).expect("activity").get(0)
         });
-        token.cancel_query(NoTls).expect("cancel");
+        cancel(&mut observer, pid);
     });
     assert_eq!(sqlstate(&mut client, build), "57014");
     canceller.join().expect("thread");
