@@ -16,11 +16,11 @@
 //! such values, but a damaged page may hold anything: what is read is checked.
 
 use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
 use sketch::{MAX_NUM_PERM, ShingleSet};
 
+use super::form::{damaged, until_zero};
 use super::shingling::Shingling;
-use crate::error::{Result, error, invalid_parameter, out_of_memory};
+use crate::error::{Result, invalid_parameter, out_of_memory};
 use crate::options::Threshold;
 use crate::pg::bytes;
 
@@ -60,13 +60,7 @@ impl<'a> Document<'a> {
 
     /// Reads a document out of its bytes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
-        Self::parse(bytes).ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
-                "invalid value of type minlsh_document",
-            )
-            .set_hint("It was not made by minlsh, or by a newer version, or its page is damaged.")
-        })
+        Self::parse(bytes).ok_or_else(|| damaged("minlsh_document"))
     }
 
     fn parse(bytes: &'a [u8]) -> Option<Self> {
@@ -128,11 +122,6 @@ fn parse_text(bytes: &[u8]) -> Option<Content<'_>> {
     let (stop_words, text) = until_zero(rest)?;
     let bag = bag == 1;
     Some(Content::Text(Shingling { unit, shingle_size, normalization, stop_words, bag }, text))
-}
-
-fn until_zero(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))
 }
 
 /// All bytes as items of `N`, unless some are left over.

@@ -7,7 +7,7 @@ use crate::error::{Result, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{lossless, text};
 
-/// Why a text is no document.
+/// Why a text is no value of a type.
 pub enum Refusal {
     /// It has not the form of one; with what was expected.
     Syntax(String),
@@ -21,7 +21,7 @@ impl From<pgrx::pg_sys::panic::ErrorReport> for Refusal {
     }
 }
 
-/// Refuses what has not the form of a document.
+/// Refuses what has not the form of a value.
 pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
     Err(Refusal::Syntax(detail.into()))
 }
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `token`, if it is next.
-    pub fn next_is(&mut self, token: u8) -> bool {
+    fn next_is(&mut self, token: u8) -> bool {
         self.skip_space();
         let Some(rest) = self.rest.strip_prefix(&[token]) else { return false };
         self.rest = rest;
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `token`, which must be next.
-    pub fn token(&mut self, token: u8) -> Read<()> {
+    fn token(&mut self, token: u8) -> Read<()> {
         if self.next_is(token) {
             Ok(())
         } else {
@@ -61,8 +61,27 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads an object, which must be all that is left: `read` takes the value of each member, by its name, and says
+    /// whether that is known and new.
+    pub fn object(&mut self, mut read: impl FnMut(&[u8], &mut Self) -> Read<bool>) -> Read<()> {
+        self.token(b'{')?;
+        let mut is_done = self.next_is(b'}');
+        while !is_done {
+            let name = self.string()?;
+            self.token(b':')?;
+            if !read(&name, self)? {
+                return syntax("A member is unknown, or there twice.");
+            }
+            is_done = self.next_is(b'}');
+            if !is_done {
+                self.token(b',')?;
+            }
+        }
+        self.end()
+    }
+
     /// Sees that nothing is left.
-    pub fn end(&mut self) -> Read<()> {
+    fn end(&mut self) -> Read<()> {
         self.skip_space();
         if self.rest.is_empty() { Ok(()) } else { syntax("Something follows the closing brace.") }
     }

@@ -19,16 +19,31 @@ use std::io::Write;
 
 use sketch::ShingleSet;
 
+use super::form::Form;
 use super::image::{Content, Document, hash, stored_set, stored_signature};
 use super::json::{Read, Reader, append, syntax, write_string};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
 use crate::options::{Options, Threshold};
+use crate::pg::call::sql_function;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::text;
 
+sql_function!(minlsh_document_in, |call| FORM.input(call));
+sql_function!(minlsh_document_out, |call| FORM.output(call));
+sql_function!(minlsh_document_recv, |call| FORM.receive(call));
+sql_function!(minlsh_document_send, |call| FORM.send(call));
+
+static FORM: Form = Form {
+    name: "minlsh_document",
+    start: "{\"threshold\":",
+    meaning: "a document",
+    read: |literal| Ok(read(literal)?.document().write()),
+    write: |value| write(&Document::from_bytes(value)?),
+};
+
 /// Writes a document.
-pub fn write(document: &Document) -> Result<Vec<u8>> {
+fn write(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;
     match document.content {
@@ -83,7 +98,7 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
 }
 
 /// A document as its text form says, which owns what it consists of.
-pub struct Written<'a> {
+struct Written<'a> {
     threshold: Threshold,
     content: WrittenContent<'a>,
 }
@@ -96,7 +111,7 @@ enum WrittenContent<'a> {
 
 impl Written<'_> {
     /// The document.
-    pub fn document(&self) -> Document<'_> {
+    fn document(&self) -> Document<'_> {
         let content = match &self.content {
             WrittenContent::Text(options, text) => Content::Text(options.shingling(), text),
             WrittenContent::Set(hashes) => Content::Set(hashes),
@@ -120,13 +135,13 @@ struct ObjectMembers<'a> {
     signature: Option<Vec<i32>>,
 }
 
-/// Whether a literal is such an object, and no mere text.
-pub fn is_object(literal: &[u8]) -> bool {
-    literal.starts_with(b"{\"threshold\":")
-}
-
 /// Reads a document.
-pub fn read(literal: &[u8]) -> Read<Written<'_>> {
+fn read(literal: &[u8]) -> Read<Written<'_>> {
+    if !FORM.is_object(literal) {
+        let options = Canonical::of(&Options::default().config()?);
+        let content = WrittenContent::Text(options, literal.into());
+        return Ok(Written { threshold: Threshold::default(), content });
+    }
     let members = ObjectMembers::read(&mut Reader::new(literal))?;
     let threshold = match members.threshold {
         Some(least) => Threshold::new(least)?,
@@ -173,24 +188,12 @@ impl<'a> ObjectMembers<'a> {
 
     fn read(reader: &mut Reader<'a>) -> Read<Self> {
         let mut members = Self::default();
-        reader.token(b'{')?;
-        if !reader.next_is(b'}') {
-            loop {
-                let name = reader.string()?;
-                reader.token(b':')?;
-                members.read_member(&name, reader)?;
-                if reader.next_is(b'}') {
-                    break;
-                }
-                reader.token(b',')?;
-            }
-        }
-        reader.end()?;
+        reader.object(|name, reader| members.read_member(name, reader))?;
         Ok(members)
     }
 
-    fn read_member(&mut self, name: &[u8], reader: &mut Reader<'a>) -> Read<()> {
-        match name {
+    fn read_member(&mut self, name: &[u8], reader: &mut Reader<'a>) -> Read<bool> {
+        Ok(match name {
             b"threshold" => once(&mut self.threshold, reader.number()?),
             b"shingle_size" => once(&mut self.shingle_size, reader.number()?),
             b"unit" => once(&mut self.unit, reader.utf8()?),
@@ -204,9 +207,7 @@ impl<'a> ObjectMembers<'a> {
             }
             b"signature" => once(&mut self.signature, reader.numbers()?),
             _ => false,
-        }
-        .then_some(())
-        .map_or_else(|| syntax("A member is unknown, or there twice."), Ok)
+        })
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `image` | a document as bytes, each of which is checked when it is read |
 //! | `shingling` | the options by which a text is cut |
 //! | `constructors` | from a text, a set, a signature to a document |
-//! | `literal`, `json`, `io` | a document as text: for people, dumps and clients |
+//! | `form`, `json`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `selectivity` | how many rows the planner shall expect |
@@ -18,8 +18,8 @@
 //! | `to_bands` | from a value to the band hashes of an index |
 
 pub mod constructors;
+mod form;
 pub mod image;
-mod io;
 mod json;
 pub mod kind;
 mod literal;

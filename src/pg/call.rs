@@ -15,7 +15,7 @@ use crate::pg::{array, bytes, text};
 /// Exports `$implementation: fn(&Call) -> Result<Option<Datum>>` to PostgreSQL as the C
 /// function `$name` (version 1 calling convention). `None` is SQL NULL.
 macro_rules! sql_function {
-    ($name:ident, $implementation:path) => {
+    ($name:ident, $implementation:expr) => {
         const _: () = {
             #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
             extern "C" fn info() -> &'static pgrx::pg_sys::Pg_finfo_record {
@@ -31,7 +31,7 @@ macro_rules! sql_function {
             ) -> pgrx::pg_sys::Datum {
                 // SAFETY: PostgreSQL passes a valid call for the duration of the call.
                 let call = unsafe { $crate::pg::call::Call::new(fcinfo) };
-                match $implementation(&call) {
+                match ($implementation)(&call) {
                     Ok(Some(datum)) => datum,
                     Ok(None) => call.null(),
                     Err(report) => $crate::error::raise(report),

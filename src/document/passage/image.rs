@@ -14,11 +14,11 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::Datum;
-use pgrx::prelude::*;
 use sketch::Normalization;
 use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
 
-use crate::error::{Result, engine, error};
+use crate::document::form::{damaged, until_zero};
+use crate::error::{Result, engine};
 use crate::options::Recent;
 use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
@@ -52,27 +52,20 @@ impl<'a> Passage<'a> {
 
     /// Reads a passage out of its bytes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
-        Self::parse(bytes).ok_or_else(|| {
-            error(
-                PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
-                "invalid value of type minlsh_passage",
-            )
-            .set_hint("Make it again: its page is damaged, or another version made it.")
-        })
+        Self::parse(bytes).ok_or_else(|| damaged("minlsh_passage"))
     }
 
     fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[VERSION], rest) = bytes.split_first_chunk()? else { return None };
         let (coverage, rest) = rest.split_first_chunk()?;
         let (min_match, rest) = rest.split_first_chunk()?;
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        let normalization = std::str::from_utf8(&rest[..end]).ok()?;
+        let (normalization, text) = until_zero(rest)?;
         let min_match = u16::from_le_bytes(*min_match);
         let passage = Self {
             coverage: valid_coverage(f64::from_le_bytes(*coverage)).ok()?,
             min_match: valid_min_match(min_match.into()).ok()?,
             normalization,
-            text: &rest[end + 1..],
+            text,
         };
         passage.steps().is_ok().then_some(passage)
     }

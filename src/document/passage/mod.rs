@@ -4,11 +4,11 @@
 //! | module | what it does |
 //! |---|---|
 //! | `image` | a passage with its options as bytes, and its constructor |
-//! | `io` | the same as text: for people, dumps and clients |
+//! | `literal` | the same as text: for people, dumps and clients |
 //! | `contains` | the operators, which decide by the texts |
 //! | `entries` | from a stored text to the entries that an index has of it, from a passage to a search |
 
 mod contains;
 pub mod entries;
 mod image;
-mod io;
+mod literal;
