@@ -4,7 +4,6 @@
 //! side table → candidates → verification → rows. The engine ([`sketch`]) does the arithmetic, and knows
 //! nothing of PostgreSQL. Its SQL interface is `sql/minlsh.sql`.
 
-mod access;
 mod clusters;
 mod corpus;
 mod document;

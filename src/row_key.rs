@@ -4,13 +4,13 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::array;
 use crate::pg::call::Call;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::catching::catching;
 use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::Index;
 use crate::pg::names::type_label;
+use crate::pg::output::Output;
 use crate::pg::spi::Parameter;
 
 /// A column whose value names a row, by the unique index that sees to it.
@@ -111,14 +111,14 @@ impl Key {
     ///
     /// # Safety
     /// They must be values of the key's base type.
-    pub unsafe fn array(&self, mut keys: Vec<Datum>) -> Datum {
+    pub unsafe fn array(&self, mut keys: Vec<Datum>) -> Parameter {
         let mut element = self.base_type;
         if catalog::array_of(element) == Oid::INVALID {
             keys.iter_mut().for_each(|key| *key = to_text(*key, element));
             element = pg_sys::TEXTOID;
         }
         // SAFETY: the caller's promise.
-        unsafe { array::from_elements(&mut keys, element) }
+        unsafe { Parameter::array(keys, element) }
     }
 
     /// `key = ANY (parameter number)`, an [array](Key::array) of keys.
@@ -161,18 +161,8 @@ impl Key {
 
     /// The collation of the column, invalid for a type that has none.
     pub fn collation(&self) -> Oid {
-        let (mut type_oid, mut modifier, mut collation) = (Oid::INVALID, 0, Oid::INVALID);
-        // SAFETY: a lookup in the system caches of a column that there is; the outputs are valid.
-        unsafe {
-            pg_sys::get_atttypetypmodcoll(
-                self.table,
-                self.column,
-                &mut type_oid,
-                &mut modifier,
-                &mut collation,
-            );
-        }
-        collation
+        let column = AttributeRow::find(self.table, self.column);
+        column.map_or(Oid::INVALID, |column| column.attcollation)
     }
 
     /// A value of the key, of its base type, as a parameter of a query.
@@ -263,16 +253,8 @@ pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
 
 /// A key as a text, by the output function of its type; without the padding of a `char(n)`.
 pub fn to_text(key: Datum, base_type: Oid) -> Datum {
-    let (mut output, mut is_varlena) = (Oid::INVALID, false);
-    // SAFETY: the output function of an existing type, with a value of that type.
-    unsafe {
-        if base_type == pg_sys::BPCHAROID {
-            return pg_sys::OidFunctionCall1Coll(pg_sys::F_TEXT_BPCHAR.into(), Oid::INVALID, key);
-        }
-        pg_sys::getTypeOutputInfo(base_type, &mut output, &mut is_varlena);
-        let string = pg_sys::OidOutputFunctionCall(output, key);
-        Datum::from(pg_sys::cstring_to_text(string))
-    }
+    // SAFETY: a key of that type.
+    unsafe { Output::of(base_type).text(key) }
 }
 
 /// A key as a value of `type_oid`, the type of a result.

@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::options::Threshold;
+use crate::pg::guc;
 
 /// A bucket of documents that share a band but are not similar would cost the square of its
 /// size. With 1000, the 743,779 documents of one template cost minutes instead of days, and a
@@ -45,8 +45,7 @@ pub fn define() {
         Some(threshold_changes),
         None,
     );
-    // SAFETY: a NUL-terminated prefix; called while the library is loaded.
-    unsafe { pg_sys::MarkGUCPrefixReserved(c"minlsh".as_ptr()) };
+    guc::reserve(c"minlsh");
 }
 
 /// Has all plans made again when `minlsh.threshold` changes: a plan depends on whether an index serves it, as
@@ -54,8 +53,7 @@ pub fn define() {
 #[pg_guard]
 unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_void) {
     if threshold != THRESHOLD.get() {
-        // SAFETY: it marks plans as out of date, and reads no catalog.
-        unsafe { pg_sys::ResetPlanCache() };
+        guc::forget_plans();
     }
 }
 

@@ -6,14 +6,13 @@
 //! miss what is written to a partition by its name, and what logical replication applies. A statement
 //! trigger notes TRUNCATE.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::clusters::tables::Queue;
 use crate::error::{Result, error, warning};
-use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::c_function;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock};
@@ -54,15 +53,7 @@ pub fn records(documents: &Open) -> Vec<Record> {
 
 /// Whether a function is `minlsh_capture()`: only a superuser can make one that runs our code.
 pub fn is_capture(function: Oid) -> bool {
-    /// `pg_language.oid` of C
-    const LANGUAGE_C: u32 = 13;
-    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
-    row.is_some_and(|row| {
-        let symbol = row.column(pg_sys::Anum_pg_proc_prosrc);
-        row.prolang == Oid::from(LANGUAGE_C)
-            // SAFETY: a text, read while the row is held.
-            && symbol.is_some_and(|symbol| unsafe { bytes::read(symbol) } == b"minlsh_capture")
-    })
+    c_function(function).is_some_and(|symbol| symbol == b"minlsh_capture")
 }
 
 fn capture(call: &Call) -> Result<Option<Datum>> {
@@ -144,13 +135,8 @@ impl Statement {
         }
         let (old, new) = (fired.old_row(), fired.new_row());
         let value = |row: &Option<Row>, column: &Column| row.as_ref()?.value(column.number);
-        let same = |column: &Column| match (value(&old, column), value(&new, column)) {
-            // SAFETY: both rows are of the table that has the column.
-            (Some(old), Some(new)) => unsafe { column.passing.same(old, new) },
-            (None, None) => true,
-            _ => false,
-        };
-        let same_key = event == Event::Update && same(&self.key);
+        let same = |column: &Column| fired.is_unchanged(column.number);
+        let same_key = same(&self.key);
         if same_key && self.others.iter().all(same) {
             return Ok(());
         }

@@ -248,10 +248,10 @@ fn belongs_to(owner: Oid, documents: &Open) -> bool {
     if documents.class().relowner == owner {
         return true;
     }
-    // SAFETY: a partition.
-    let ancestors = || unsafe { ffi::partition_ancestors(documents.oid()) };
     documents.class().relispartition
-        && ancestors().into_iter().any(|table| owner_of(table) == owner)
+        && ffi::partition_ancestors(documents.oid())
+            .into_iter()
+            .any(|table| owner_of(table) == owner)
 }
 
 /// All tables, for a refresh.

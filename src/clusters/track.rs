@@ -19,7 +19,7 @@ use crate::pg::catalog;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{Lock, Relation, grantees};
 use crate::pg::restricted::restricted_to;
-use crate::pg::sql::{Sql, relation_name as raw_name};
+use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
 use crate::row_key::{Key, NoKey};
 use crate::side_table::arguments::open_table;
 use crate::side_table::build::free_trigger_name;
@@ -36,9 +36,7 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     let documents = open_table(info.index.table)?;
     let (key, threshold) = checked(call, &info, &documents)?;
     let schema = match call.raw_name(3) {
-        // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
-        // caller may not use it.
-        Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
+        Some(name) => catalog::schema_to_use(&name),
         None => documents.schema,
     };
     let name = name_of(&documents, call.raw_name(2))?;
@@ -123,14 +121,8 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
             let table = raw_name(documents.oid);
             let label = format!("clusters{QUEUE}");
             let label = CString::new(label).unwrap_or_default();
-            // SAFETY: NUL-terminated names; the result is palloc'd, and ends in the label.
-            let name = unsafe {
-                CStr::from_ptr(pg_sys::makeObjectName(
-                    table.as_ptr(),
-                    std::ptr::null(),
-                    label.as_ptr(),
-                ))
-            };
+            // It ends in the label.
+            let name = object_name(&table, &label);
             let bytes = name.to_bytes();
             Ok(CString::new(&bytes[..bytes.len() - QUEUE.len()]).unwrap_or_default())
         }

@@ -1,11 +1,11 @@
 //! `minlsh_untrack_clusters()`: drops the tables of tracked clusters, and the triggers with them.
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 
 use crate::clusters::tracked::Tracked;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::dependency::Object;
+use crate::pg::dependency::{self, Object};
 use crate::pg::relation::Lock;
 use crate::side_table::arguments::check_owner;
 
@@ -22,13 +22,7 @@ fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     }
     tracked.link_triggers();
     for table in [oids.queue, oids.log, oids.list, oids.members] {
-        let address = Object::Relation(table).address();
-        // SAFETY: the table exists, and the caller owns it; what depends on it and is no part of what is
-        // tracked is named in an error, as by DROP TABLE.
-        unsafe {
-            pg_sys::performDeletion(&address, pg_sys::DropBehavior::DROP_RESTRICT, 0);
-            pg_sys::CommandCounterIncrement();
-        }
+        dependency::drop_restricted(Object::Relation(table));
     }
     Ok(Some(Datum::from(0)))
 }

@@ -126,7 +126,7 @@ impl Batches {
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
         let mut sketcher = Sketcher::new(self.comparing.criteria.config.clone());
         let (mut hashes, mut bytes, mut count) = (Vec::new(), Vec::new(), 0);
-        let context = Memory::child(c"minlsh document");
+        let mut context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
             check_interrupts();
             let Some(document) = all.next() else { return Ok(()) };
@@ -135,9 +135,7 @@ impl Batches {
             hashes.clear();
             bytes.clear();
             documents.columns.row(document, &mut hashes)?;
-            context.run(|| self.compared(value, &mut sketcher, &mut bytes))?;
-            // SAFETY: nothing of the value is used any more.
-            unsafe { context.reset() };
+            context.run_and_reset(|| self.compared(value, &mut sketcher, &mut bytes))?;
             let root = roots[document as usize];
             let own = Particulars {
                 scope: documents.scopes.get(document as usize).copied(),

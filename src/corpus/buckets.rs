@@ -19,6 +19,7 @@ use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::index::leaves;
 use crate::options::IndexOptions;
 use crate::pg::array;
+use crate::pg::guc::is_serializable;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -70,6 +71,7 @@ impl Buckets {
             && options.config == criteria.config
             && options.threshold <= criteria.threshold
             && options.recall >= criteria.recall
+            // There PostgreSQL must know what is read: not so of the pages of the index that are read here.
             && !is_serializable()
             && is_usable(self.info.index.oid)
     }
@@ -86,14 +88,12 @@ impl Buckets {
     /// caller's rights before the index is read.
     pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
-        let context = Memory::child(c"minlsh places");
+        let mut context = Memory::child(c"minlsh places");
         let snapshot = Snapshot::statement();
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
             table.resolve(&snapshot, places);
             places.sort_unstable_by_key(|place| tid_to_u64(*place));
-            let result = context.run(|| visit(&parameters(places)?));
-            // SAFETY: the rows of these places were handed on.
-            unsafe { context.reset() };
+            let result = context.run_and_reset(|| visit(&parameters(places)?));
             places.clear();
             result
         };
@@ -163,13 +163,6 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
             Parameter::new(of_last, last),
         ]
     })
-}
-
-/// Whether what is read must be known to PostgreSQL: it is for a scan of the table, and is not for
-/// the pages of the index that are read here.
-fn is_serializable() -> bool {
-    // SAFETY: a variable of the session.
-    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
 }
 
 /// Whether an index has all rows that the statement sees, as the planner decides: it may lack

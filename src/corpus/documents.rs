@@ -219,9 +219,8 @@ impl Intake<'_, '_, '_> {
         let Some(scope) = known.of(scope)? else { return Ok(false) };
         let batch = &mut self.batch;
         // SAFETY: the caller's promise.
-        let copied = self.context.run(|| unsafe { reader.copy(document, config, batch) })?;
-        // SAFETY: nothing of the document is used any more.
-        unsafe { self.context.reset() };
+        let copied =
+            self.context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
         notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let Copied { size, least } = copied;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -245,12 +244,10 @@ impl Intake<'_, '_, '_> {
         let Documents { known, reader, config, .. } = &mut *self.documents;
         let mut sketcher = Sketcher::new(config.clone());
         let is_document = known.of(scope)?.is_some()
-            && self.context.run(|| {
+            && self.context.run_and_reset(|| {
                 // SAFETY: the caller's promise.
                 unsafe { reader.sketch(document, &mut sketcher).map(|sketched| sketched.is_some()) }
             })?;
-        // SAFETY: nothing of the document is used any more.
-        unsafe { self.context.reset() };
         if !is_document {
             return Ok(());
         }

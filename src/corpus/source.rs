@@ -12,7 +12,6 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::access::may_read;
 use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::{Buckets, PARAMETERS};
@@ -29,6 +28,7 @@ use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
+use crate::pg::rights::may_read;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::{self, Sql};

@@ -142,18 +142,16 @@ struct Partition<'a> {
 impl Partition<'_> {
     /// Takes in the rows that are documents.
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
-        let context = Memory::child(c"minlsh row");
+        let mut context = Memory::child(c"minlsh row");
         let Self { window, places } = self;
         let without = documents.take_in(&|| for_job(None), |intake| {
             for place in 0..rows {
                 check_interrupts();
-                let is_document = context.run(|| match window.argument_at(0, place) {
+                let is_document = context.run_and_reset(|| match window.argument_at(0, place) {
                     // SAFETY: a value of the argument's type, by which the kind was found.
                     Some(value) => unsafe { intake.push(value, |_| None, None) },
                     None => Ok(false),
                 })?;
-                // SAFETY: nothing of the row is used any more.
-                unsafe { context.reset() };
                 if is_document {
                     memory::push(places, place).map_err(engine)?;
                 }
@@ -175,15 +173,13 @@ impl Rows for Partition<'_> {
         wanted: &dyn Fn(u32) -> bool,
         visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
     ) -> Result<()> {
-        let context = Memory::child(c"minlsh row");
+        let mut context = Memory::child(c"minlsh row");
         for (document, &place) in (0..).zip(&self.places) {
             if wanted(document) {
-                context.run(|| match self.window.argument_at(0, place) {
+                context.run_and_reset(|| match self.window.argument_at(0, place) {
                     Some(value) => visit(place, value),
                     None => Ok(()),
                 })?;
-                // SAFETY: nothing of the row is used any more.
-                unsafe { context.reset() };
             }
         }
         Ok(())

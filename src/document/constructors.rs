@@ -8,7 +8,7 @@ use super::shingling::Canonical;
 use crate::error::Result;
 use crate::options::{Options, Threshold};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::c_function;
 use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
@@ -67,9 +67,6 @@ enum Kind {
     Signature,
 }
 
-/// The language of C functions in `pg_language`.
-const LANGUAGE_C: u32 = 13;
-
 impl Outline {
     /// What a call of `function` makes, with those of its arguments that are known and their types; `None` if
     /// that is no constructor of documents.
@@ -126,16 +123,4 @@ impl Outline {
         };
         Some(read(&Document { threshold, content }))
     }
-}
-
-/// The name of the C function that a function of SQL calls, if it is one of that language.
-pub fn c_function(function: Oid) -> Option<Vec<u8>> {
-    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
-    if row.prolang != Oid::from(LANGUAGE_C) {
-        return None;
-    }
-    let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;
-    // SAFETY: a text that PostgreSQL has stored, copied while the row is held. Superusers alone declare functions
-    // of that language, and who declares one by that name means ours.
-    Some(unsafe { crate::pg::bytes::read(name) }.to_vec())
 }

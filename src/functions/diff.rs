@@ -19,13 +19,9 @@ sql_function!(minlsh_marked_diff, marked_diff);
 fn diff(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call)?;
     each_part(call, &mut |found_in, passage| {
-        let [found_in, passage] = [found_in.as_str(), passage].map(text::write);
-        rows.push(&[Some(found_in), Some(passage)]);
-        // SAFETY: made above, and copied by `push`.
-        unsafe {
-            text::free(found_in);
-            text::free(passage);
-        }
+        text::lent(found_in.as_str(), |found_in| {
+            text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
+        });
         Ok(())
     })?;
     Ok(None)

@@ -28,10 +28,9 @@ fn shared_passages(call: &Call) -> Result<Option<Datum>> {
             [from, length].map(|number| Some(Datum::from(number as i32)))
         };
         let ([a_from, a_length], [b_from, b_length]) = (place(&passage.a), place(&passage.b));
-        let written = text::write(passage.text);
-        rows.push(&[a_from, a_length, b_from, b_length, Some(written)]);
-        // SAFETY: made above, and copied by the rows.
-        unsafe { text::free(written) };
+        text::lent(passage.text, |text| {
+            rows.push(&[a_from, a_length, b_from, b_length, Some(text)]);
+        });
         Ok(())
     })?;
     Ok(None)

@@ -23,11 +23,8 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
         if i % 4096 == 0 {
             check_interrupts();
         }
-        let token = text::write(token);
         // No text of 1 GB has a token 2^31 times.
-        rows.push(&[Some(token), Some(Datum::from(count as i32))]);
-        // SAFETY: made above, and copied by `push`.
-        unsafe { text::free(token) };
+        text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
     }
     Ok(None)
 }

@@ -8,7 +8,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::access;
 use crate::document::kind::Kind;
 use crate::error::{Result, error, wrong_state};
 use crate::extension::access_method;
@@ -21,6 +20,7 @@ use crate::pg::expression::{Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::rights;
 use crate::pg::spi::{Parameter, Session};
 
 /// An index of the access method.
@@ -243,7 +243,7 @@ impl Info {
 
     /// Whether the caller may read what it is made of.
     pub fn is_readable(&self) -> bool {
-        access::may_read(self.index.table, &self.columns_read())
+        rights::may_read(self.index.table, &self.columns_read())
     }
 
     /// Its document as messages show it: the column, or `body` for an expression.

@@ -9,12 +9,11 @@ use std::ffi::c_char;
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use pgrx::prelude::*;
 
-use crate::document::constructors::c_function;
 use crate::document::kind::Kind;
 use crate::error::{Result, not_supported};
 use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
-use crate::pg::catalog::function_of_family;
+use crate::pg::catalog::{c_function, function_of_family};
 use crate::pg::names::{quoted, relation_name, type_label};
 use crate::pg::{ffi, text};
 

@@ -91,8 +91,7 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
 
 /// The indexes with pages below a partitioned one.
 fn leaves_of_index(index: Oid) -> Vec<Oid> {
-    // SAFETY: catalog lookups within a transaction.
-    let all = unsafe { crate::pg::ffi::inheritors(index, Lock::Read.mode()) };
+    let all = crate::pg::ffi::inheritors(index, Lock::Read.mode());
     all.into_iter().filter(|index| index::check::table_of(*index).is_some()).collect()
 }
 

@@ -13,7 +13,6 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::access;
 use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
 use crate::extension::Extension;
@@ -28,6 +27,7 @@ use crate::pg::names::{literal, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
 use crate::pg::restricted::current_role;
+use crate::pg::rights;
 use crate::pg::spi::Session;
 use crate::side_table::SideTable;
 
@@ -247,7 +247,7 @@ impl Finder {
             return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));
         };
         let columns = [side.key.number, side.body.number];
-        let may_read = wanted(side.table.oid) && access::may_read(side.table.oid, &columns);
+        let may_read = wanted(side.table.oid) && rights::may_read(side.table.oid, &columns);
         may_read.then_some((side.storage, None))
     }
 

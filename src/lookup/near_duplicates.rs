@@ -12,7 +12,6 @@ use crate::lookup::lookup_arguments;
 use crate::lookup::search::Wanted;
 use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify};
-use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
 use crate::pg::memory::Memory;
@@ -21,7 +20,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
 use crate::row_key;
-use crate::side_table::sign::sign;
+use crate::side_table::sign::sign_text;
 
 sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
@@ -116,27 +115,17 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of an argument of a call.
-    fn of_argument(
-        &self,
-        session: &Session,
-        given: Oid,
-        document: Datum,
-    ) -> Result<Option<Search>> {
-        let options = &self.index.options;
-        // SAFETY: an argument of the type that the call says it has.
-        let argument = unsafe { Parameter::new(given, Some(document)) };
+    fn of_argument(&self, session: &Session, argument: Parameter) -> Result<Option<Search>> {
         let wanted = || self.index.of_argument(session, argument, self.threshold);
         if self.side.is_none() {
             return Ok(wanted()?.map(Search::Query));
         }
-        if given == pg_sys::INT4ARRAYOID {
-            // SAFETY: an argument of that type.
-            let signature = unsafe { array::read_int4(document) }?;
+        if let Some(signature) = argument.int4_array()? {
             self.check_length(signature.len())?;
             return Ok(Some(Search::Estimates(Probe { key: None, signature: signature.to_vec() })));
         }
-        // SAFETY: an argument of type text, as `check_kind` has found.
-        let Some(signed) = unsafe { sign(options, document) }? else { return Ok(None) };
+        let Some(text) = argument.text()? else { return Ok(None) };
+        let Some(signed) = sign_text(&self.index.options, &text)? else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
             return Ok(Some(Search::Estimates(probe)));
@@ -228,12 +217,11 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let target = find::read(call, INDEX)?;
     let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
     let verify = lookup_arguments::verify(call, VERIFY)?;
-    let given = catalog::base_type(call.argument_type(OF));
-    check_kind(&target, given, verify)?;
+    check_kind(&target, catalog::base_type(call.argument_type(OF)), verify)?;
     let asked = Asked::new(&target, threshold, verify)?;
-    let Some(document) = call.datum(OF) else { return Ok(None) };
+    let Some(document) = call.parameter(OF) else { return Ok(None) };
     let session = Session::open();
-    if let Some(search) = asked.of_argument(&session, given, document)? {
+    if let Some(search) = asked.of_argument(&session, document)? {
         asked.answer(&session, search, None, &result)?;
     }
     Ok(None)

@@ -2,7 +2,6 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::access;
 use crate::document::kind::Kind;
 use crate::error::{Result, wrong_state};
 use crate::index::info::Info;
@@ -13,6 +12,7 @@ use crate::pg::catalog;
 use crate::pg::names::cstring;
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
+use crate::pg::rights;
 use crate::row_key::Key;
 use crate::side_table::{self, SideTable};
 
@@ -110,7 +110,7 @@ impl Described {
             };
         };
         let (key, body) = (side.key.number, side.body.number);
-        let readable = access::may_read(side.table.oid, &[key, body]);
+        let readable = rights::may_read(side.table.oid, &[key, body]);
         Self {
             storage: side.storage,
             relation: Some(side.table.oid),

@@ -17,7 +17,6 @@ use crate::lookup::session_cache::{self, Purpose};
 use crate::options::Threshold;
 use crate::pg::expression::{self, Expressions};
 use crate::pg::names::{type_label, visible_name};
-use crate::pg::passing::Passing;
 use crate::pg::relation::has_row_security;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
@@ -27,21 +26,21 @@ use crate::row_key::Key;
 /// What is looked for.
 pub struct Wanted {
     /// A value of type `minlsh_document`.
-    pub document: Datum,
+    pub document: Parameter,
     /// The least similarity.
     pub threshold: Threshold,
     /// How many are wanted; `None`: all.
     pub limit: Option<i64>,
     /// The key of the row whose document it is, with its values of the scope columns; `None` if it
     /// is not stored.
-    pub row: Option<(Datum, Vec<Parameter>)>,
+    pub row: Option<(Parameter, Vec<Parameter>)>,
     /// The keys among which it is to be found, as an array; `None`: anywhere.
-    pub among: Option<Datum>,
+    pub among: Option<Parameter>,
 }
 
 impl Wanted {
     /// The same, to be found among the keys of an [array](Key::array), of which the row itself is none.
-    pub fn among(self, keys: Datum) -> Self {
+    pub fn among(self, keys: Parameter) -> Self {
         Self { row: None, among: Some(keys), ..self }
     }
 }
@@ -79,23 +78,18 @@ impl Indexed {
         if rows.is_empty() {
             return Ok(None);
         }
-        let Some(document) = rows.value(0, 1, self.extension.document)? else { return Ok(None) };
+        let document = rows.parameter(0, 1, self.extension.document)?;
+        if document.is_null() {
+            return Ok(None);
+        }
         if self.info.index.partial && rows.bool(0, self.scopes.len() as i32 + 2)? != Some(true) {
             return Err(self.outside());
         }
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(2..))
-            .map(|(&type_oid, column)| {
-                let value = rows.value(0, column, type_oid)?;
-                // SAFETY: a value of that type, which is as long as its rows, and a copy of it.
-                Ok(unsafe {
-                    let copied = value.map(|value| Passing::of(type_oid).copy(value));
-                    Parameter::new(type_oid, copied)
-                })
-            })
+            .map(|(&type_oid, column)| rows.parameter(0, column, type_oid))
             .collect();
-        // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { Passing::of(self.extension.document).copy(document) };
-        Ok(Some(Wanted { document, threshold, limit, row: Some((key, scope?)), among: None }))
+        let row = Some((of_key.parameter(Some(key)), scope?));
+        Ok(Some(Wanted { document, threshold, limit, row, among: None }))
     }
 
     /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
@@ -128,9 +122,10 @@ impl Indexed {
             )
         })?;
         let rows = query.rows(session, &[argument, Parameter::float8(threshold.get())])?;
-        let Some(document) = rows.value(0, 1, self.extension.document)? else { return Ok(None) };
-        // SAFETY: a value of that type, which is as long as its rows.
-        let document = unsafe { Passing::of(self.extension.document).copy(document) };
+        let document = rows.parameter(0, 1, self.extension.document)?;
+        if document.is_null() {
+            return Ok(None);
+        }
         Ok(Some(Wanted { document, threshold, limit: None, row: None, among: None }))
     }
 
@@ -173,21 +168,13 @@ impl Indexed {
         let query = self.query(purpose, shown, || {
             self.search(session, &Expressions::new(), key, shown, purpose)
         })?;
-        let mut values = vec![
-            // SAFETY: what is wanted is like a document of the index.
-            unsafe { Parameter::new(self.extension.document, Some(wanted.document)) },
-            // SAFETY: the limit is a bigint.
-            unsafe { Parameter::new(pg_sys::INT8OID, wanted.limit.map(Datum::from)) },
-            Parameter::float8(wanted.threshold.get()),
-        ];
+        let limit = wanted.limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
+        let mut values = vec![wanted.document, limit, Parameter::float8(wanted.threshold.get())];
         if let Some((row, scope)) = &wanted.row {
-            values.push(key.parameter(Some(*row)));
+            values.push(*row);
             values.extend(scope);
         }
-        if wanted.among.is_some() {
-            // SAFETY: an array of keys.
-            values.push(unsafe { Parameter::new(key.array_type(), wanted.among) });
-        }
+        values.extend(wanted.among);
         Ok((query, values))
     }
 

@@ -14,7 +14,9 @@ use pgrx::prelude::*;
 use crate::error::Result;
 use crate::extension::Extension;
 use crate::lookup::indexed::Indexed;
+use crate::pg::names::search_path;
 use crate::pg::relation::{self, Lock};
+use crate::pg::restricted::current_role;
 use crate::pg::table_query::TableQuery;
 
 /// What a query of a table is for.
@@ -83,7 +85,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
 /// make it another one. Rights are checked wherever it is asked.
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
     listen();
-    let asker = (current_user(), search_path());
+    let asker = (current_role(), search_path());
     if CHANGED.take() {
         ONLY.take();
     }
@@ -98,27 +100,6 @@ pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
         ONLY.set(Some((asker, index)));
     }
     Ok(index)
-}
-
-fn current_user() -> Oid {
-    // SAFETY: reads a backend-local value.
-    unsafe { pg_sys::GetUserId() }
-}
-
-/// The schemas on the search path.
-fn search_path() -> Vec<Oid> {
-    let mut schemas = vec![Oid::INVALID; 16];
-    loop {
-        // SAFETY: room for as many as it says; more are counted, but not written.
-        let count =
-            unsafe { pg_sys::fetch_search_path_array(schemas.as_mut_ptr(), schemas.len() as i32) };
-        let count = usize::try_from(count).unwrap_or(0);
-        if count <= schemas.len() {
-            schemas.truncate(count);
-            return schemas;
-        }
-        schemas.resize(count, Oid::INVALID);
-    }
 }
 
 /// A query, planned at its first use from what `prepare` says.

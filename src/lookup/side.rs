@@ -7,7 +7,6 @@
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::{estimate_gate, estimate_jaccard, memory};
 
-use crate::access::{self, Visibility};
 use crate::error::{Result, engine, wrong_state};
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
@@ -17,6 +16,7 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
+use crate::pg::rights::{self, Visibility};
 use crate::pg::spi::Session;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::row_key::Key;
@@ -45,7 +45,7 @@ impl<'a> Side<'a> {
     /// The side table of an index, if it has one; checks the caller's rights.
     pub fn of(index: &'a Indexed) -> Result<Option<Self>> {
         let Some(table) = &index.side else { return Ok(None) };
-        let visibility = access::check(&table.table, &[table.key.number, table.body.number])?;
+        let visibility = rights::check(&table.table, &[table.key.number, table.body.number])?;
         Ok(Some(Self { index, table, key: index.key()?, visibility }))
     }
 

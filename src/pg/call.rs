@@ -10,7 +10,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::pg::{array, bytes, text};
+use crate::pg::parameter::Parameter;
+use crate::pg::{array, bytes, catalog, text};
 
 /// Exports `$implementation: fn(&Call) -> Result<Option<Datum>>` to PostgreSQL as the C
 /// function `$name` (version 1 calling convention). `None` is SQL NULL.
@@ -165,6 +166,13 @@ impl Call {
     pub fn argument_type(&self, index: usize) -> Oid {
         // SAFETY: a valid call has a valid flinfo.
         unsafe { pg_sys::get_fn_expr_argtype((*self.fcinfo).flinfo, index as i32) }
+    }
+
+    /// A polymorphic argument as a parameter of a query, of its base type, by which it must be asked for.
+    pub fn parameter(&self, index: usize) -> Option<Parameter> {
+        let type_oid = catalog::base_type(self.argument_type(index));
+        // SAFETY: an argument is of the type that its place in the query has; it lives as long as the call.
+        self.datum(index).map(|value| unsafe { Parameter::new(type_oid, Some(value)) })
     }
 
     /// The collation that applies to the arguments.

@@ -7,6 +7,8 @@ use std::ops::Deref;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::bytes;
+
 /// Look-ups in the system caches by OIDs, as PostgreSQL's lsyscache has them.
 macro_rules! look_ups {
     ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $call:expr;)*) => {
@@ -63,6 +65,8 @@ look_ups! {
     /// The support function of a family for a type.
     function_of_family(family: Oid, type_oid: Oid, number: i16) -> Oid =
         pg_sys::get_opfamily_proc(family, type_oid, type_oid, number);
+    /// The schema of that name, which the caller may use. An error if there is none.
+    schema_to_use(name: &CStr) -> Oid = pg_sys::LookupExplicitNamespace(name.as_ptr(), false);
     /// The function that an operator calls.
     function_of_operator(operator: Oid) -> Oid = pg_sys::get_opcode(operator);
 }
@@ -150,6 +154,20 @@ impl<F: Form> Drop for CatalogRow<F> {
             unsafe { pg_sys::ReleaseSysCache(self.tuple) };
         }
     }
+}
+
+/// The name of the C function that a function of SQL calls, if it is one of that language. Superusers alone declare
+/// such functions, and who declares one by a name of ours means ours.
+pub fn c_function(function: Oid) -> Option<Vec<u8>> {
+    /// `pg_language.oid` of C
+    const LANGUAGE_C: u32 = 13;
+    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function)?;
+    if row.prolang != Oid::from(LANGUAGE_C) {
+        return None;
+    }
+    let name = row.column(pg_sys::Anum_pg_proc_prosrc)?;
+    // SAFETY: a text that PostgreSQL has stored, copied while the row is held.
+    Some(unsafe { bytes::read(name) }.to_vec())
 }
 
 /// A column of a relation, held while this lives.

@@ -237,6 +237,17 @@ pub fn exists(trigger: Oid) -> bool {
     table_of_trigger(trigger).is_some()
 }
 
+/// Drops something as DROP ... RESTRICT does: what depends on it and is no part of it is named in an error.
+/// The caller's rights are not checked.
+pub fn drop_restricted(object: Object) {
+    let restrict = pg_sys::DropBehavior::DROP_RESTRICT;
+    // SAFETY: PostgreSQL looks the object up, and raises an error if there is none.
+    unsafe {
+        pg_sys::performDeletion(&object.address(), restrict, 0);
+        pg_sys::CommandCounterIncrement();
+    }
+}
+
 /// Drops triggers, and what is dropped together with them.
 pub fn delete_triggers(triggers: impl IntoIterator<Item = Oid>) {
     for trigger in triggers {

@@ -63,10 +63,7 @@ pub unsafe fn notify(channel: *const c_char, payload: *const c_char) {
 }
 
 /// A table and all that inherit from it, locked.
-///
-/// # Safety
-/// Within a transaction.
-pub unsafe fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
+pub fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
     // SAFETY: catalog lookups; the list is made for us.
     unsafe {
         let null = std::ptr::null_mut();
@@ -75,11 +72,9 @@ pub unsafe fn inheritors(parent: pg_sys::Oid, lock: c_int) -> Vec<pg_sys::Oid> {
     }
 }
 
-/// The partitioned tables above a partition, from its parent to the root.
-///
-/// # Safety
-/// `relation` is a partition.
-pub unsafe fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
+/// The partitioned tables above a partition, from its parent to the root; none of any other
+/// relation.
+pub fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
     // SAFETY: catalog lookups; the list is made for us.
     unsafe {
         let list = pg_guard_ffi_boundary(|| raw::get_partition_ancestors(relation));

@@ -45,18 +45,9 @@ impl Memory {
     /// may leave.
     pub fn run_and_reset<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let result = self.run(work);
-        // SAFETY: what was allocated was the work's own.
-        unsafe { self.reset() };
-        result
-    }
-
-    /// Frees all that is in it.
-    ///
-    /// # Safety
-    /// Nothing of it is used any more.
-    pub unsafe fn reset(&self) {
-        // SAFETY: the context is alive; the caller's promise.
+        // SAFETY: the context is alive; what was allocated was the work's own.
         unsafe { pg_sys::MemoryContextReset(self.0) };
+        result
     }
 }
 

@@ -36,6 +36,7 @@ pub mod progress;
 pub mod relation;
 pub mod restricted;
 pub mod result_rows;
+pub mod rights;
 pub mod row;
 pub mod select;
 pub mod snapshot;

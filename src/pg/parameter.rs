@@ -1,6 +1,11 @@
 //! Parameters of a query.
 
+use std::borrow::Cow;
+
 use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::error::Result;
+use crate::pg::{array, catalog, lossless};
 
 /// A typed parameter; `None` is NULL.
 #[derive(Clone, Copy)]
@@ -18,14 +23,48 @@ impl Parameter {
         Self { type_oid, value }
     }
 
+    /// NULL, of that type.
+    pub fn null(type_oid: Oid) -> Self {
+        Self { type_oid, value: None }
+    }
+
+    /// Whether it is NULL.
+    pub fn is_null(&self) -> bool {
+        self.value.is_none()
+    }
+
     /// Its type.
     pub fn type_oid(&self) -> Oid {
         self.type_oid
     }
 
+    /// The text that it is, as UTF-8; `None` for NULL, and for a value of another type.
+    pub fn text(&self) -> Result<Option<Cow<'_, str>>> {
+        let text = self.value.filter(|_| self.type_oid == pg_sys::TEXTOID);
+        // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
+        text.map(|text| unsafe { lossless::read(text) }).transpose()
+    }
+
+    /// The `integer[]` that it is, which must not hold NULLs; `None` for NULL, and for a value of another type.
+    pub fn int4_array(&self) -> Result<Option<&[i32]>> {
+        let array = self.value.filter(|_| self.type_oid == pg_sys::INT4ARRAYOID);
+        // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
+        array.map(|array| unsafe { array::read_int4(array) }).transpose()
+    }
+
     /// An `oid`.
     pub fn oid(value: Oid) -> Self {
         Self { type_oid: pg_sys::OIDOID, value: Some(Datum::from(value)) }
+    }
+
+    /// An array of values.
+    ///
+    /// # Safety
+    /// They must be values of type `element`.
+    pub unsafe fn array(mut values: Vec<Datum>, element: Oid) -> Self {
+        // SAFETY: the caller's promise; the array is a copy.
+        let array = unsafe { array::from_elements(&mut values, element) };
+        Self { type_oid: catalog::array_of(element), value: Some(array) }
     }
 
     /// An `integer`.
@@ -40,7 +79,7 @@ impl Parameter {
 
     /// A `double precision`.
     pub fn float8(value: f64) -> Self {
-        Self { type_oid: pg_sys::FLOAT8OID, value: Some(crate::pg::call::float8_datum(value)) }
+        Self { type_oid: pg_sys::FLOAT8OID, value: Some(Datum::from(value.to_bits())) }
     }
 }
 

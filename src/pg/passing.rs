@@ -22,6 +22,11 @@ impl Passing {
         Self { by_value, length }
     }
 
+    /// That of a column.
+    pub fn of_attribute(attribute: &pg_sys::FormData_pg_attribute) -> Self {
+        Self { by_value: attribute.attbyval, length: attribute.attlen }
+    }
+
     /// A copy of a value in the current memory context, which needs no TOAST table any more.
     ///
     /// # Safety

@@ -197,8 +197,7 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
     if !table.is_partitioned() {
         return vec![table.clone()];
     }
-    // SAFETY: catalog lookups within a transaction.
-    let all = unsafe { ffi::inheritors(table.oid, lock.mode()) };
+    let all = ffi::inheritors(table.oid, lock.mode());
     let opened = all.into_iter().filter_map(|oid| Relation::open(oid, Lock::Held));
     opened.filter(|relation| relation.kind == b'r').collect()
 }

@@ -102,3 +102,9 @@ impl Drop for Snapshot {
         }
     }
 }
+
+/// Begins another command of the transaction, which sees what those before it have done.
+pub fn next_command() {
+    // SAFETY: within a transaction.
+    unsafe { pg_sys::CommandCounterIncrement() };
+}

@@ -20,6 +20,7 @@ use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
+use crate::pg::passing::Passing;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::{ffi, text};
 
@@ -282,6 +283,16 @@ impl Rows<'_> {
             return Err(internal(format!("an internal query gives {is} instead of {expected}")));
         }
         self.datum(row, column)
+    }
+
+    /// A copy of that value, in the current memory context, as a parameter of another query.
+    pub fn parameter(&self, row: usize, column: i32, expected: Oid) -> Result<Parameter> {
+        let value = self.value(row, column, expected)?;
+        // SAFETY: checked to be of that type; it lives as long as the rows, and the copy as long as its context.
+        Ok(unsafe {
+            let copied = value.map(|value| Passing::of(expected).copy(value));
+            Parameter::new(expected, copied)
+        })
     }
 
     /// A `text` value.

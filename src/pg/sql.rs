@@ -136,6 +136,27 @@ pub fn relation_name(relation: Oid) -> CString {
     unsafe { owned(pg_sys::get_rel_name(relation)) }
 }
 
+/// `<first>_<label>`, shortened where it would be too long.
+pub fn object_name(first: &CStr, label: &CStr) -> CString {
+    // SAFETY: NUL-terminated names; the result is a string of its own.
+    unsafe { owned(pg_sys::makeObjectName(first.as_ptr(), std::ptr::null(), label.as_ptr())) }
+}
+
+/// The same, or `<first>_<second>_<label>`, with a number behind it where a relation of the schema has that name.
+pub fn free_relation_name(
+    schema: Oid,
+    first: &CStr,
+    second: Option<&CStr>,
+    label: &CStr,
+) -> CString {
+    let second = second.map_or(std::ptr::null(), CStr::as_ptr);
+    // SAFETY: NUL-terminated names, or null for no second one; the result is a string of its own.
+    unsafe {
+        let (first, label) = (first.as_ptr(), label.as_ptr());
+        owned(pg_sys::ChooseRelationName(first, second, label, schema, false))
+    }
+}
+
 /// # Safety
 /// `string` must be null or a NUL-terminated string.
 unsafe fn owned(string: *const std::ffi::c_char) -> CString {

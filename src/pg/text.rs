@@ -72,11 +72,11 @@ pub fn write(value: &str) -> Datum {
     bytes::write(encode(value))
 }
 
-/// Gives back the memory of a text.
-///
-/// # Safety
-/// [`write`] has made it, and nobody uses it any more.
-pub unsafe fn free(text: Datum) {
-    // SAFETY: the caller's promise: it is a chunk of a memory context.
+/// Calls `work` with a `text` datum of UTF-8, which must not keep it: its memory is given back.
+pub fn lent<T>(value: &str, work: impl FnOnce(Datum) -> T) -> T {
+    let text = write(value);
+    let result = work(text);
+    // SAFETY: made above: a chunk of a memory context, which the work was only lent.
     unsafe { pg_sys::pfree(text.cast_mut_ptr()) };
+    result
 }

@@ -5,7 +5,9 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
+use crate::pg::ffi;
 use crate::pg::open::Open;
+use crate::pg::passing::Passing;
 use crate::pg::row::Row;
 
 /// What kind of change it was.
@@ -167,6 +169,24 @@ impl<'a> Fired<'a> {
             Event::Insert => self.row(self.0.tg_trigslot),
             Event::Update => self.row(self.0.tg_newslot),
             Event::Delete | Event::Truncate => None,
+        }
+    }
+
+    /// Whether a row has in a column what it had before; not so of a row that is new, or gone.
+    pub fn is_unchanged(&self, column: i16) -> bool {
+        let (Some(old), Some(new)) = (self.old_row(), self.new_row()) else { return false };
+        match (old.value(column), new.value(column)) {
+            (Some(old), Some(new)) => {
+                // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since
+                // they have a value of it.
+                let descriptor = unsafe { (*self.0.tg_relation).rd_att };
+                // SAFETY: as above.
+                let attribute = unsafe { ffi::attribute(descriptor, column as usize - 1) };
+                // SAFETY: two values of that column.
+                unsafe { Passing::of_attribute(attribute).same(old, new) }
+            }
+            (None, None) => true,
+            _ => false,
         }
     }
 

@@ -78,8 +78,7 @@ pub fn check_owner(table: Oid) -> Result<()> {
 
 /// Refuses a table whose rows are spread over inheritance children.
 fn refuse_children(relation: &Relation) -> Result<()> {
-    // SAFETY: a catalog lookup within a transaction.
-    let children = || unsafe { crate::pg::ffi::inheritors(relation.oid, Lock::Held.mode()) };
+    let children = || crate::pg::ffi::inheritors(relation.oid, Lock::Held.mode());
     if !relation.is_partitioned() && children().len() > 1 {
         let message = format!("table \"{}\" has inheritance children", relation.name);
         return Err(
@@ -98,9 +97,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
         None => primary_key(relation)?,
     };
     let schema = match call.raw_name(15) {
-        // SAFETY: a NUL-terminated name; raises an error if there is no such schema, or if the
-        // caller may not use it.
-        Some(name) => unsafe { pg_sys::LookupExplicitNamespace(name.as_ptr(), false) },
+        Some(name) => catalog::schema_to_use(&name),
         None => relation.schema,
     };
     Ok(Blueprint { name: call.raw_name(10), schema, key, body, options: options(call)? })

@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::Oid;
 
 use crate::error::{Result, wrong_state};
 use crate::options::IndexOptions;
@@ -13,7 +13,7 @@ use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, grantees};
 use crate::pg::restricted::{local_to, restricted_to};
-use crate::pg::sql::{Sql, relation_name};
+use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
 use crate::side_table::arguments::Blueprint;
 use crate::side_table::fill::fill;
 use crate::side_table::watch;
@@ -51,35 +51,12 @@ fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
         return name.clone();
     }
     let table = relation_name(documents.oid);
-    let choose = |second: Option<&CStr>| {
-        let second = second.map_or(std::ptr::null(), CStr::as_ptr);
-        // SAFETY: NUL-terminated names, or null for no second one; the result is palloc'd.
-        unsafe {
-            let (first, label) = (table.as_ptr(), c"minlsh".as_ptr());
-            CStr::from_ptr(pg_sys::ChooseRelationName(
-                first,
-                second,
-                label,
-                blueprint.schema,
-                false,
-            ))
-            .to_owned()
-        }
-    };
+    let choose = |second| free_relation_name(blueprint.schema, &table, second, c"minlsh");
     let plain = choose(None);
     if plain == object_name(&table, c"minlsh") {
         plain
     } else {
         choose(Some(&blueprint.body.raw_name))
-    }
-}
-
-/// `<first>_<label>`, shortened where it would be too long.
-fn object_name(first: &CStr, label: &CStr) -> CString {
-    // SAFETY: NUL-terminated names; the result is palloc'd.
-    unsafe {
-        let name = pg_sys::makeObjectName(first.as_ptr(), std::ptr::null(), label.as_ptr());
-        CStr::from_ptr(name).to_owned()
     }
 }
 
@@ -208,8 +185,7 @@ pub fn create_triggers(
 /// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its
 /// partitions.
 pub fn free_trigger_name(table: Oid, first: &CStr, label: &CStr) -> CString {
-    // SAFETY: a catalog lookup within a transaction.
-    let tables = unsafe { ffi::inheritors(table, Lock::Held.mode()) };
+    let tables = ffi::inheritors(table, Lock::Held.mode());
     let is_trigger = |table: Oid, name: &CStr| catalog::trigger_called(table, name) != Oid::INVALID;
     let taken = |name: &CStr| {
         let mut tables = tables.iter();

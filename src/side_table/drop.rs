@@ -1,11 +1,11 @@
 //! `minlsh_drop_index()`.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::{Result, invalid_parameter, not_supported};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::table_of_index;
-use crate::pg::dependency::Object;
+use crate::pg::dependency::{self, Object};
 use crate::pg::names::{regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -27,10 +27,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
             watch::link(&documents, &found.watch);
         }
     }
-    let side_table = Object::Relation(found.watch.storage).address();
-    // SAFETY: the side table exists, and the caller owns it; what depends on it and is no part of
-    // the index is named in an error, as by DROP TABLE.
-    unsafe { pg_sys::performDeletion(&side_table, pg_sys::DropBehavior::DROP_RESTRICT, 0) };
+    dependency::drop_restricted(Object::Relation(found.watch.storage));
     Ok(Some(Datum::from(0)))
 }
 

@@ -12,6 +12,7 @@ use crate::pg::ffi;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
+use crate::pg::snapshot::next_command;
 use crate::side_table::watch;
 
 /// Gives the side table to the owner of its documents, for a writer who has no lock on it yet.
@@ -62,8 +63,7 @@ fn ancestors(documents: &Open) -> Vec<Oid> {
     if !documents.class().relispartition {
         return Vec::new();
     }
-    // SAFETY: a partition.
-    unsafe { ffi::partition_ancestors(documents.oid()) }
+    ffi::partition_ancestors(documents.oid())
 }
 
 /// As ALTER TABLE does with the indexes of the table that it gives away: without asking for rights, since whoever could
@@ -71,10 +71,11 @@ fn ancestors(documents: &Open) -> Vec<Oid> {
 /// wait for readers and writers, who would wait for each other.
 fn give(storage: Oid, owner: Oid) {
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
-    // SAFETY: an existing table and role; what has been done is seen by the rest of this command.
+    // SAFETY: an existing table and role.
     unsafe {
         pg_sys::LockRelationOid(storage, lock);
         pg_sys::ATExecChangeOwner(storage, owner, true, lock);
-        pg_sys::CommandCounterIncrement();
     }
+    // What has been done is seen by the rest of this command.
+    next_command();
 }

@@ -20,7 +20,7 @@ use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation, leaves};
 use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
+use crate::pg::snapshot::{Snapshot, next_command};
 use crate::pg::trigger::{self, Event, Fired, Trigger, triggers};
 use crate::side_table::sign::sign;
 use crate::side_table::storage::{
@@ -172,15 +172,9 @@ fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<(
     let (key, body) = key_and_body(&documents, watch.key, watch.body)?;
     let (old, new) = (fired.old_row(), fired.new_row());
     let value = |row: &Option<Row>, column: &Column| row.as_ref()?.value(column.number);
-    let unchanged = |column: &Column| match (value(&old, column), value(&new, column)) {
-        // SAFETY: both rows are of the table that has the column.
-        (Some(old), Some(new)) => unsafe { column.passing.same(old, new) },
-        (None, None) => true,
-        _ => false,
-    };
     let (old_key, new_key) = (value(&old, &key), value(&new, &key));
-    let same_key = old_key.is_some() && unchanged(&key);
-    if same_key && unchanged(&body) {
+    let same_key = old_key.is_some() && fired.is_unchanged(key.number);
+    if same_key && fired.is_unchanged(body.number) {
         return Ok(());
     }
     let storage = Storage::open(watch.storage, &documents, key.type_oid, Lock::Write)?;
@@ -324,8 +318,8 @@ impl SketchWriter<'_> {
         let Storage { table, indexes, .. } = &self.storage;
         let mut done = false;
         self.storage.of_document(key, &Snapshot::dirty(), |row| {
-            // SAFETY: what is written now must not belong to the command that wrote the old row.
-            unsafe { pg_sys::CommandCounterIncrement() };
+            // What is written now must not belong to the command that wrote the old row.
+            next_command();
             match &signed {
                 None => table.delete(row),
                 Some(signed) if self.is_same(row, key, signed) => {}

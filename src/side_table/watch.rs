@@ -6,10 +6,9 @@
 //! them. Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows
 //! that logical replication brings, or a restore of the data alone, since those of the documents bring them too.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::Oid;
 
-use crate::pg::bytes;
-use crate::pg::catalog::{CatalogRow, constraint_of_index};
+use crate::pg::catalog::{c_function, constraint_of_index};
 use crate::pg::dependency::{self, Object};
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -84,23 +83,13 @@ pub fn linked_documents(storage: Oid) -> Vec<Oid> {
 /// also when the partition then becomes one of another table.
 pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
     partition.class().relispartition
-        && dependency::table_of_original(copy.oid).is_some_and(|table| {
-            // SAFETY: a partition.
-            unsafe { ffi::partition_ancestors(partition.oid()) }.contains(&table)
-        })
+        && dependency::table_of_original(copy.oid)
+            .is_some_and(|table| ffi::partition_ancestors(partition.oid()).contains(&table))
 }
 
 /// Whether a function is `minlsh_sync()`: only a superuser can make one that runs our code.
 pub fn is_sync(function: Oid) -> bool {
-    /// `pg_language.oid` of C
-    const LANGUAGE_C: u32 = 13;
-    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
-    row.is_some_and(|row| {
-        let symbol = row.column(pg_sys::Anum_pg_proc_prosrc);
-        row.prolang == Oid::from(LANGUAGE_C)
-            // SAFETY: a text, read while the row is held.
-            && symbol.is_some_and(|symbol| unsafe { bytes::read(symbol) } == b"minlsh_sync")
-    })
+    c_function(function).is_some_and(|symbol| symbol == b"minlsh_sync")
 }
 
 /// The index that tells the rows of an open table apart by `key`.

@@ -200,13 +200,11 @@ impl Texts {
             check_interrupts();
             let Document { salt, is_copy } = documents[number as usize];
             if let Some(body) = row.value(2) {
-                context.run(|| {
+                context.run_and_reset(|| {
                     // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
                     let original = unsafe { lossless::read(body)? };
                     visit(keys, &Text { number, original, salt, is_copy })
                 })?;
-                // SAFETY: nothing of the text is used any more.
-                unsafe { context.reset() };
             }
             number += 1;
             Ok(())
@@ -241,7 +239,7 @@ impl Reader {
         let salt = scope.salt();
         let number = texts.documents.len() as u64;
         let Texts { context, normalization, min_match, .. } = texts;
-        let is_copy = context.run(|| {
+        let is_copy = context.run_and_reset(|| {
             // SAFETY: a text, as the kind of the source says.
             let original = unsafe { lossless::read(body)? };
             let text = Characters::of(normalization, &original, &mut check_interrupts);
@@ -259,8 +257,6 @@ impl Reader {
                 .map_err(engine)?;
             Ok(false)
         })?;
-        // SAFETY: nothing of the text is used any more.
-        unsafe { texts.context.reset() };
         memory::push(&mut texts.documents, Document { salt, is_copy }).map_err(engine)?;
         if is_copy {
             return Ok(());

@@ -68,15 +68,14 @@ type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Resu
 impl Rows<'_> {
     /// Calls `visit` with each row that has a document.
     fn each(&self, visit: &mut Visit) -> Result<()> {
-        let (context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
+        let (mut context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
                 // SAFETY: a key of that type.
                 let key = || unsafe { output.shown(key) };
-                context.run(|| visit(&key(), document, &|place| row.value(place as i16 + 3)))?;
-                // SAFETY: nothing of the row is used any more.
-                unsafe { context.reset() };
+                let scope = |place: usize| row.value(place as i16 + 3);
+                context.run_and_reset(|| visit(&key(), document, &scope))?;
             }
             Ok(())
         })
