@@ -24,11 +24,11 @@ use crate::index::info::Info;
 use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::ffi;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::unmoved;
 use crate::pg::names::{qualified, relation_name, visible_name};
-use crate::pg::notify::notify;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::restricted::{Restricted, restricted_to};
@@ -36,6 +36,7 @@ use crate::pg::result_rows::result_row;
 use crate::pg::row::Continue;
 use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
 use crate::pg::spi::Session;
+use crate::pg::text;
 
 sql_function!(minlsh_refresh_clusters, refresh_clusters);
 
@@ -263,7 +264,7 @@ impl<'a> Refresh<'a> {
         if self.state.last_seq > seq_before {
             let payload =
                 format!("{}:{}", qualified(self.tracked.oids.members), self.state.last_seq);
-            notify(c"minlsh_clusters", &payload);
+            ffi::notify(c"minlsh_clusters", text::encode(&payload));
         }
         Ok(())
     }

@@ -5,10 +5,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, wrong_state};
+use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::catalog::base_type;
-use crate::pg::ffi;
 use crate::pg::open::Open;
-use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Column, Lock, owner_of};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -35,11 +34,8 @@ mod queue {
     pub const STATE: i16 = 2;
 }
 
-/// An open table with its indexes, which is written as a relation.
-pub struct Table {
-    open: Open,
-    indexes: Vec<OpenIndex>,
-}
+/// One of the tables.
+pub struct Table(Beside);
 
 impl Table {
     /// Opens a table whose columns must be of these types.
@@ -56,21 +52,15 @@ impl Table {
             ))
             .set_hint("ALTER TABLE ... OWNER TO gives it the same owner."));
         }
-        check_columns(&open, columns)?;
-        let indexes = open.indexes(if lock == Lock::Alone { Lock::Write } else { lock });
-        let is_plain = |index: &OpenIndex| index.is_plain() && index.form().indimmediate;
-        if !indexes.iter().all(is_plain) {
-            let detail =
-                "It has an index with an expression, a condition or a deferred constraint.";
-            return Err(altered(&open, detail));
-        }
-        Ok(Self { open, indexes })
+        Self::checked(open, lock, columns)
     }
 
-    /// The index that tells rows apart by a column.
-    fn key(&self, column: i16) -> Result<&OpenIndex> {
-        let key = |index: &&OpenIndex| index.is_key() && index.only_column() == Some(column);
-        self.indexes.iter().find(key).ok_or_else(|| altered(&self.open, "It has no primary key."))
+    fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Self> {
+        let name = open.name();
+        if open.class().relhassubclass || open.class().relispartition {
+            return Err(altered(&name, "It has inheritance children, or is a partition."));
+        }
+        Beside::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
     }
 
     /// Calls `visit` with each row.
@@ -79,7 +69,7 @@ impl Table {
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        self.open.each(snapshot, visit)
+        self.0.table.each(snapshot, visit)
     }
 
     /// Calls `visit` with the row of a key in column `column`, if there is one.
@@ -96,7 +86,10 @@ impl Table {
         let mut found = false;
         // SAFETY: the caller's promise, and an index of this table.
         unsafe {
-            self.key(column)?.each_equal(&self.open, key, snapshot, |row| {
+            let index = self.0.key_index(column);
+            let index =
+                index.ok_or_else(|| altered(&self.0.table.name(), "It has no primary key."))?;
+            index.each_equal(&self.0.table, key, snapshot, |row| {
                 found = true;
                 visit(row)?;
                 Ok(Continue::No)
@@ -110,10 +103,8 @@ impl Table {
     /// # Safety
     /// The values are of the columns' types.
     pub unsafe fn insert(&self, values: &[Option<Datum>]) {
-        let row = Row::empty(&self.open);
         // SAFETY: the caller's promise.
-        unsafe { row.put(values) };
-        self.open.insert(&row, &self.indexes);
+        unsafe { self.0.insert(values) };
     }
 
     /// Puts a row in the place of one of this table.
@@ -121,35 +112,18 @@ impl Table {
     /// # Safety
     /// The values are of the columns' types.
     pub unsafe fn update(&self, old: &Row, values: &[Option<Datum>]) {
-        let row = Row::empty(&self.open);
         // SAFETY: the caller's promise.
-        unsafe { row.put(values) };
-        self.open.update(old, &row, &self.indexes);
+        unsafe { self.0.update(old, values) };
     }
 
     /// Deletes a row of this table.
     pub fn delete(&self, row: &Row) {
-        self.open.delete(row);
+        self.0.table.delete(row);
     }
 }
 
-fn check_columns(table: &Open, expected: &[Oid]) -> Result<()> {
-    let mut sound = table.class().relkind as u8 == b'r'
-        && table.attributes().count() == expected.len()
-        && !table.class().relhassubclass
-        && !table.class().relispartition;
-    for (attribute, expected) in table.attributes().zip(expected) {
-        let plain = !attribute.attisdropped && attribute.attgenerated == 0;
-        sound &= plain && attribute.atttypid == *expected;
-    }
-    if sound {
-        return Ok(());
-    }
-    Err(altered(table, "Its columns are not those that minlsh_track_clusters() has made."))
-}
-
-fn altered(table: &Open, detail: &str) -> ErrorReport {
-    wrong_state(format!("table \"{}\" has been altered", table.name()))
+fn altered(table: &str, detail: &str) -> ErrorReport {
+    wrong_state(format!("table \"{table}\" has been altered"))
         .set_detail(detail)
         .set_hint("Drop it with minlsh_untrack_clusters(), and track the clusters again.")
 }
@@ -172,28 +146,18 @@ impl Queue {
     /// their owner, who then is the only one to learn of it: when refreshing.
     pub fn to_write(oid: Oid, documents: &Open) -> Result<Option<Self>> {
         let owner = owner_of(oid);
-        if owner == Oid::INVALID || !belongs_to(owner, documents) {
+        if owner == Oid::INVALID || !is_of_owner(owner, documents) {
             return Ok(None);
         }
         let Some(open) = Open::relation(oid, Lock::Write) else { return Ok(None) };
-        let columns = open.attributes().count();
-        let is_text = open.attributes().nth(1).is_some_and(|a| a.atttypid == pg_sys::TEXTOID);
-        if open.class().relkind as u8 != b'r' || columns != 2 || !is_text {
-            return Err(altered(
-                &open,
-                "Its columns are not those that minlsh_track_clusters() has made.",
-            ));
-        }
-        let indexes = open.indexes(Lock::Write);
-        if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
-            return Err(altered(&open, "It has an index with an expression or a condition."));
-        }
-        Ok(Some(Self(Table { open, indexes })))
+        // The type of the keys is for `check_key` to look at.
+        let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
+        Table::checked(open, Lock::Write, &[key, pg_sys::TEXTOID]).map(|table| Some(Self(table)))
     }
 
     /// Refuses keys of another type than those of the queue.
     pub fn check_key(&self, documents: &Open, key: &Column) -> Result<()> {
-        let mut attributes = self.0.open.attributes();
+        let mut attributes = self.0.0.table.attributes();
         let stored =
             attributes.next().map(|attribute| (attribute.atttypid, attribute.attisdropped));
         if stored == Some((base_type(key.type_oid), false)) {
@@ -202,7 +166,7 @@ impl Queue {
         Err(wrong_state(format!(
             "the key of table \"{}\" is not of the type that queue \"{}\" is of",
             documents.name(),
-            self.0.open.name()
+            self.0.0.table.name()
         ))
         .set_hint("Drop what is tracked with minlsh_untrack_clusters(), and track it again."))
     }
@@ -241,17 +205,6 @@ impl Queue {
     pub fn delete(&self, row: &Row) {
         self.0.delete(row);
     }
-}
-
-/// A partition may belong to somebody else than the partitioned table, to which the queue belongs.
-fn belongs_to(owner: Oid, documents: &Open) -> bool {
-    if documents.class().relowner == owner {
-        return true;
-    }
-    documents.class().relispartition
-        && ffi::partition_ancestors(documents.oid())
-            .into_iter()
-            .any(|table| owner_of(table) == owner)
 }
 
 /// All tables, for a refresh.

@@ -14,15 +14,15 @@ use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::index::info::Info;
 use crate::options::Threshold;
+use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
 use crate::pg::names::relation_name;
-use crate::pg::relation::{Lock, Relation, grantees};
+use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
 use crate::row_key::{Key, NoKey};
 use crate::side_table::arguments::open_table;
-use crate::side_table::build::free_trigger_name;
 
 sql_function!(minlsh_track_clusters, track_clusters);
 
@@ -166,15 +166,7 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
             .text(" IS ")
             .literal(comment)
             .run()?;
-        // ALTER DEFAULT PRIVILEGES may have granted rights on every new table.
-        let table = catalog::relation_called(name, schema);
-        for grantee in grantees(table) {
-            let revoke = Sql::new("REVOKE ALL ON TABLE ").relation(table).text(" FROM ");
-            match grantee {
-                None => revoke.text("PUBLIC").run()?,
-                Some(role) => revoke.name(&role).run()?,
-            }
-        }
+        revoke_all(catalog::relation_called(name, schema))?;
     }
     Ok(())
 }
@@ -213,20 +205,10 @@ fn create_triggers(
         ("", c"truncate", truncate),
     ];
     for (kind, label, definition) in triggers {
-        let name = free_trigger_name(documents.oid, &raw_name(queue), label);
-        Sql::new("CREATE ")
-            .text(kind)
-            .text("TRIGGER ")
-            .name(&name)
-            .text(" ")
-            .text(definition)
-            .text(" EXECUTE FUNCTION ")
-            .qualified(extension, c"minlsh_capture")
-            .text("()")
-            .run()?;
-        let always =
-            Sql::new("ALTER TABLE ").relation(documents.oid).text(" ENABLE ALWAYS TRIGGER ");
-        always.name(&name).run()?;
+        let (table, name) = (documents.oid, (raw_name(queue), label));
+        let enabled = Enabled::Always;
+        NewTrigger { kind, table, name, definition, enabled }
+            .create(extension, c"minlsh_capture")?;
     }
     Ok(())
 }

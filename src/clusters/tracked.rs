@@ -15,9 +15,9 @@ use crate::pg::dependency::{self, Object};
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::rights::check_owner;
 use crate::pg::sql;
 use crate::row_key::Key;
-use crate::side_table::arguments::check_owner;
 
 /// Tracked clusters, and what they are of.
 pub struct Tracked {

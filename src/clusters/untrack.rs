@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency::{self, Object};
 use crate::pg::relation::Lock;
-use crate::side_table::arguments::check_owner;
+use crate::pg::rights::check_owner;
 
 sql_function!(minlsh_untrack_clusters, untrack_clusters);
 

@@ -4,17 +4,13 @@
 mod about;
 mod bands;
 mod diff;
-mod estimate;
 mod exact;
-mod lean;
 mod measures;
 mod passages;
 mod profile;
 mod sets;
 mod shingles;
 mod signature;
-mod textbook;
-mod tokens;
 mod weighted;
 
 pub(crate) use signature::with_sketcher;

@@ -1,22 +1,25 @@
-//! `minhash()`: text or set to signature.
+//! `minhash()`: text or set to signature; the same under hash functions that the caller chooses, and from and to the
+//! bytes of datasketch's `LeanMinHash` in Python.
 
 use std::cell::RefCell;
 
 use pgrx::pg_sys::Datum;
-use sketch::{Config, Sketcher, SlotBits, memory};
+use sketch::{Config, LinearFunctions, Scheme, Sketcher, SlotBits, memory};
 
-use crate::error::{Result, engine};
-use crate::options::Options;
-use crate::options::Recent;
-use crate::pg::array;
+use crate::error::{Result, engine, not_supported};
+use crate::options::{Options, Recent};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::element;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::result_row;
+use crate::pg::{array, bytes, element, text};
 
 sql_function!(minlsh_minhash, minhash);
 sql_function!(minlsh_minhash_elements, minhash_elements);
 sql_function!(minlsh_minhash_hashes, minhash_hashes);
 sql_function!(minlsh_minhash_pack, minhash_pack);
+sql_function!(minlsh_minhash_with, minhash_with);
+sql_function!(minlsh_minhash_from_lean, minhash_from_lean);
+sql_function!(minlsh_minhash_to_lean, minhash_to_lean);
 
 thread_local! {
     static SKETCHERS: RefCell<Recent<Sketcher>> = const { RefCell::new(Recent::new()) };
@@ -95,4 +98,47 @@ fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
         .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))
         .map_err(engine)?;
     Ok(Some(array::write_int4(&packed)))
+}
+
+/// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
+fn minhash_with(call: &Call) -> Result<Option<Datum>> {
+    let (Some(elements), Some(a), Some(b), Some(p)) =
+        (call.bigints(0)?, call.int8_array(1)?, call.int8_array(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let functions = LinearFunctions::new(a, b, p).map_err(engine)?;
+    let signature = functions.minhash(&elements, &mut check_interrupts).map_err(engine)?;
+    Ok(signature.map(|signature| array::write_int4(&signature)))
+}
+
+/// `minhash_from_lean(bytea) → (signature, seed, scheme)`
+fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
+    let Some(lean) = call.bytes(0) else {
+        return Ok(None);
+    };
+    let lean = sketch::from_lean(lean).map_err(engine)?;
+    if lean.seed == 0 {
+        // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
+        return Err(not_supported("LeanMinHash of seed 0").set_hint(
+            "In SQL seed 0 stands for the scheme's own, which is 1: give MinHash() in Python another seed.",
+        ));
+    }
+    let signature = lean.signature.map(|signature| array::write_int4(&signature));
+    let row = [signature, Some(Datum::from(lean.seed)), Some(text::write(lean.scheme.as_str()))];
+    result_row(call, row).map(Some)
+}
+
+/// `minhash_to_lean(integer[], scheme, seed, byte_order) → bytea`
+fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(scheme), Some(seed), Some(order)) =
+        (call.int4_array(0)?, call.text(1)?, call.int8(2), call.text(3)?)
+    else {
+        return Ok(None);
+    };
+    let scheme: Scheme = scheme.parse().map_err(engine)?;
+    let seed = if seed == 0 { scheme.default_seed() } else { seed };
+    let order = order.parse().map_err(engine)?;
+    let lean = sketch::to_lean(signature, scheme, seed, order).map_err(engine)?;
+    Ok(Some(bytes::write(&lean)))
 }

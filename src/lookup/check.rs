@@ -12,10 +12,10 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, is_owned_by, leaves, owner_of};
 use crate::pg::restricted::{current_role, restricted_to};
 use crate::pg::result_rows::ResultRows;
+use crate::pg::rights::check_owner;
 use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::side_table;
-use crate::side_table::arguments::check_owner;
 
 sql_function!(minlsh_check, check);
 

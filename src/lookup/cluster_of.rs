@@ -10,7 +10,6 @@ use sketch::memory;
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::lookup::find;
-use crate::lookup::lookup_arguments;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
@@ -39,7 +38,7 @@ const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
+    let threshold = find::threshold(call, THRESHOLD, &target)?;
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
     let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
         invalid_parameter(format!("max_members must be at least 1, not {most}"))

@@ -5,7 +5,6 @@ use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 
 use crate::error::{Result, engine};
 use crate::lookup::find;
-use crate::lookup::lookup_arguments;
 use crate::lookup::operand::Operand;
 use crate::lookup::stored_documents::Documents;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -31,7 +30,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
     let settings = &target.options;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
+    let threshold = find::threshold(call, THRESHOLD, &target)?;
     let of_key = target.key()?;
     let documents = Documents::of(&target)?;
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());

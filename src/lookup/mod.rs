@@ -3,10 +3,9 @@
 //!
 //! | files | what belongs there |
 //! |---|---|
-//! | `lookup_arguments` | the arguments that queries share |
 //! | `indexed` | an index of the access method, and its operator as an expression |
 //! | `session_cache` | indexes and plans, kept until something changes |
-//! | `find` | which index or side table a call means |
+//! | `find` | which index or side table a call means, and the other arguments that lookups share |
 //! | `search`, `side` | a search by an index, and by a side table |
 //! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
@@ -18,7 +17,6 @@ mod cluster_of;
 mod explain;
 mod find;
 mod indexed;
-mod lookup_arguments;
 mod near_duplicates;
 mod operand;
 mod overview;

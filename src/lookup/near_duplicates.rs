@@ -8,7 +8,6 @@ use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
 use crate::lookup::find;
 use crate::lookup::indexed::Indexed;
-use crate::lookup::lookup_arguments;
 use crate::lookup::search::Wanted;
 use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify};
@@ -40,7 +39,7 @@ const DEFAULT_K: i32 = 10;
 fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
+    let threshold = find::threshold(call, THRESHOLD, &target)?;
     of_document(call, &target, threshold, None, &result)
 }
 
@@ -64,7 +63,7 @@ fn of_document(
     limit: Option<i32>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
-    let asked = Asked::new(target, threshold, lookup_arguments::verify(call, VERIFY)?)?;
+    let asked = Asked::new(target, threshold, find::verify(call, VERIFY)?)?;
     if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
         let (session, limit) = (Session::open(), limit.map(i64::from));
         if let Some(search) = asked.of_row(&session, key, limit)? {
@@ -215,8 +214,8 @@ impl<'a> Asked<'a> {
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = lookup_arguments::threshold(call, THRESHOLD, &target)?;
-    let verify = lookup_arguments::verify(call, VERIFY)?;
+    let threshold = find::threshold(call, THRESHOLD, &target)?;
+    let verify = find::verify(call, VERIFY)?;
     check_kind(&target, catalog::base_type(call.argument_type(OF)), verify)?;
     let asked = Asked::new(&target, threshold, verify)?;
     let Some(document) = call.parameter(OF) else { return Ok(None) };

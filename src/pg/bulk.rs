@@ -28,11 +28,11 @@ impl<'a> Bulk<'a> {
         Self { table, rows, used: 0, state }
     }
 
-    /// Adds a row: one value for each column, copied.
+    /// Adds a row: one value for each column, copied; `None` for NULL.
     ///
     /// # Safety
     /// The values are of the columns' types.
-    pub unsafe fn push(&mut self, values: &[Datum]) {
+    pub unsafe fn push(&mut self, values: &[Option<Datum>]) {
         let row = &self.rows[self.used];
         // SAFETY: the caller's promise; the values are copied at once.
         unsafe { row.fill(values) };

@@ -53,13 +53,17 @@ mod raw {
     }
 }
 
-/// Queues a notification until the transaction commits.
-///
-/// # Safety
-/// Two NUL-terminated strings; within a transaction.
-pub unsafe fn notify(channel: *const c_char, payload: *const c_char) {
-    // SAFETY: the caller's promise.
-    unsafe { pg_guard_ffi_boundary(|| raw::Async_Notify(channel, payload)) };
+/// The most bytes that a payload may have.
+const LONGEST_PAYLOAD: usize = 7999;
+
+/// Notifies whoever listens to `channel`, when the transaction commits. A payload that is too long is cut.
+pub fn notify(channel: &std::ffi::CStr, payload: &[u8]) {
+    let mut payload = payload[..payload.len().min(LONGEST_PAYLOAD)].to_vec();
+    payload.push(0);
+    // SAFETY: two NUL-terminated strings, which are copied.
+    unsafe {
+        pg_guard_ffi_boundary(|| raw::Async_Notify(channel.as_ptr(), payload.as_ptr().cast()));
+    }
 }
 
 /// A table and all that inherit from it, locked.

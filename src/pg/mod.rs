@@ -6,6 +6,7 @@
 
 pub mod aggregate;
 pub mod array;
+pub mod beside;
 pub mod bulk;
 pub mod bytes;
 pub mod call;
@@ -25,7 +26,6 @@ pub mod list;
 pub mod lossless;
 pub mod memory;
 pub mod names;
-pub mod notify;
 pub mod open;
 pub mod open_index;
 pub mod order;

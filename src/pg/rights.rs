@@ -5,12 +5,15 @@
 //! are checked before it is read, and where rows may be held back, or be gone without a trigger
 //! having been fired, what was found is looked up in the table as the caller.
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 
-use crate::error::{Result, not_allowed};
+use crate::error::{Result, error, not_allowed};
 use crate::pg::catalog::relation_schema;
 use crate::pg::names::relation_name;
-use crate::pg::relation::Relation;
+use crate::pg::relation::{self, Relation};
+use crate::pg::restricted::current_role;
 use crate::pg::text;
 
 /// Where the rows of a result come from.
@@ -28,7 +31,7 @@ pub enum Visibility {
 pub fn may_read(table: Oid, columns: &[i16]) -> bool {
     // SAFETY: lookups in the system caches.
     unsafe {
-        let user = pg_sys::GetUserId();
+        let user = current_role();
         let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
         let ok = pg_sys::AclResult::ACLCHECK_OK;
         let all = pg_sys::AclMaskHow::ACLMASK_ALL;
@@ -46,7 +49,7 @@ pub fn may_read(table: Oid, columns: &[i16]) -> bool {
 pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
     // SAFETY: lookups in the system caches.
     unsafe {
-        let user = pg_sys::GetUserId();
+        let user = current_role();
         if !may_use_schema(table.schema, user) {
             let name = text::from_cstring(pg_sys::get_namespace_name(table.schema));
             return Err(not_allowed(format!("permission denied for schema {name}")));
@@ -73,4 +76,21 @@ fn may_use_schema(schema: Oid, user: Oid) -> bool {
     let result =
         unsafe { pg_sys::object_aclcheck(pg_sys::NamespaceRelationId, schema, user, usage) };
     result == pg_sys::AclResult::ACLCHECK_OK
+}
+
+/// The error of a relation that is gone.
+pub fn no_such_relation(oid: Oid) -> ErrorReport {
+    let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
+    error(code, format!("relation with OID {} does not exist", oid.to_u32()))
+}
+
+/// Only the owner of a table (or a member of that role, or a superuser) may change its indexes.
+pub fn check_owner(table: Oid) -> Result<()> {
+    if relation::owner_of(table) == Oid::INVALID {
+        return Err(no_such_relation(table));
+    }
+    if relation::is_owned_by(table, current_role()) {
+        return Ok(());
+    }
+    Err(not_allowed(format!("must be owner of table {}", relation_name(table))))
 }

@@ -56,33 +56,11 @@ impl Row {
         }
     }
 
-    /// Fills the row with `values`, one for each column.
-    ///
-    /// # Safety
-    /// The values are of the columns' types, and live as long as they are in the row.
-    pub unsafe fn fill(&self, values: &[Datum]) {
-        // SAFETY: the caller's promise; the slot's arrays have one entry for each column of its
-        // descriptor.
-        unsafe {
-            let slot = self.slot;
-            let clear = (*(*slot).tts_ops).clear;
-            if let Some(clear) = clear {
-                pg_guard_ffi_boundary(|| clear(slot));
-            }
-            let count = values.len().min((*(*slot).tts_tupleDescriptor).natts as usize);
-            for (index, value) in values[..count].iter().enumerate() {
-                *(*slot).tts_values.add(index) = *value;
-                *(*slot).tts_isnull.add(index) = false;
-            }
-            pg_sys::ExecStoreVirtualTuple(slot);
-        }
-    }
-
     /// Fills the row with `values`, one for each column, `None` for NULL.
     ///
     /// # Safety
     /// The values are of the columns' types, and live as long as they are in the row.
-    pub unsafe fn put(&self, values: &[Option<Datum>]) {
+    pub unsafe fn fill(&self, values: &[Option<Datum>]) {
         // SAFETY: the caller's promise; the slot's arrays have one entry for each column of its
         // descriptor.
         unsafe {

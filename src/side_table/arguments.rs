@@ -6,14 +6,13 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, invalid_parameter, not_allowed, not_supported};
+use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
 use crate::pg::catalog;
-use crate::pg::names::relation_name;
 use crate::pg::open::Open;
-use crate::pg::relation::{self, Column, Lock, Relation};
-use crate::pg::restricted::current_role;
+use crate::pg::relation::{Column, Lock, Relation};
+use crate::pg::rights::{check_owner, no_such_relation};
 use crate::side_table::sync::{check_body, check_stored};
 use crate::side_table::watch;
 
@@ -58,22 +57,6 @@ pub fn open_table(table: Oid) -> Result<Relation> {
     }
     refuse_children(&relation)?;
     Ok(relation)
-}
-
-pub fn no_such_relation(oid: Oid) -> ErrorReport {
-    let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
-    error(code, format!("relation with OID {} does not exist", oid.to_u32()))
-}
-
-/// Only the owner of a table (or a member of that role, or a superuser) may change its indexes.
-pub fn check_owner(table: Oid) -> Result<()> {
-    if relation::owner_of(table) == Oid::INVALID {
-        return Err(no_such_relation(table));
-    }
-    if relation::is_owned_by(table, current_role()) {
-        return Ok(());
-    }
-    Err(not_allowed(format!("must be owner of table {}", relation_name(table))))
 }
 
 /// Refuses a table whose rows are spread over inheritance children.

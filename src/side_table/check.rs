@@ -9,12 +9,12 @@ use crate::pg::open_index::OpenIndex;
 use crate::pg::output::Output;
 use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
+use crate::pg::rights::check_owner;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 use crate::pg::trigger::{Trigger, triggers};
-use crate::side_table::arguments::check_owner;
-use crate::side_table::fill::{each_document, signed};
+use crate::side_table::sign::{each_document, sign};
 use crate::side_table::storage::{DOC_ID, Storage, stored};
 use crate::side_table::watch::{self, Watch};
 use crate::side_table::{SideTable, find};
@@ -118,7 +118,9 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
     let mut matched = 0u64;
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            let expected = signed(&side.options, body)?;
+            // SAFETY: the column was found to be stored as text is.
+            let expected = body.map(|body| unsafe { sign(&side.options, body) });
+            let expected = expected.transpose()?.flatten();
             let (mut found, mut problem) = (false, None);
             storage.of_document(key, &snapshot, |row| {
                 found = true;
@@ -159,7 +161,7 @@ fn superfluous(
     report: &mut Report,
 ) -> Result<()> {
     let mut rows = 0;
-    storage.table.each(snapshot, |_| {
+    storage.rows.table.each(snapshot, |_| {
         rows += 1;
         Ok(Continue::Yes)
     })?;
@@ -176,7 +178,7 @@ fn superfluous(
         })
         .collect();
     let mut memory = Memory::child(c"minlsh check");
-    storage.table.each(snapshot, |row| {
+    storage.rows.table.each(snapshot, |row| {
         memory.run_and_reset(|| {
             let Some(key) = row.value(DOC_ID) else {
                 report(None, "a row of the side table has no key");

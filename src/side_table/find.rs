@@ -1,12 +1,16 @@
 //! Finding side tables: through the triggers of the documents, or backwards through `pg_depend`.
 
 use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state};
 use crate::pg::catalog::table_of_index;
-use crate::pg::names::regclass_literal;
+use crate::pg::names::{regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, Relation};
+use crate::pg::rights::no_such_relation;
 use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
@@ -79,7 +83,7 @@ fn describe(documents: &Open, watch: Watch) -> FoundSideTable {
 fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let gone = || {
         let name = regclass_literal(watch.storage);
-        crate::error::wrong_state(format!(
+        wrong_state(format!(
             "the columns of side table {name} are not in table \"{}\"",
             documents.name()
         ))
@@ -90,4 +94,51 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
     let (index, options) = (storage.signature_index().oid(), storage.options.clone());
     Ok(SideTable { table, storage: watch.storage, index, key, body, options })
+}
+
+/// The side table that is named: by itself, by the index of its signatures, or by its table if that
+/// has one only. It may be unsound.
+pub fn the_only(name: Oid) -> Result<FoundSideTable> {
+    let mut found = all(name, Lock::Read);
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(missing(name)),
+        count => {
+            let side_tables: Vec<String> =
+                found.iter().map(|found| regclass_literal(found.watch.storage)).collect();
+            let table = relation_name(name);
+            Err(invalid_parameter(format!("table \"{table}\" has {count} minlsh indexes"))
+                .set_hint(format!("Name one of them: {}.", side_tables.join(", "))))
+        }
+    }
+}
+
+fn missing(name: Oid) -> ErrorReport {
+    let relation = relation_name(name);
+    if relation.is_empty() {
+        return no_such_relation(name);
+    }
+    if let Some(native) = native_index(name) {
+        let native = visible_name(native);
+        return not_supported(format!("\"{relation}\" has no side table"))
+            .set_hint(format!("Use REINDEX INDEX {native}, or DROP INDEX {native}."));
+    }
+    error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("\"{relation}\" has no side table"))
+        .set_hint(format!(
+            "Create one with SELECT minlsh_create_index({}, 'column');",
+            regclass_literal(name)
+        ))
+}
+
+/// An index of type minlsh that a table has itself, or that `relation` is.
+pub fn native_index(relation: Oid) -> Option<Oid> {
+    let open = Open::relation(relation, Lock::Read)?;
+    let table = match open.class().relkind as u8 {
+        b'i' | b'I' => table_of_index(relation),
+        _ => relation,
+    };
+    let native = |index: &OpenIndex| index.access_method() == "minlsh";
+    let indexes = Open::relation(table, Lock::Read)?.indexes(Lock::Read);
+    let mut oids = indexes.iter().filter(|index| native(index)).map(|index| index.oid());
+    if table == relation { oids.next() } else { oids.find(|oid| *oid == relation) }
 }

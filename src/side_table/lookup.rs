@@ -105,7 +105,7 @@ impl SideTable {
             })
         };
         // SAFETY: the operator of the index of the signatures, `integer[] ~= minlsh_document`.
-        unsafe { index.each_match(&storage.table, operator, value, &snapshot, visit) }
+        unsafe { index.each_match(&storage.rows.table, operator, value, &snapshot, visit) }
     }
 
     /// Opened again, and checked again: a caller may have altered it since.
@@ -114,12 +114,12 @@ impl SideTable {
             wrong_state(format!("table \"{}\" does not exist any more", self.table.name))
         })?;
         let storage = Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)?;
-        if storage.table.is_older_than(&Snapshot::statement()) {
+        if storage.rows.table.is_older_than(&Snapshot::statement()) {
             return Ok(storage);
         }
         let message = format!(
             "side table \"{}\" was built after the snapshot of this transaction",
-            storage.table.name()
+            storage.rows.table.name()
         );
         Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
             .set_detail("The snapshot does not see what is in it.")
@@ -131,7 +131,7 @@ impl SideTable {
     pub(super) fn is_emptied(&self, storage: &Storage) -> bool {
         self.table.is_temporary()
             && !self.table.is_partitioned()
-            && storage.table.pages() > 0
+            && storage.rows.table.pages() > 0
             && Open::relation(self.table.oid, Lock::Read).is_some_and(|table| table.pages() == 0)
     }
 }

@@ -6,15 +6,12 @@
 //! lock, is read or written.
 
 pub mod arguments;
-pub mod build;
 pub mod check;
+mod commands;
 mod create;
-mod drop;
-mod fill;
 mod find;
 mod lookup;
 mod owner;
-mod reindex;
 pub mod sign;
 mod storage;
 mod sync;

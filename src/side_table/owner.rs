@@ -8,6 +8,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, wrong_state};
+use crate::pg::beside::is_of_owner;
 use crate::pg::ffi;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
@@ -19,7 +20,7 @@ use crate::side_table::watch;
 pub fn follow(storage: Oid, documents: &Open) {
     let owner = owner_of(storage);
     if owner != Oid::INVALID
-        && !belongs_to(owner, documents)
+        && !is_of_owner(owner, documents)
         && let Some(table) = only_table(storage, documents)
     {
         give(storage, owner_of(table));
@@ -28,7 +29,7 @@ pub fn follow(storage: Oid, documents: &Open) {
 
 /// Refuses a side table, under lock, that does not belong to the documents.
 pub fn check(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
-    let is_ours = belongs_to(table.class().relowner, documents)
+    let is_ours = is_of_owner(table.class().relowner, documents)
         || lock == Lock::Read && only_table(table.oid(), documents).is_some();
     if is_ours {
         return Ok(());
@@ -44,26 +45,13 @@ pub fn check(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
     )))
 }
 
-/// A partition may belong to somebody else than the partitioned table, to which the side table
-/// belongs.
-fn belongs_to(owner: Oid, documents: &Open) -> bool {
-    documents.class().relowner == owner
-        || ancestors(documents).into_iter().any(|table| owner_of(table) == owner)
-}
-
 /// The only table to which the side table is linked, if it is `documents` or what that is a part of.
 fn only_table(storage: Oid, documents: &Open) -> Option<Oid> {
     match watch::linked_documents(storage)[..] {
-        [table] if table == documents.oid() || ancestors(documents).contains(&table) => Some(table),
+        [table] if table == documents.oid() => Some(table),
+        [table] if ffi::partition_ancestors(documents.oid()).contains(&table) => Some(table),
         _ => None,
     }
-}
-
-fn ancestors(documents: &Open) -> Vec<Oid> {
-    if !documents.class().relispartition {
-        return Vec::new();
-    }
-    ffi::partition_ancestors(documents.oid())
 }
 
 /// As ALTER TABLE does with the indexes of the table that it gives away: without asking for rights, since whoever could

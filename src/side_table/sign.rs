@@ -1,14 +1,26 @@
-//! From a text to what a side table stores of it.
+//! From a text to what a side table stores of it, and from all documents to a side table that is full.
+
+use std::ffi::CStr;
 
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 
+use crate::document::saturation::Saturated;
 use crate::error::{Result, engine};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
+use crate::pg::bulk::Bulk;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
-use crate::side_table::storage::StoredSketch;
+use crate::pg::memory::Memory;
+use crate::pg::names::relation_name;
+use crate::pg::open::Open;
+use crate::pg::progress::Build;
+use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::rights::no_such_relation;
+use crate::pg::row::{Continue, Row};
+use crate::pg::snapshot::Snapshot;
+use crate::side_table::storage::{StoredSketch, row_of};
 
 /// What is stored of a text; `None` if it has no shingle.
 ///
@@ -33,4 +45,61 @@ pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch
     options.banding.hashes(full, &mut bands).map_err(engine)?;
     let signature = memory::copied(full).map_err(engine)?;
     Ok(StoredSketch { signature, bands })
+}
+
+/// Signs all documents of a table and writes them to an empty side table that has no index, or
+/// whose indexes are built afterwards. Returns how many have a shingle.
+pub fn fill(
+    side: &Open,
+    documents: &Relation,
+    columns: (&CStr, &CStr),
+    options: &IndexOptions,
+) -> Result<usize> {
+    let mut bulk = Bulk::new(side);
+    let mut memory = Memory::child(c"minlsh document");
+    let (mut count, mut saturated) = (0, Saturated::default());
+    let snapshot = Snapshot::latest();
+    let (_shown, mut tuples) = Build::of(documents.oid);
+    each_document(documents, columns, &snapshot, &mut |key, body| {
+        tuples.count();
+        memory.run_and_reset(|| {
+            // SAFETY: callers have found that the column is stored as text is.
+            let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {
+                return Ok(());
+            };
+            saturated.look(&options.config, &text)?;
+            if let Some(signed) = sign_text(options, &text)? {
+                // SAFETY: the side table was made for keys of this type, or found to be so.
+                unsafe { bulk.push(&row_of(key, &signed)) };
+                count += 1;
+            }
+            Ok(())
+        })
+    })?;
+    bulk.finish();
+    saturated.warn(&options.config, &relation_name(side.oid()));
+    Ok(count)
+}
+
+/// Visits key and text of each document, in all partitions.
+pub fn each_document(
+    documents: &Relation,
+    (key, body): (&CStr, &CStr),
+    snapshot: &Snapshot,
+    visit: &mut dyn FnMut(Datum, Option<Datum>) -> Result<()>,
+) -> Result<()> {
+    for leaf in leaves(documents, Lock::Read) {
+        let open =
+            Open::relation(leaf.oid, Lock::Held).ok_or_else(|| no_such_relation(leaf.oid))?;
+        // A partition may number its columns otherwise, but names them alike.
+        let number = |name| leaf.column_called(name).map(|column| column.number);
+        let (Some(key), Some(body)) = (number(key), number(body)) else { continue };
+        open.each(snapshot, |row: &Row| {
+            if let Some(key) = row.value(key) {
+                visit(key, row.value(body))?;
+            }
+            Ok(Continue::Yes)
+        })?;
+    }
+    Ok(())
 }

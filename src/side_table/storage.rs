@@ -10,6 +10,7 @@ use crate::error::{Result, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
+use crate::pg::beside::Beside;
 use crate::pg::catalog::base_type;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
@@ -26,10 +27,8 @@ pub const BANDS: i16 = 3;
 
 /// An open side table.
 pub struct Storage {
-    pub table: Open,
-    /// All of its indexes.
-    pub indexes: Vec<OpenIndex>,
-    /// Which of them tells documents apart.
+    pub rows: Beside,
+    /// Which of its indexes tells documents apart.
     key: usize,
     /// Which of them is of the signatures, and has the options.
     signatures: usize,
@@ -49,40 +48,31 @@ impl Storage {
             )));
         };
         owner::check(&table, documents, lock)?;
-        check_columns(&table, base_type(key))?;
-        let indexes = table.indexes(lock);
-        let key = indexes.iter().position(|i| i.is_key() && i.only_column() == Some(DOC_ID));
-        let Some(key) = key else {
-            return Err(altered(&table, "It has no primary key."));
-        };
-        let Some(signatures) = indexes.iter().position(is_of_signatures) else {
-            return Err(altered(
-                &table,
-                "It has no valid index of type minlsh over its signatures.",
-            ));
-        };
-        if !indexes.iter().all(|index| index.is_plain() && index.form().indimmediate) {
-            let detail =
-                "It has an index with an expression, a condition or a deferred constraint.";
-            return Err(altered(&table, detail));
-        }
-        let options = stored_options::built(indexes[signatures].oid())?;
-        Ok(Self { table, indexes, key, signatures, options })
+        let altered = |detail: &str| altered(oid, detail);
+        let columns = [base_type(key), pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
+        let rows = Beside::checked(table, lock, &columns).map_err(altered)?;
+        let is_key = |index: &OpenIndex| index.is_key() && index.only_column() == Some(DOC_ID);
+        let place = |is: &dyn Fn(&OpenIndex) -> bool| rows.indexes.iter().position(is);
+        let key = place(&is_key).ok_or_else(|| altered("It has no primary key."))?;
+        let signatures = place(&is_of_signatures)
+            .ok_or_else(|| altered("It has no valid index of type minlsh over its signatures."))?;
+        let options = stored_options::built(rows.indexes[signatures].oid())?;
+        Ok(Self { rows, key, signatures, options })
     }
 
     /// Refuses signatures made by another version of the algorithm: one side table has one kind.
     pub fn check_current(&self) -> Result<()> {
-        check_current(self.table.oid(), &self.options)
+        check_current(self.rows.table.oid(), &self.options)
     }
 
     /// The index that tells documents apart.
     pub fn key_index(&self) -> &OpenIndex {
-        &self.indexes[self.key]
+        &self.rows.indexes[self.key]
     }
 
     /// The index of the signatures.
     pub fn signature_index(&self) -> &OpenIndex {
-        &self.indexes[self.signatures]
+        &self.rows.indexes[self.signatures]
     }
 
     /// Calls `visit` with the row of a document, if there is one.
@@ -94,7 +84,7 @@ impl Storage {
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         // SAFETY: the side table was found to have keys of the documents' type.
-        unsafe { self.key_index().each_equal(&self.table, key, snapshot, visit) }
+        unsafe { self.key_index().each_equal(&self.rows.table, key, snapshot, visit) }
     }
 }
 
@@ -127,8 +117,8 @@ pub struct StoredSketch {
 }
 
 /// A row as it is stored, in the current memory context.
-pub fn row_of(key: Datum, signed: &StoredSketch) -> [Datum; 3] {
-    [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)]
+pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
+    [key, array::write_int4(&signed.signature), array::write_int8(&signed.bands)].map(Some)
 }
 
 /// The key of a document, its signature and its bands.
@@ -154,28 +144,9 @@ pub fn is_shaped_like_one(table: Oid) -> bool {
     })
 }
 
-fn check_columns(table: &Open, key: Oid) -> Result<()> {
-    let expected = [key, pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
-    let mut columns = 0;
-    let mut sound = table.class().relkind as u8 == b'r';
-    for (attribute, expected) in table.attributes().zip(expected) {
-        columns += 1;
-        let plain = !attribute.attisdropped && attribute.attgenerated == 0;
-        sound &= plain && attribute.atttypid == expected;
-    }
-    sound &= columns == expected.len() && table.attributes().count() == expected.len();
-    if sound {
-        return Ok(());
-    }
-    Err(altered(
-        table,
-        "It must be a table with the columns doc_id, signature and bands, in that order.",
-    ))
-}
-
-fn altered(table: &Open, detail: &str) -> ErrorReport {
-    let name = regclass_literal(table.oid());
-    wrong_state(format!("side table \"{}\" has been altered", table.name()))
+fn altered(side_table: Oid, detail: &str) -> ErrorReport {
+    let (shown, name) = (relation_name(side_table), regclass_literal(side_table));
+    wrong_state(format!("side table \"{shown}\" has been altered"))
         .set_detail(detail)
         .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
 }

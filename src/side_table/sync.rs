@@ -133,7 +133,7 @@ fn empty_sides(documents: &Open) -> Result<()> {
     for watch in watch::watches(documents) {
         let key = key_and_body(documents, watch.key, watch.body)?.0;
         let lock = Lock::Exclusive;
-        let table = Storage::open(watch.storage, documents, key.type_oid, lock)?.table;
+        let table = Storage::open(watch.storage, documents, key.type_oid, lock)?.rows.table;
         // The same TRUNCATE may have emptied both.
         if table.pages() > 0 {
             bulk::empty(&table, table.class().relpersistence as u8);
@@ -315,29 +315,23 @@ impl SketchWriter<'_> {
 
     /// Stores `signed` for `key`, or nothing. The key's unique index lets nobody else do so now.
     fn put(&self, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
-        let Storage { table, indexes, .. } = &self.storage;
+        let rows = &self.storage.rows;
         let mut done = false;
         self.storage.of_document(key, &Snapshot::dirty(), |row| {
             // What is written now must not belong to the command that wrote the old row.
             next_command();
             match &signed {
-                None => table.delete(row),
+                None => rows.table.delete(row),
                 Some(signed) if self.is_same(row, key, signed) => {}
-                Some(signed) => {
-                    let new = Row::empty(table);
-                    // SAFETY: the side table was found to have columns of these types.
-                    unsafe { new.fill(&row_of(key, signed)) };
-                    table.update(row, &new, indexes);
-                }
+                // SAFETY: the side table was found to have columns of these types.
+                Some(signed) => unsafe { rows.update(row, &row_of(key, signed)) },
             }
             done = true;
             Ok(Continue::No)
         })?;
         if let (false, Some(signed)) = (done, &signed) {
-            let new = Row::empty(table);
             // SAFETY: the side table was found to have columns of these types.
-            unsafe { new.fill(&row_of(key, signed)) };
-            table.insert(&new, indexes);
+            unsafe { rows.insert(&row_of(key, signed)) };
         }
         Ok(())
     }

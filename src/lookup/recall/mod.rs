@@ -24,7 +24,6 @@ use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
 use crate::lookup::find;
 use crate::lookup::indexed::Indexed;
-use crate::lookup::lookup_arguments;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
 use crate::pg::guc::LocalSettings;
@@ -68,8 +67,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
-            let threshold = lookup_arguments::threshold(call, PLACES.threshold, &target)?;
-            let verify = lookup_arguments::verify(call, PLACES.verify)?;
+            let threshold = find::threshold(call, PLACES.threshold, &target)?;
+            let verify = find::verify(call, PLACES.verify)?;
             // Keys are compared as texts.
             let settings = LocalSettings::open();
             settings.write_exact_text();

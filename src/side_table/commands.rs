@@ -1,5 +1,4 @@
-//! `minlsh_reindex()`: the same index, built again from the table as it is now. The side table keeps
-//! its name, its place and its grants, and what depends on it.
+//! `minlsh_reindex()` and `minlsh_drop_index()`: what is done to a side table that there is.
 
 use pgrx::pg_sys::{Datum, Oid};
 
@@ -8,21 +7,25 @@ use crate::index::reloptions;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::function_schema;
-use crate::pg::dependency;
+use crate::pg::dependency::{self, Object};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
+use crate::pg::rights::check_owner;
 use crate::pg::trigger::triggers;
-use crate::side_table::arguments::{check_owner, open_table};
-use crate::side_table::build::create_triggers;
-use crate::side_table::create::report;
-use crate::side_table::drop::the_only;
-use crate::side_table::fill::fill;
+use crate::side_table::arguments::open_table;
+use crate::side_table::create::{create_triggers, report};
+use crate::side_table::find::the_only;
+use crate::side_table::owner;
+use crate::side_table::sign::fill;
 use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
 
 sql_function!(minlsh_reindex, reindex);
+sql_function!(minlsh_drop_index, drop_index);
 
+/// The same index, built again from the table as it is now. The side table keeps its name, its place and its grants,
+/// and what depends on it.
 fn reindex(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
@@ -83,4 +86,20 @@ fn renew_triggers(
         watch::link(&documents, &watch);
     }
     Ok(())
+}
+
+fn drop_index(call: &Call) -> Result<Option<Datum>> {
+    let Some(name) = call.oid(0) else { return Ok(None) };
+    let found = the_only(name)?;
+    check_owner(found.documents)?;
+    // The documents first, as every other user of an index locks them: no deadlock.
+    if let Some(documents) = Open::relation(found.documents, Lock::Exclusive) {
+        owner::follow(found.watch.storage, &documents);
+        check_owner(found.watch.storage)?;
+        if !watch::is_linked(found.documents, &found.watch) {
+            watch::link(&documents, &found.watch);
+        }
+    }
+    dependency::drop_restricted(Object::Relation(found.watch.storage));
+    Ok(Some(Datum::from(0)))
 }
