@@ -27,8 +27,8 @@ def summary(text: str) -> str:
     title = text.split("\n", 1)[0].lstrip("# ")
     if title.endswith("?"):
         return title
-    paragraphs = re.split(r"\n\s*\n", text)
-    prose = next(part for part in paragraphs if not part.startswith(("#", "|", "```", "!", "-")))
+    paragraphs = re.split(r"\n\s*\n", re.sub(r"(?ms)^```.*?^```$", "", text))
+    prose = next(part for part in paragraphs if part.strip() and not part.lstrip().startswith(("#", "|", "!", "-")))
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(prose.split()))
     return re.split(r"(?<=[.:])\s", plain, maxsplit=1)[0].rstrip(":")
 

@@ -1,5 +1,7 @@
 //! The SQL of the documentation runs, and prints what the documentation says it prints.
 
+mod reference;
+
 use std::path::{Path, PathBuf};
 
 use minlsh_integration::database;
