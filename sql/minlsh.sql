@@ -1,5 +1,5 @@
 -- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, passages, sets, bands,
--- documents, passages that are sought, access method, side tables, queries, whole corpus. The source of truth:
+-- documents, searches for passages, access method, side tables, queries, whole corpus. The source of truth:
 -- C functions are declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines:
 -- CREATE EXTENSION runs one script.
 
@@ -9,19 +9,19 @@ CREATE FUNCTION normalize_text(body text, normalization text DEFAULT 'plain', st
 		RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_normalize_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION normalize_text(text, text, text) IS
-	'a text after normalization: by the name of a preset, or by its steps';
+	'text as it is compared, after the given presets and steps of normalization';
 
 CREATE FUNCTION tokens(body text, unit text DEFAULT 'word', normalization text DEFAULT 'auto',
 		stop_words text DEFAULT 'english') RETURNS text[]
 	AS 'MODULE_PATHNAME', 'minlsh_tokens' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION tokens(text, text, text, text) IS
-	'what shingles are windows of: the words, or characters, of a text after normalization';
+	'words or characters of a text after normalization, which shingles are made of';
 
 CREATE FUNCTION shingles(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS text[]
 	AS 'MODULE_PATHNAME', 'minlsh_shingles' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500;
 COMMENT ON FUNCTION shingles(text, integer, text, text, text, boolean) IS
-	'distinct shingles of a text (windows of characters or words), in order of first occurrence';
+	'distinct shingles of a text (windows of characters or words), in order of their first occurrence';
 
 CREATE FUNCTION shingle_hashes(body text, shingle_size integer DEFAULT 5, unit text DEFAULT 'char',
 		normalization text DEFAULT 'auto', stop_words text DEFAULT 'english', bag boolean DEFAULT false) RETURNS bigint[]
@@ -42,7 +42,7 @@ CREATE FUNCTION minhash(elements anyarray, num_perm integer DEFAULT 128, scheme 
 		seed bigint DEFAULT 0)
 	RETURNS integer[] AS 'MODULE_PATHNAME', 'minlsh_minhash_elements' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash(anyarray, integer, text, bigint) IS
-	'MinHash signature of a set of texts, integers, uuids or byte strings; nulls do not count; NULL if it is empty';
+	'MinHash signature of a set of texts, integers, uuids or byte strings, without nulls; NULL if it is empty';
 
 -- measures
 
@@ -78,7 +78,7 @@ COMMENT ON FUNCTION minhash_jaccard(integer[], integer[]) IS
 CREATE FUNCTION minhash_pack(signature integer[], slot_bits integer) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_pack' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_pack(integer[], integer) IS
-	'the signature in a half or a quarter of its bytes: 16 or 8 bits of each slot';
+	'signature in a half or a quarter of its bytes, with 16 or 8 bits of each slot';
 
 CREATE FUNCTION minhash_jaccard(a integer[], b integer[], slot_bits integer) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_jaccard_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
@@ -96,13 +96,13 @@ CREATE FUNCTION shared_passages(a text, b text, min_match integer DEFAULT 50, no
 	RETURNS TABLE (a_from integer, a_length integer, b_from integer, b_length integer, passage text)
 	AS 'MODULE_PATHNAME', 'minlsh_shared_passages' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 5;
 COMMENT ON FUNCTION shared_passages(text, text, integer, text) IS
-	'passages of min_match or more characters that two texts have in common, with their places in both';
+	'passages of at least min_match characters that two texts have in common, with their places in both';
 
 CREATE FUNCTION passage_coverage(passage text, body text, min_match integer DEFAULT 50,
 		normalization text DEFAULT 'plain') RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_passage_coverage' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION passage_coverage(text, text, integer, text) IS
-	'share of a passage''s characters that lie in runs of min_match or more that a text has; NULL if it is empty';
+	'share of a passage''s characters that a text has in runs of at least min_match; NULL if the passage is empty';
 
 -- sets
 
@@ -110,12 +110,12 @@ CREATE FUNCTION minhash_hashes(hashes bigint[], num_perm integer DEFAULT 128, sc
 		seed bigint DEFAULT 0) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash_hashes(bigint[], integer, text, bigint) IS
-	'MinHash signature of a set given by its elements'' 64-bit hashes, as shingle_hashes() gives them';
+	'MinHash signature of a set from the 64-bit hashes of its elements, as shingle_hashes() returns them';
 
 CREATE FUNCTION minhash_union(a integer[], b integer[], scheme text DEFAULT 'fss') RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_union' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_union(integer[], integer[], text) IS
-	'signature of the union of two sets, from their signatures of the same configuration; exact; NULL adds nothing';
+	'exact signature of the union of two sets, from their signatures with the same options; NULL adds nothing';
 
 -- The state of the aggregates that follow is a set so far, in memory of the aggregate. PostgreSQL's aggregates take
 -- neither defaults nor names: what may be left out is an aggregate of its own.
@@ -126,15 +126,17 @@ COMMENT ON FUNCTION minlsh_set_combine(internal, internal) IS 'aggregate support
 
 CREATE FUNCTION minlsh_set_serialize(internal) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'minlsh_set_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_serialize(internal) IS 'aggregate support: a set as bytes for another process';
+COMMENT ON FUNCTION minlsh_set_serialize(internal) IS
+	'aggregate support: converts a set to bytes for another process';
 
 CREATE FUNCTION minlsh_set_deserialize(bytea, internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION minlsh_set_deserialize(bytea, internal) IS 'aggregate support: a set from bytes of another process';
+COMMENT ON FUNCTION minlsh_set_deserialize(bytea, internal) IS
+	'aggregate support: converts bytes from another process to a set';
 
 CREATE FUNCTION minlsh_set_signature(internal) RETURNS integer[]
 	AS 'MODULE_PATHNAME', 'minlsh_set_signature' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION minlsh_set_signature(internal) IS 'aggregate support: the signature of a set';
+COMMENT ON FUNCTION minlsh_set_signature(internal) IS 'aggregate support: computes the signature of a set';
 
 CREATE FUNCTION minlsh_set_add(internal, anynonarray) RETURNS internal
 	AS 'MODULE_PATHNAME', 'minlsh_set_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 5;
@@ -171,7 +173,7 @@ CREATE AGGREGATE minhash_agg(element anynonarray, num_perm integer) (
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
 COMMENT ON AGGREGATE minhash_agg(anynonarray, integer) IS
-	'MinHash signature of the set of all rows'' elements, of that many slots; NULL if it is empty';
+	'MinHash signature of the set of all rows'' elements with num_perm slots; NULL if it is empty';
 
 CREATE AGGREGATE minhash_agg(element anynonarray, num_perm integer, scheme text, seed bigint) (
 	SFUNC = minlsh_set_add, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
@@ -185,7 +187,7 @@ CREATE AGGREGATE minhash_union_agg(signature integer[]) (
 	COMBINEFUNC = minlsh_set_combine, SERIALFUNC = minlsh_set_serialize, DESERIALFUNC = minlsh_set_deserialize
 );
 COMMENT ON AGGREGATE minhash_union_agg(integer[]) IS
-	'signature of the union of all rows'' sets, from their signatures of the same configuration; nulls do not count';
+	'signature of the union of all rows'' sets, from their signatures with the same options; nulls do not count';
 
 CREATE AGGREGATE minhash_union_agg(signature integer[], scheme text) (
 	SFUNC = minlsh_set_add_signature, STYPE = internal, SSPACE = 2048, FINALFUNC = minlsh_set_signature, PARALLEL = SAFE,
@@ -204,7 +206,7 @@ CREATE FUNCTION minhash_containment(a integer[], b integer[], scheme text DEFAUL
 		OUT containment_a double precision, OUT containment_b double precision) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_containment' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION minhash_containment(integer[], integer[], text) IS
-	'share of the first set that the second has too, and of the second that the first has, by their signatures';
+	'estimated share of the first set that the second one has too, and the reverse, from their signatures';
 
 CREATE FUNCTION minhash_weighted(elements text[], weights double precision[], num_perm integer DEFAULT 128,
 		seed bigint DEFAULT 0) RETURNS integer[]
@@ -222,7 +224,7 @@ CREATE FUNCTION text_profile(body text, min_token_len integer DEFAULT 2, quant_r
 		OUT token text, OUT count integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_text_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100;
 COMMENT ON FUNCTION text_profile(text, integer, double precision) IS
-	'frequent words of a text and how often they come, rounded down: what text_profile_signature() digests';
+	'frequent words of a text and their rounded counts, from which text_profile_signature() is computed';
 
 CREATE FUNCTION text_profile_signature(body text, min_token_len integer DEFAULT 2,
 		quant_rate double precision DEFAULT 0.01) RETURNS text
@@ -233,13 +235,13 @@ COMMENT ON FUNCTION text_profile_signature(text, integer, double precision) IS
 CREATE FUNCTION minhash_from_lean(lean bytea, OUT signature integer[], OUT seed bigint, OUT scheme text) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_from_lean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_from_lean(bytea) IS
-	'reads what LeanMinHash.serialize() of the Python library datasketch wrote; no signature if the set was empty';
+	'reads the bytes of LeanMinHash.serialize() of the Python library datasketch; signature NULL if the set was empty';
 
 CREATE FUNCTION minhash_to_lean(signature integer[], scheme text DEFAULT 'datasketch_affine32', seed bigint DEFAULT 1,
 		byte_order text DEFAULT '@') RETURNS bytea
 	AS 'MODULE_PATHNAME', 'minlsh_minhash_to_lean' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minhash_to_lean(integer[], text, bigint, text) IS
-	'a signature as bytes that LeanMinHash.deserialize() of the Python library datasketch reads';
+	'signature as bytes for LeanMinHash.deserialize() of the Python library datasketch';
 
 -- differences
 
@@ -247,12 +249,12 @@ CREATE FUNCTION minlsh_diff(a text, b text, normalization text DEFAULT 'plain', 
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_diff' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000 ROWS 20;
 COMMENT ON FUNCTION minlsh_diff(text, text, text) IS
-	'what differs between two texts, word by word and in order: passages of a, of b, and of both';
+	'differences of two texts word by word, in order: passages of a, of b, and of both';
 
 CREATE FUNCTION minlsh_marked_diff(a text, b text, normalization text DEFAULT 'plain') RETURNS text
 	AS 'MODULE_PATHNAME', 'minlsh_marked_diff' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION minlsh_marked_diff(text, text, text) IS
-	'two texts as one: [-what only a has-] and {+what only b has+}';
+	'two texts merged into one: [-words only in a-] and {+words only in b+}';
 
 -- bands
 
@@ -276,7 +278,7 @@ CREATE FUNCTION lsh_params(threshold double precision, num_perm integer DEFAULT 
 		OUT recall_at_threshold double precision, OUT probes integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_lsh_params' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION lsh_params(double precision, integer, double precision) IS
-	'bands and rows with the fewest false candidates that reach the recall; probes: how many bands suffice there';
+	'bands and rows that reach the recall with the fewest false candidates; probes is the number of bands that suffice';
 
 -- textbook
 
@@ -298,7 +300,7 @@ COMMENT ON FUNCTION minlsh_versions() IS
 CREATE FUNCTION minlsh_self_test(OUT instructions text, OUT options text, OUT passed boolean) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_self_test' LANGUAGE C VOLATILE PARALLEL SAFE ROWS 12;
 COMMENT ON FUNCTION minlsh_self_test() IS
-	'known signatures, computed with each set of instructions of this machine; all must pass';
+	'computes known signatures with each instruction set of this machine; all must pass';
 
 -- documents
 
@@ -325,14 +327,14 @@ CREATE TYPE minlsh_document (
 	RECEIVE = minlsh_document_recv, SEND = minlsh_document_send, STORAGE = extended
 );
 COMMENT ON TYPE minlsh_document IS
-	'a text, a set or a signature with all that says what it is similar to: its threshold and the options of shingling';
+	'a text, a set or a signature with a threshold and shingling options, which define what it is similar to';
 
 CREATE FUNCTION minlsh_document(body text, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
 		unit text DEFAULT 'char', normalization text DEFAULT 'auto', stop_words text DEFAULT 'english',
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(text, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
+	'document of a text: body ~= minlsh_document(''some text'', 0.9) is true if their shingles are that similar';
 
 -- Without it PostgreSQL would take minlsh_document(v) of a varchar for a cast through the input function.
 CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT 0.8, shingle_size integer DEFAULT 5,
@@ -340,17 +342,17 @@ CREATE FUNCTION minlsh_document(body varchar, threshold double precision DEFAULT
 		bag boolean DEFAULT false) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_document(varchar, double precision, integer, text, text, text, boolean) IS
-	'a text to compare others with: body ~= minlsh_document(''some text'', 0.9) if their shingles are that similar';
+	'document of a text: body ~= minlsh_document(''some text'', 0.9) is true if their shingles are that similar';
 
 CREATE FUNCTION minlsh_document(elements anyarray, threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_set' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION minlsh_document(anyarray, double precision) IS
-	'a set to compare others with: items ~= minlsh_document(ARRAY[''a'', ''b''], 0.9); repeats do not count';
+	'document of a set, as in items ~= minlsh_document(ARRAY[''a'', ''b''], 0.9); repeats do not count';
 
 CREATE FUNCTION minlsh_signature(signature integer[], threshold double precision DEFAULT 0.8) RETURNS minlsh_document
 	AS 'MODULE_PATHNAME', 'minlsh_document_of_signature' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION minlsh_signature(integer[], double precision) IS
-	'a signature to compare others with, by the share of equal slots: signature ~= minlsh_signature(minhash(''...''))';
+	'document of a signature, as in signature ~= minlsh_signature(minhash(''...'')); the share of equal slots counts';
 
 CREATE FUNCTION jaccard(body text, document minlsh_document) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'minlsh_jaccard_text_document' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
@@ -435,27 +437,28 @@ CREATE OPERATOR ~= (
 	LEFTARG = minlsh_document, RIGHTARG = minlsh_document, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
 	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
 );
-COMMENT ON OPERATOR ~= (minlsh_document, minlsh_document) IS 'near-duplicates by the greater threshold of the two';
+COMMENT ON OPERATOR ~= (minlsh_document, minlsh_document) IS
+	'the documents are near-duplicates at the greater threshold of the two';
 
 CREATE OPERATOR ~= (
 	LEFTARG = text, RIGHTARG = text, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
 	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
 );
-COMMENT ON OPERATOR ~= (text, text) IS 'near-duplicates by minlsh.threshold and the options by default';
+COMMENT ON OPERATOR ~= (text, text) IS 'the texts are near-duplicates at minlsh.threshold with the default options';
 
 CREATE OPERATOR ~= (
 	LEFTARG = anyarray, RIGHTARG = anyarray, FUNCTION = minlsh_similar, COMMUTATOR = ~=,
 	RESTRICT = minlsh_similar_sel, JOIN = minlsh_similar_joinsel
 );
-COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'sets that are near-duplicates by minlsh.threshold';
+COMMENT ON OPERATOR ~= (anyarray, anyarray) IS 'the sets are near-duplicates at minlsh.threshold';
 
--- passages that are sought
+-- searches for passages
 
 CREATE FUNCTION passage_hashes(body text, min_match integer DEFAULT 50, normalization text DEFAULT 'plain')
 	RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'minlsh_passage_hashes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 300;
 COMMENT ON FUNCTION passage_hashes(text, integer, text) IS
-	'hashes of which two texts share one if they share min_match characters: what an index of passages has';
+	'hashes that an index of passages stores; texts with min_match characters in common have a hash in common';
 
 CREATE TYPE minlsh_passage;
 CREATE FUNCTION minlsh_passage_in(cstring) RETURNS minlsh_passage
@@ -474,27 +477,27 @@ CREATE TYPE minlsh_passage (
 	INPUT = minlsh_passage_in, OUTPUT = minlsh_passage_out,
 	RECEIVE = minlsh_passage_recv, SEND = minlsh_passage_send, STORAGE = extended
 );
-COMMENT ON TYPE minlsh_passage IS 'a passage to be found in texts, with how much of it a text must have';
+COMMENT ON TYPE minlsh_passage IS 'a passage to find in texts, with the share of it that a text must have';
 
 CREATE FUNCTION minlsh_passage(passage text, coverage double precision DEFAULT 0.8, min_match integer DEFAULT 50,
 		normalization text DEFAULT 'plain') RETURNS minlsh_passage
 	AS 'MODULE_PATHNAME', 'minlsh_passage_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_passage(text, double precision, integer, text) IS
-	'a passage to look for: body ~> minlsh_passage(''some text'', 0.8) if the body has 80 % of it';
+	'passage to look for: body ~> minlsh_passage(''some text'', 0.8) is true if the body has 80 % of it';
 
 -- Without it PostgreSQL would take minlsh_passage(v) of a varchar for a cast through the input function.
 CREATE FUNCTION minlsh_passage(passage varchar, coverage double precision DEFAULT 0.8, min_match integer DEFAULT 50,
 		normalization text DEFAULT 'plain') RETURNS minlsh_passage
 	AS 'MODULE_PATHNAME', 'minlsh_passage_of_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION minlsh_passage(varchar, double precision, integer, text) IS
-	'a passage to look for: body ~> minlsh_passage(''some text'', 0.8) if the body has 80 % of it';
+	'passage to look for: body ~> minlsh_passage(''some text'', 0.8) is true if the body has 80 % of it';
 
 CREATE FUNCTION minlsh_contains(body text, passage minlsh_passage) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'minlsh_text_contains_passage' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION minlsh_contains(text, minlsh_passage) IS 'behind the operator ~>';
+COMMENT ON FUNCTION minlsh_contains(text, minlsh_passage) IS 'implementation of ~> operator';
 CREATE FUNCTION minlsh_within(passage minlsh_passage, body text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'minlsh_passage_within_text' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE COST 200;
-COMMENT ON FUNCTION minlsh_within(minlsh_passage, text) IS 'behind the operator <~';
+COMMENT ON FUNCTION minlsh_within(minlsh_passage, text) IS 'implementation of <~ operator';
 
 CREATE OPERATOR ~> (
 	LEFTARG = text, RIGHTARG = minlsh_passage, FUNCTION = minlsh_contains, COMMUTATOR = <~,
@@ -511,10 +514,10 @@ COMMENT ON OPERATOR <~ (minlsh_passage, text) IS 'the passage is in the text';
 
 CREATE FUNCTION minlsh_handler(internal) RETURNS pg_catalog.index_am_handler
 	AS 'MODULE_PATHNAME', 'minlsh_handler' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION minlsh_handler(internal) IS 'the access method minlsh, for PostgreSQL alone to call';
+COMMENT ON FUNCTION minlsh_handler(internal) IS 'handler of the access method minlsh';
 
 CREATE ACCESS METHOD minlsh TYPE INDEX HANDLER minlsh_handler;
-COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: entries by MinHash and LSH bands, in B-tree pages';
+COMMENT ON ACCESS METHOD minlsh IS 'near-duplicate index: MinHash and LSH bands in B-tree pages';
 
 -- Operator classes of document columns: an entry's key is stored as a tid, whose comparison is function 1,
 -- and equal keys have equal bytes (function 4).
@@ -539,13 +542,13 @@ CREATE OPERATOR CLASS minlsh_document_ops DEFAULT FOR TYPE minlsh_document USING
 COMMENT ON OPERATOR CLASS minlsh_document_ops USING minlsh IS 'documents, all with the options of the index';
 
 CREATE OPERATOR FAMILY minlsh_set_ops USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+COMMENT ON OPERATOR FAMILY minlsh_set_ops USING minlsh IS 'arrays as sets of their elements';
 CREATE OPERATOR CLASS minlsh_set_ops DEFAULT FOR TYPE pg_catalog.anyarray USING minlsh FAMILY minlsh_set_ops AS
 	OPERATOR 1 ~= (pg_catalog.anyarray, minlsh_document),
 	OPERATOR 1 ~= (pg_catalog.anyarray, pg_catalog.anyarray),
 	FUNCTION 1 pg_catalog.bttidcmp(pg_catalog.tid, pg_catalog.tid), FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	STORAGE pg_catalog.tid;
-COMMENT ON OPERATOR CLASS minlsh_set_ops USING minlsh IS 'arrays whose elements are the set';
+COMMENT ON OPERATOR CLASS minlsh_set_ops USING minlsh IS 'arrays as sets of their elements';
 
 CREATE OPERATOR FAMILY minlsh_signature_ops USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
@@ -555,7 +558,7 @@ CREATE OPERATOR CLASS minlsh_signature_ops FOR TYPE pg_catalog.int4[] USING minl
 	STORAGE pg_catalog.tid;
 COMMENT ON OPERATOR CLASS minlsh_signature_ops USING minlsh IS 'signatures made with the options of the index';
 
--- Function 8 makes the entries of a text, and is what tells passages from documents.
+-- Function 8 makes the entries of a text, and distinguishes passages from documents.
 CREATE OPERATOR FAMILY minlsh_passage_ops USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_passage_ops USING minlsh IS 'texts, by the passages that they contain';
 CREATE OPERATOR CLASS minlsh_passage_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_passage_ops AS
@@ -566,28 +569,28 @@ CREATE OPERATOR CLASS minlsh_passage_ops FOR TYPE pg_catalog.text USING minlsh F
 COMMENT ON OPERATOR CLASS minlsh_passage_ops USING minlsh IS 'texts, by the passages that they contain';
 
 -- Operator classes of scope columns, searched by =: their hash (function 7) is part of each key, and is what
--- tells them from document columns. One byte of it is stored as such.
+-- distinguishes them from document columns. One byte of it is stored as such.
 
 CREATE OPERATOR FAMILY minlsh_integer_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_integer_scope USING minlsh IS 'scopes: integers, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_integer_scope USING minlsh IS 'scopes: integers, searched by =';
 CREATE OPERATOR CLASS minlsh_int2_scope_ops DEFAULT FOR TYPE pg_catalog.int2 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashint2extended(pg_catalog.int2, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_int2_scope_ops USING minlsh IS 'scopes: smallint, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_int2_scope_ops USING minlsh IS 'scopes: smallint, searched by =';
 CREATE OPERATOR CLASS minlsh_int4_scope_ops DEFAULT FOR TYPE pg_catalog.int4 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_int4_scope_ops USING minlsh IS 'scopes: integer, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_int4_scope_ops USING minlsh IS 'scopes: integer, searched by =';
 CREATE OPERATOR CLASS minlsh_int8_scope_ops DEFAULT FOR TYPE pg_catalog.int8 USING minlsh FAMILY minlsh_integer_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashint8extended(pg_catalog.int8, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_int8_scope_ops USING minlsh IS 'scopes: bigint, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_int8_scope_ops USING minlsh IS 'scopes: bigint, searched by =';
 ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 1 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
@@ -597,73 +600,73 @@ ALTER OPERATOR FAMILY minlsh_integer_scope USING minlsh ADD
 	OPERATOR 1 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
 CREATE OPERATOR FAMILY minlsh_text_scope USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_text_scope USING minlsh IS
-	'scopes: texts that are no documents, searched by = beside a document';
+	'scopes: texts that are not documents, searched by =';
 CREATE OPERATOR CLASS minlsh_text_scope_ops FOR TYPE pg_catalog.text USING minlsh FAMILY minlsh_text_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashtextextended(pg_catalog.text, pg_catalog.int8),
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_text_scope_ops USING minlsh IS
-	'scopes: texts that are no documents, searched by = beside a document';
+	'scopes: texts that are not documents, searched by =';
 CREATE OPERATOR FAMILY minlsh_bpchar_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_bpchar_scope USING minlsh IS 'scopes: char(n), searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_bpchar_scope USING minlsh IS 'scopes: char(n), searched by =';
 CREATE OPERATOR CLASS minlsh_bpchar_scope_ops DEFAULT FOR TYPE pg_catalog.bpchar
 		USING minlsh FAMILY minlsh_bpchar_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashbpcharextended(pg_catalog.bpchar, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_bpchar_scope_ops USING minlsh IS 'scopes: char(n), searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_bpchar_scope_ops USING minlsh IS 'scopes: char(n), searched by =';
 CREATE OPERATOR FAMILY minlsh_name_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_name_scope USING minlsh IS 'scopes: names, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_name_scope USING minlsh IS 'scopes: names, searched by =';
 CREATE OPERATOR CLASS minlsh_name_scope_ops DEFAULT FOR TYPE pg_catalog.name USING minlsh FAMILY minlsh_name_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashnameextended(pg_catalog.name, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_name_scope_ops USING minlsh IS 'scopes: names, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_name_scope_ops USING minlsh IS 'scopes: names, searched by =';
 CREATE OPERATOR FAMILY minlsh_char_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_char_scope USING minlsh IS 'scopes: "char", searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_char_scope USING minlsh IS 'scopes: "char", searched by =';
 CREATE OPERATOR CLASS minlsh_char_scope_ops DEFAULT FOR TYPE pg_catalog."char" USING minlsh FAMILY minlsh_char_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_char_scope_ops USING minlsh IS 'scopes: "char", searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_char_scope_ops USING minlsh IS 'scopes: "char", searched by =';
 CREATE OPERATOR FAMILY minlsh_bool_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_bool_scope USING minlsh IS 'scopes: booleans, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_bool_scope USING minlsh IS 'scopes: booleans, searched by =';
 CREATE OPERATOR CLASS minlsh_bool_scope_ops DEFAULT FOR TYPE pg_catalog.bool USING minlsh FAMILY minlsh_bool_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashcharextended(pg_catalog."char", pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_bool_scope_ops USING minlsh IS 'scopes: booleans, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_bool_scope_ops USING minlsh IS 'scopes: booleans, searched by =';
 CREATE OPERATOR FAMILY minlsh_uuid_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_uuid_scope USING minlsh IS 'scopes: uuids, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_uuid_scope USING minlsh IS 'scopes: uuids, searched by =';
 CREATE OPERATOR CLASS minlsh_uuid_scope_ops DEFAULT FOR TYPE pg_catalog.uuid USING minlsh FAMILY minlsh_uuid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.uuid_hash_extended(pg_catalog.uuid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_uuid_scope_ops USING minlsh IS 'scopes: uuids, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_uuid_scope_ops USING minlsh IS 'scopes: uuids, searched by =';
 CREATE OPERATOR FAMILY minlsh_oid_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_oid_scope USING minlsh IS 'scopes: oids, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_oid_scope USING minlsh IS 'scopes: oids, searched by =';
 CREATE OPERATOR CLASS minlsh_oid_scope_ops DEFAULT FOR TYPE pg_catalog.oid USING minlsh FAMILY minlsh_oid_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashoidextended(pg_catalog.oid, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_oid_scope_ops USING minlsh IS 'scopes: oids, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_oid_scope_ops USING minlsh IS 'scopes: oids, searched by =';
 CREATE OPERATOR FAMILY minlsh_date_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_date_scope USING minlsh IS 'scopes: dates, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_date_scope USING minlsh IS 'scopes: dates, searched by =';
 CREATE OPERATOR CLASS minlsh_date_scope_ops DEFAULT FOR TYPE pg_catalog.date USING minlsh FAMILY minlsh_date_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashint4extended(pg_catalog.int4, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_date_scope_ops USING minlsh IS 'scopes: dates, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_date_scope_ops USING minlsh IS 'scopes: dates, searched by =';
 CREATE OPERATOR FAMILY minlsh_timestamp_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_timestamp_scope USING minlsh IS 'scopes: timestamps, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_timestamp_scope USING minlsh IS 'scopes: timestamps, searched by =';
 CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.timestamp
 		USING minlsh FAMILY minlsh_timestamp_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
@@ -671,10 +674,10 @@ CREATE OPERATOR CLASS minlsh_timestamp_scope_ops DEFAULT FOR TYPE pg_catalog.tim
 	FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_timestamp_scope_ops USING minlsh IS
-	'scopes: timestamps, searched by = beside a document';
+	'scopes: timestamps, searched by =';
 CREATE OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_timestamptz_scope USING minlsh IS
-	'scopes: timestamps with time zone, searched by = beside a document';
+	'scopes: timestamps with time zone, searched by =';
 CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.timestamptz
 		USING minlsh FAMILY minlsh_timestamptz_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
@@ -682,50 +685,50 @@ CREATE OPERATOR CLASS minlsh_timestamptz_scope_ops DEFAULT FOR TYPE pg_catalog.t
 	FUNCTION 7 pg_catalog.timestamp_hash_extended(pg_catalog.timestamp, pg_catalog.int8),
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_timestamptz_scope_ops USING minlsh IS
-	'scopes: timestamps with time zone, searched by = beside a document';
+	'scopes: timestamps with time zone, searched by =';
 CREATE OPERATOR FAMILY minlsh_numeric_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_numeric_scope USING minlsh IS 'scopes: numerics, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_numeric_scope USING minlsh IS 'scopes: numerics, searched by =';
 CREATE OPERATOR CLASS minlsh_numeric_scope_ops DEFAULT FOR TYPE pg_catalog.numeric
 		USING minlsh FAMILY minlsh_numeric_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hash_numeric_extended(pg_catalog.numeric, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_numeric_scope_ops USING minlsh IS 'scopes: numerics, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_numeric_scope_ops USING minlsh IS 'scopes: numerics, searched by =';
 CREATE OPERATOR FAMILY minlsh_bytea_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_bytea_scope USING minlsh IS 'scopes: byte strings, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_bytea_scope USING minlsh IS 'scopes: byte strings, searched by =';
 CREATE OPERATOR CLASS minlsh_bytea_scope_ops DEFAULT FOR TYPE pg_catalog.bytea USING minlsh FAMILY minlsh_bytea_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashvarlenaextended(internal, pg_catalog.int8),
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_bytea_scope_ops USING minlsh IS
-	'scopes: byte strings, searched by = beside a document';
+	'scopes: byte strings, searched by =';
 CREATE OPERATOR FAMILY minlsh_inet_scope USING minlsh;
 COMMENT ON OPERATOR FAMILY minlsh_inet_scope USING minlsh IS
-	'scopes: network addresses, searched by = beside a document';
+	'scopes: network addresses, searched by =';
 CREATE OPERATOR CLASS minlsh_inet_scope_ops DEFAULT FOR TYPE pg_catalog.inet USING minlsh FAMILY minlsh_inet_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashinetextended(pg_catalog.inet, pg_catalog.int8),
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_inet_scope_ops USING minlsh IS
-	'scopes: network addresses, searched by = beside a document';
+	'scopes: network addresses, searched by =';
 CREATE OPERATOR FAMILY minlsh_enum_scope USING minlsh;
-COMMENT ON OPERATOR FAMILY minlsh_enum_scope USING minlsh IS 'scopes: enums, searched by = beside a document';
+COMMENT ON OPERATOR FAMILY minlsh_enum_scope USING minlsh IS 'scopes: enums, searched by =';
 CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum USING minlsh FAMILY minlsh_enum_scope AS
 	OPERATOR 1 pg_catalog.=, FUNCTION 1 pg_catalog.btcharcmp(pg_catalog."char", pg_catalog."char"),
 	FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid),
 	FUNCTION 7 pg_catalog.hashenumextended(pg_catalog.anyenum, pg_catalog.int8),
 	STORAGE pg_catalog."char";
-COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by = beside a document';
+COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by =';
 
 -- side tables
 
 CREATE FUNCTION minlsh_sync() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'minlsh_sync' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_sync() IS
-	'trigger function that keeps a side table equal to its table; minlsh_create_index() makes the triggers';
+	'trigger function that keeps a side table up to date; minlsh_create_index() creates the triggers';
 
 CREATE FUNCTION minlsh_create_index(relation regclass, body name, key name DEFAULT NULL,
 		threshold double precision DEFAULT 0.8, recall double precision DEFAULT 0.99,
@@ -741,147 +744,147 @@ COMMENT ON FUNCTION minlsh_create_index(regclass, name, name, double precision, 
 CREATE FUNCTION minlsh_drop_index(index regclass) RETURNS void
 	AS 'MODULE_PATHNAME', 'minlsh_drop_index' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
-	'drops a side table and its triggers, named by itself or, if it has one, by its table';
+	'drops a side table and its triggers; pass the side table, or its table if it has only one';
 
 CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_reindex(regclass) IS
-	'builds a side table anew from its table as it is now, with the options of the index over its bands';
+	'builds a side table from scratch, with the options of the index on its bands';
 
 CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION minlsh_check(regclass) IS
-	'proves that an index has what its table has: a row for each difference, none if all is well';
+	'checks that an index agrees with its table; returns a row for each difference';
 
 -- queries
 
 -- One function for each kind of key: an integer literal reaches a key of any integer type, a
 -- string literal a key of any type, anything else must be of the key's own type. Their COST is a
--- tenth of what a lookup takes: told all of it, PostgreSQL would compile (JIT) a join with a few
+-- tenth of what a lookup takes. With the full cost, PostgreSQL would compile (JIT) a join with a few
 -- thousand rows, which takes longer than to run it.
 
 CREATE FUNCTION near_duplicates(key smallint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(smallint, double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key integer, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(integer, double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key bigint, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 -- Without one of its own a "char" would fit text and anyelement alike.
 CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
-	'documents that are similar to the one of that key, by the threshold or that of the index; most similar first';
+	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicate_cluster_of(key smallint, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(smallint, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key integer, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(integer, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key bigint, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(bigint, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key text, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id text) RETURNS SETOF text
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(text, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 -- Without one of its own a "char" would fit text and anyelement alike.
 CREATE FUNCTION near_duplicate_cluster_of(key "char", threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id "char") RETURNS SETOF "char"
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of("char", double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key anyelement, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id anyelement) RETURNS SETOF anyelement
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(anyelement, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, with the row itself, found by the index; none if the row is alone';
+	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text) IS
-	'stored documents that are similar to a text, by the threshold; most similar first, keys as text';
+	'stored documents similar to a text, most similar first, with keys as text; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, verify text DEFAULT NULL,
 		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text) IS
-	'stored documents that are similar to a set, or a signature, by the threshold; most similar first, keys as text';
+	'stored documents similar to a set or a signature, most similar first, with keys as text';
 
 CREATE FUNCTION nearest_documents(key smallint, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(smallint, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key integer, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(integer, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key bigint, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id bigint, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, OUT doc_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(anyelement, integer, regclass, text) IS
-	'the k documents most similar to a stored one, of those that reach the threshold of the index';
+	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double precision DEFAULT NULL,
 		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
@@ -891,7 +894,7 @@ CREATE FUNCTION minlsh_explain(index regclass, a text, b text, threshold double 
 		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
 COMMENT ON FUNCTION minlsh_explain(regclass, text, text, double precision) IS
-	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
 
 CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 		threshold double precision DEFAULT NULL,
@@ -902,7 +905,7 @@ CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
 COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
-	'why two stored documents are found to be near-duplicates, or not: similarity, shingles, the bands they share';
+	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
 
 CREATE FUNCTION minlsh_recall(source text DEFAULT NULL, threshold double precision DEFAULT NULL,
 		sample integer DEFAULT 1000, verify text DEFAULT NULL, sample_seed bigint DEFAULT 0,
@@ -919,7 +922,7 @@ CREATE FUNCTION minlsh_recall(source text DEFAULT NULL, threshold double precisi
 	AS 'MODULE_PATHNAME', 'minlsh_recall' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 5;
 COMMENT ON FUNCTION minlsh_recall(text, double precision, integer, text, bigint, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'audit of an index or a whole-corpus job: a sample compared exactly with all documents; 95 % intervals';
+	'measures how much an index or a whole-corpus job finds: compares a sample exactly with all documents';
 
 CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
 	AS 'MODULE_PATHNAME', 'minlsh_options' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
@@ -928,7 +931,7 @@ COMMENT ON FUNCTION minlsh_options(regclass) IS 'options with which an index was
 CREATE FUNCTION minlsh_describe(index regclass, OUT storage regclass, OUT relation regclass, OUT kind text,
 		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_describe' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
-COMMENT ON FUNCTION minlsh_describe(regclass) IS 'what the view minlsh_indexes shows of an index';
+COMMENT ON FUNCTION minlsh_describe(regclass) IS 'properties of an index that the view minlsh_indexes shows';
 
 CREATE VIEW minlsh_indexes AS
 	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
@@ -959,7 +962,7 @@ CREATE VIEW minlsh_indexes AS
 			ON b.attrelid OPERATOR(pg_catalog.=) d.relation AND b.attnum OPERATOR(pg_catalog.=) d.body
 	WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition
 		AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND d.storage IS NOT NULL;
-COMMENT ON VIEW minlsh_indexes IS 'indexes and side tables: what they are of, options as built, size in bytes';
+COMMENT ON VIEW minlsh_indexes IS 'minlsh indexes and side tables: columns, options as built, size in bytes';
 GRANT SELECT ON minlsh_indexes TO PUBLIC;
 
 -- whole corpus
@@ -978,7 +981,7 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'all pairs of documents at least as similar as the threshold, each once, the lesser key first; keys as text';
+	'all pairs of documents at least as similar as the threshold, each once, the lower key first; keys as text';
 
 CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
 		verify text DEFAULT 'exact',
@@ -990,7 +993,7 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, ke
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'all pairs of documents at least as similar as the threshold, the lesser key first; keys of the type of key';
+	'all pairs of documents at least as similar as the threshold, the lower key first; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
@@ -1004,7 +1007,7 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision 
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys as text';
+	'members of clusters of verified pairs, with each member''s similarity to the representative; keys as text';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
 		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
@@ -1018,7 +1021,7 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision,
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'clusters of verified pairs, named by their least key, with each member''s similarity to it; keys of the type of key';
+	'members of clusters of verified pairs, with each member''s similarity to the representative; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
@@ -1056,7 +1059,7 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFA
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'what to remove so that no near-duplicates remain, and what is kept: first by keep, an ORDER BY list; keys as text';
+	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep; keys as text';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',
@@ -1068,7 +1071,7 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
-	'what to remove so that no near-duplicates remain, and what is kept: first by keep; keys of the type of key';
+	'documents to remove so that no near-duplicates remain, and those kept by keep; keys of the type of key';
 
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
@@ -1128,20 +1131,20 @@ COMMENT ON FUNCTION near_duplicate_cluster(minlsh_document, double precision, te
 CREATE FUNCTION minlsh_capture() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'minlsh_capture' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_capture() IS
-	'trigger function that notes which rows were written, for tracked clusters; minlsh_track_clusters() makes triggers';
+	'trigger function that notes written rows for tracked clusters; minlsh_track_clusters() creates the triggers';
 
 CREATE FUNCTION minlsh_track_clusters(index regclass, threshold double precision DEFAULT NULL,
 		name name DEFAULT NULL, schema name DEFAULT NULL) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_track_clusters' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_track_clusters(regclass, double precision, name, name) IS
-	'makes tables for the clusters of an index, with ids that stay, and triggers; returns the table of members';
+	'creates tables and triggers for clusters of an index with ids that stay; returns the table of members';
 
 CREATE FUNCTION minlsh_refresh_clusters(tracked regclass, "full" boolean DEFAULT false,
 		OUT changed bigint, OUT joined bigint, OUT removed bigint, OUT moved bigint, OUT clusters bigint,
 		OUT was_full boolean, OUT last_seq bigint) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_refresh_clusters' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_refresh_clusters(regclass, boolean) IS
-	'brings tracked clusters up to date, and writes what happened into their log';
+	'brings tracked clusters up to date and logs the changes';
 
 CREATE FUNCTION minlsh_untrack_clusters(tracked regclass) RETURNS void
 	AS 'MODULE_PATHNAME', 'minlsh_untrack_clusters' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
@@ -1154,13 +1157,13 @@ CREATE FUNCTION minlsh_running_jobs(OUT pid integer, OUT datid oid, OUT relid oi
 		OUT documents_read bigint, OUT documents_estimated bigint, OUT candidates bigint, OUT compared bigint,
 		OUT spilled_bytes bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_running_jobs' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED ROWS 10;
-COMMENT ON FUNCTION minlsh_running_jobs() IS 'what the view minlsh_progress is made of';
+COMMENT ON FUNCTION minlsh_running_jobs() IS 'running whole-corpus jobs, as the view minlsh_progress shows them';
 
 CREATE VIEW minlsh_progress AS
 	SELECT j.pid, j.datid, d.datname, j.relid, j.phase, j.documents_read, j.documents_estimated, j.candidates,
 		j.compared, j.spilled_bytes
 	FROM minlsh_running_jobs() AS j LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) j.datid;
-COMMENT ON VIEW minlsh_progress IS 'whole-corpus jobs that run now, in all databases, and how far each is';
+COMMENT ON VIEW minlsh_progress IS 'progress of the whole-corpus jobs that run now, in all databases';
 GRANT SELECT ON minlsh_progress TO PUBLIC;
 
 -- passages of a whole corpus
@@ -1172,7 +1175,7 @@ CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,
 		OUT doc_id text, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION common_passages(text, integer, integer, text, text, text, text) IS
-	'passages that as many documents have in common, each once, of the first by key; keys as text';
+	'passages that at least min_documents documents have in common, as in the first of them; keys as text';
 
 CREATE FUNCTION common_passages(source text, min_documents integer, key anyelement,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
@@ -1181,7 +1184,7 @@ CREATE FUNCTION common_passages(source text, min_documents integer, key anyeleme
 		OUT doc_id anyelement, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION common_passages(text, integer, anyelement, integer, text, text, text, text) IS
-	'passages that as many documents have in common, each once, of the first by key; keys of the type of key';
+	'passages that at least min_documents documents have in common, as in the first of them; keys of the type of key';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
@@ -1189,7 +1192,7 @@ CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
 		OUT doc_id text, OUT body text, OUT removed integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION strip_passages(text, integer, integer, text, text, text, text) IS
-	'texts without what as many documents have in common, and how much was removed; keys as text';
+	'texts without the passages of common_passages(), and the number of characters removed; keys as text';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer, key anyelement,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
@@ -1197,7 +1200,7 @@ CREATE FUNCTION strip_passages(source text, min_documents integer, key anyelemen
 		OUT doc_id anyelement, OUT body text, OUT removed integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION strip_passages(text, integer, anyelement, integer, text, text, text, text) IS
-	'texts without what as many documents have in common, and how much was removed; keys of the type of key';
+	'texts without the passages of common_passages(), and the number of characters removed; keys of the type of key';
 
 CREATE FUNCTION repeated_passages(source text,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
@@ -1206,7 +1209,7 @@ CREATE FUNCTION repeated_passages(source text,
 		OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text) IS
-	'what of each document an earlier one by key has, with one place where it is; keys as text';
+	'passages of each document that an earlier one by key has, with one place where it is; keys as text';
 
 CREATE FUNCTION repeated_passages(source text, key anyelement,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
@@ -1215,4 +1218,4 @@ CREATE FUNCTION repeated_passages(source text, key anyelement,
 		OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION repeated_passages(text, anyelement, integer, text, text, text, text) IS
-	'what of each document an earlier one by key has, with one place where it is; keys of the type of key';
+	'passages of each document that an earlier one by key has, with one place where it is; keys of the type of key';

@@ -1,5 +1,5 @@
 //! Errors a user can cause, in PostgreSQL's style: a lower-case primary message
-//! without a full stop, a SQLSTATE chosen by meaning, and a HINT that tells what to do.
+//! without a full stop, a SQLSTATE chosen by meaning, and a HINT that says what to do.
 
 use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
@@ -55,7 +55,7 @@ pub fn engine(cause: sketch::Error) -> ErrorReport {
     // The engine does not know what stands for "no signature" in SQL.
     let hint = match cause {
         sketch::Error::EmptySignature | sketch::Error::SignatureTooShort { slots: 0, .. } => {
-            "A text without shingles has no signature: use NULL for it.".to_owned()
+            "Use NULL for a text without shingles, which has no signature.".to_owned()
         }
         _ => cause.hint(),
     };
@@ -72,5 +72,5 @@ pub fn raise(report: ErrorReport) -> ! {
 #[track_caller]
 pub fn out_of_memory() -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
-        .set_hint("Lower work_mem or maintenance_work_mem, or have less in one statement.")
+        .set_hint("Lower work_mem or maintenance_work_mem, or process fewer rows per statement.")
 }

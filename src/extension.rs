@@ -40,6 +40,6 @@ pub fn own(found: Option<Oid>) -> Result<Oid> {
 
 /// The error about what is missing in the extension's schema.
 pub fn missing() -> ErrorReport {
-    wrong_state("the library minlsh does not fit the functions that are installed")
+    wrong_state("the loaded library minlsh does not match the installed functions")
         .set_hint("Update them with ALTER EXTENSION minlsh UPDATE.")
 }

@@ -79,7 +79,7 @@ impl Verify {
             "exact" => Ok(Self::Exact),
             other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
                 .set_hint(
-                    "Pass \"exact\" or \"signature\". Arguments behind the threshold are best passed by name, such as \
+                    "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
                      key_column => 'id' or body => 'title'.",
                 )),
         }

@@ -204,7 +204,7 @@ pub fn argument(
     .set_hint(format!("Cast it to {}.", type_label(base_type)));
     Err(match integer(datum, given) {
         Some(_) => mismatch.set_detail(format!(
-            "Asked by an integer it gives keys as bigint, which not every {} is.",
+            "Integer keys are returned as bigint, which cannot represent every {}.",
             type_label(base_type)
         )),
         None => mismatch,
@@ -245,8 +245,7 @@ pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
     })
     .map_err(|complaint| {
         complaint.or_hint(
-            "The first argument is the key of a stored document. \
-             For a text that is not stored there is near_duplicates_of().",
+            "Pass the key of a stored document, or use near_duplicates_of() for a text that is not stored.",
         )
     })
 }

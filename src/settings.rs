@@ -23,9 +23,9 @@ static BUCKET_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_BUCKET_LIM
 pub fn define() {
     GucRegistry::define_int_guc(
         c"minlsh.bucket_limit",
-        c"Documents of one bucket with which a document is compared in vain, at most.",
-        c"Whole-corpus queries compare documents that share a band. Where many do without being similar, \
-          the rest is left out, counted, and reported with a warning.",
+        c"Maximum number of failed comparisons per document within a bucket.",
+        c"Whole-corpus functions compare documents that share a band. Beyond this limit, comparisons are \
+         left out, and a warning reports their number.",
         &BUCKET_LIMIT,
         1,
         i32::MAX,
@@ -34,8 +34,8 @@ pub fn define() {
     );
     GucRegistry::define_float_guc_with_hooks(
         c"minlsh.threshold",
-        c"Least similarity of two texts, or of two arrays, for which a ~= b is true.",
-        c"A minlsh_document on either side has a threshold of its own, and does not look at this one.",
+        c"Lowest similarity at which two texts or two arrays match by ~=.",
+        c"A minlsh_document on either side has its own threshold, and this setting does not apply.",
         &THRESHOLD,
         LEAST_THRESHOLD,
         1.0,

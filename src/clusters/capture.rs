@@ -81,7 +81,7 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
 fn misused(problem: &str) -> pgrx::pg_sys::panic::ErrorReport {
     let message = format!("trigger function minlsh_capture {problem}");
     error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
-        .set_hint("minlsh_track_clusters() makes the triggers that call it.")
+        .set_hint("Use minlsh_track_clusters(), which creates the triggers.")
 }
 
 /// All documents are gone: a row without a key says so.
@@ -158,9 +158,12 @@ fn warn_of_length(queue: Oid) {
     if open.class().relkind as u8 == b'r' && open.pages() >= LONG {
         let tracked = relation_name(queue).trim_end_matches("_queue").to_owned();
         warning(format!("queue \"{}\" has {} pages", relation_name(queue), open.pages()))
-            .set_detail("Every row that is written adds to it, and nobody has refreshed the clusters for long.")
+            .set_detail(
+                "Every row that is written adds to the queue, and the clusters have not been \
+                 refreshed for a long time.",
+            )
             .set_hint(format!(
-                "Refresh them with SELECT minlsh_refresh_clusters({}), or drop what is tracked with \
+                "Run SELECT minlsh_refresh_clusters({}), or drop the tracked clusters with \
                  minlsh_untrack_clusters().",
                 regclass_literal(queue).replace(&relation_name(queue), &tracked)
             ))

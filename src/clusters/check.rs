@@ -16,7 +16,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::row::Continue;
 use crate::pg::text;
 
-/// Checks what a name is the table of members of; false if it is none.
+/// Checks what a name is the table of members of; false if it is not such a table.
 pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     if !Tracked::is_one(name) {
         return Ok(false);
@@ -34,7 +34,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
     if refresh.is_behind()? {
-        report(None, "rows were written since the last refresh: refresh, then check");
+        report(None, "rows were written since the last refresh; refresh before you check");
         return Ok(true);
     }
     let (places, update) = refresh.full()?;
@@ -44,11 +44,17 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         let key = event.document().map(|document| places[document as usize].key);
         let cluster = event.cluster();
         match event {
-            Event::Leave { .. } => report(key, &format!("in cluster {cluster}, but alone or gone")),
+            Event::Leave { .. } => report(
+                key,
+                &format!(
+                    "in cluster {cluster}, but has no near-duplicate or \
+                 no longer exists"
+                ),
+            ),
             Event::Join { .. } => report(key, "missing from its cluster"),
             Event::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
             Event::Merge { other, .. } => {
-                report(None, &format!("clusters {cluster} and {other} are one"));
+                report(None, &format!("clusters {cluster} and {other} belong together"));
             }
             Event::Create { .. } | Event::Split { .. } | Event::Dissolve { .. } => {}
         }
@@ -86,7 +92,7 @@ fn sizes(tables: &Tables, refresh: &Refresh, report: &dyn Fn(Option<Datum>, &str
     for cluster in wrong {
         report(
             None,
-            &format!("the list has another size for cluster {cluster} than it has members"),
+            &format!("the listed size of cluster {cluster} differs from the number of its members"),
         );
     }
     Ok(())

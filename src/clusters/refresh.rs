@@ -47,7 +47,7 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else {
         let code = PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED;
         return Err(error(code, "tracked must not be NULL")
-            .set_hint("Pass what minlsh_track_clusters() has returned."));
+            .set_hint("Pass the table that minlsh_track_clusters() returned."));
     };
     let asked = if call.bool(1).unwrap_or(false) { Extent::Full } else { Extent::Changes };
     let tracked = Tracked::find(members, Lock::Read)?;
@@ -123,7 +123,7 @@ impl<'a> Refresh<'a> {
                     relation_name(tracked.oids.members)
                 ))
                 .set_hint(
-                    "Drop it with minlsh_untrack_clusters(), and track the clusters again.",
+                    "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
                 ));
             }
             (Some(latest), Some(seen)) if latest.refreshes == seen.refreshes => seen,
@@ -254,7 +254,7 @@ impl<'a> Refresh<'a> {
         Ok(())
     }
 
-    /// Empties the queue, stores the state, and tells whoever listens.
+    /// Empties the queue, stores the state, and notifies whoever listens.
     fn finish(&self, seq_before: i64) -> Result<()> {
         self.tables.queue.each(&self.snapshot, &mut |_, row| {
             self.tables.queue.delete(row);
@@ -272,10 +272,10 @@ impl<'a> Refresh<'a> {
 
 fn warn_of_triggers(tracked: &Tracked) {
     let documents = &tracked.documents;
-    warning(format!("triggers of table \"{}\" do not see all that is written", documents.name))
+    warning(format!("triggers of table \"{}\" do not see every write", documents.name))
         .set_detail("The refresh looks at all documents.")
         .set_hint(format!(
-            "ALTER TABLE {} ENABLE ALWAYS TRIGGER ... for those that call minlsh_capture().",
+            "Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for the triggers that call minlsh_capture().",
             visible_name(documents.oid)
         ))
         .report(PgLogLevel::WARNING);
@@ -297,7 +297,9 @@ fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option
 fn too_late(detail: &str) -> ErrorReport {
     let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
     error(code, "could not refresh clusters in this transaction")
-        .set_detail(format!("In REPEATABLE READ and SERIALIZABLE, {detail}."))
+        .set_detail(format!(
+            "The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."
+        ))
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }
 

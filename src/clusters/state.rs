@@ -57,8 +57,9 @@ impl State {
                 && numbers.iter().all(|number| (0..i64::MAX / 2).contains(number))
         });
         sound.ok_or_else(|| {
-            wrong_state(format!("the state of \"{tracked}\" is not what minlsh has written"))
-                .set_hint("Drop it with minlsh_untrack_clusters(), and track the clusters again.")
+            wrong_state(format!("the state of \"{tracked}\" was not written by minlsh")).set_hint(
+                "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
+            )
         })
     }
 

@@ -42,7 +42,7 @@ impl Table {
     fn open(oid: Oid, lock: Lock, columns: &[Oid], owner: Oid) -> Result<Self> {
         let Some(open) = Open::relation(oid, lock) else {
             return Err(wrong_state("a table of the tracked clusters does not exist").set_hint(
-                "Drop the others with minlsh_untrack_clusters(), and track them again.",
+                "Drop the others with minlsh_untrack_clusters(), and track the clusters again.",
             ));
         };
         if open.class().relowner != owner {
@@ -50,7 +50,7 @@ impl Table {
                 "table \"{}\" is not owned by the owner of the documents",
                 open.name()
             ))
-            .set_hint("ALTER TABLE ... OWNER TO gives it the same owner."));
+            .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
         }
         Self::checked(open, lock, columns)
     }
@@ -125,7 +125,7 @@ impl Table {
 fn altered(table: &str, detail: &str) -> ErrorReport {
     wrong_state(format!("table \"{table}\" has been altered"))
         .set_detail(detail)
-        .set_hint("Drop it with minlsh_untrack_clusters(), and track the clusters again.")
+        .set_hint("Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.")
 }
 
 /// The queue: keys, and a row of state.
@@ -164,11 +164,13 @@ impl Queue {
             return Ok(());
         }
         Err(wrong_state(format!(
-            "the key of table \"{}\" is not of the type that queue \"{}\" is of",
+            "the key of table \"{}\" and queue \"{}\" have different types",
             documents.name(),
             self.0.0.table.name()
         ))
-        .set_hint("Drop what is tracked with minlsh_untrack_clusters(), and track it again."))
+        .set_hint(
+            "Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.",
+        ))
     }
 
     /// Adds a key, or that the documents were truncated. The key is of the type that `check_key` has found.

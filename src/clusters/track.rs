@@ -61,7 +61,7 @@ fn index_of(oid: Oid) -> Result<Info> {
             .set_hint("Name an index of type minlsh: CREATE INDEX ON docs USING minlsh (body);")
     })?;
     if catalog::is_partition(oid) {
-        return Err(not_supported(format!("index \"{}\" is that of a partition", info.index.name))
+        return Err(not_supported(format!("index \"{}\" belongs to a partition", info.index.name))
             .set_hint("Name the index of the partitioned table."));
     }
     Ok(info)
@@ -72,7 +72,7 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     info.check_valid()?;
     let index = &info.index;
     if info.kind != Kind::Text {
-        return Err(not_supported(format!("index \"{}\" is not of texts", index.name))
+        return Err(not_supported(format!("index \"{}\" is not an index of texts", index.name))
             .set_detail(
                 "Clusters of sets, signatures, documents and side tables cannot be tracked.",
             )
@@ -115,7 +115,7 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
             PgSqlErrorCode::ERRCODE_NAME_TOO_LONG,
             format!("name \"{}\" is longer than {longest} bytes", name.to_string_lossy()),
         )
-        .set_hint("Pass a shorter name: those of the other tables are made of it.")),
+        .set_hint("Pass a shorter name, because the names of the other tables are longer.")),
         Some(name) => Ok(name),
         None => {
             let table = raw_name(documents.oid);

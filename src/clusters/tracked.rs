@@ -44,7 +44,7 @@ impl Tracked {
             let message =
                 format!("\"{}\" is not a table of tracked clusters", relation_name(members));
             error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
-                .set_hint("minlsh_track_clusters() makes one, and returns its name.")
+                .set_hint("Use minlsh_track_clusters(), which creates one and returns its name.")
         };
         let mut tables: Vec<Oid> = dependency::triggers_of(oids.queue)
             .into_iter()
@@ -66,10 +66,13 @@ impl Tracked {
         let column = record.columns.first().copied().unwrap_or_default();
         let key = Key::of_column(table, column).ok_or_else(|| {
             wrong_state(format!(
-                "the column that named the rows of table \"{}\" is no longer its key",
+                "the key column of table \"{}\" is no longer a key",
                 documents.name
             ))
-            .set_hint("Add the primary key again, or drop what is tracked with minlsh_untrack_clusters().")
+            .set_hint(
+                "Add the primary key again, or drop the tracked clusters with \
+                 minlsh_untrack_clusters().",
+            )
         })?;
         Ok(Self { oids, documents, leaves, key })
     }
@@ -82,11 +85,11 @@ impl Tracked {
         let info = ours.or_else(|| all.iter().find(|info| info.index.name == name));
         let info = info.cloned().ok_or_else(|| {
             wrong_state(format!(
-                "table \"{}\" has no minlsh index \"{name}\", by which \"{}\" was tracked",
+                "table \"{}\" no longer has the minlsh index \"{name}\", which \"{}\" depends on",
                 self.documents.name,
                 relation_name(self.oids.members)
             ))
-            .set_hint("Create it again, or drop what is tracked with minlsh_untrack_clusters().")
+            .set_hint("Create the index again, or drop the tracked clusters with minlsh_untrack_clusters().")
         })?;
         info.check_valid()?;
         info.current_options()?;
@@ -164,12 +167,14 @@ fn tables_of(members: Oid) -> Result<Oids> {
 
 fn missing(members: Oid, name: &CStr) -> ErrorReport {
     wrong_state(format!(
-        "there is no table \"{}\" beside \"{}\"",
+        "there is no table \"{}\" in the schema of \"{}\"",
         name.to_string_lossy(),
         relation_name(members)
     ))
     .set_detail("The tables of tracked clusters are found by their names, in one schema.")
-    .set_hint("Pass what minlsh_track_clusters() has returned, and rename its tables together.")
+    .set_hint(
+        "Pass the table that minlsh_track_clusters() returned, and rename its tables together.",
+    )
 }
 
 /// A name with something behind it.

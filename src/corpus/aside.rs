@@ -93,5 +93,5 @@ fn gone() -> pg_sys::panic::ErrorReport {
         PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
         "a row of the source was removed while the statement read it",
     )
-    .set_hint("Try again.")
+    .set_hint("Retry the statement.")
 }

@@ -79,7 +79,7 @@ pub struct Batches {
 
 impl Batches {
     /// Finds the groups, and brings the documents of each together. Where there are two sources,
-    /// `second` is the first document of the second one: a group of one source alone is none.
+    /// `second` is the first document of the second one: a group of one source alone has none.
     pub fn gather(
         mut documents: Documents,
         rows: &mut dyn Rows,

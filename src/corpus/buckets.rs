@@ -142,8 +142,12 @@ impl Buckets {
 }
 
 fn damaged() -> pgrx::pg_sys::panic::ErrorReport {
-    error(PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED, "an entry of the index leads to no row")
-        .set_hint("REINDEX it; minlsh_check() lists what is wrong.")
+    error(
+        PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
+        "an entry of the index points to a row that does not \
+         exist",
+    )
+    .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }
 
 /// Ascending places as parameters: NULL if there are none. The array is in the current memory

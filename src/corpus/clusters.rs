@@ -64,8 +64,8 @@ fn linkage(arguments: &Arguments) -> Result<Linkage> {
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))
             .set_hint(
-                "It is \"single\" (connected components) or \"leader\" (every member is similar to \
-                 the one that names the cluster).",
+                "Use \"single\" (connected components) or \"leader\" (every member is similar to the \
+                 representative of the cluster).",
             )),
     }
 }

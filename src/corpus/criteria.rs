@@ -34,7 +34,7 @@ impl Source {
         Ok(reader)
     }
 
-    /// Tells of indexes with other options, if none were passed: a table is read by the defaults.
+    /// Names the indexes with other options in a NOTICE, if none were passed: a table is read by the defaults.
     pub fn notice(&self, arguments: &Arguments, criteria: &Criteria) -> Result<()> {
         let passed = arguments.threshold()?;
         let differs = |options: &IndexOptions| {
@@ -52,7 +52,7 @@ impl Source {
             let table = self.relation.map(visible_name).unwrap_or_default();
             error(
                 PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-                format!("{table} is compared with the default options, which some of its indexes do not have"),
+                format!("{table} is compared with the default options, but some of its indexes have others"),
             )
             .set_hint(format!("Name an index instead of the table to use its options: {}.", names.join(", ")))
             .report(PgLogLevel::NOTICE);
@@ -69,8 +69,8 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
         let other = source.reader(session)?;
         match reader {
             Some(first) if first != other => {
-                return Err(invalid_parameter(format!("a gives {first}, b gives {other}"))
-                    .set_hint("Only documents of one kind can be compared."));
+                return Err(invalid_parameter(format!("a has {first}, but b has {other}"))
+                    .set_hint("Use documents of the same kind in a and b."));
             }
             _ => reader = Some(other),
         }
@@ -141,7 +141,7 @@ fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config
         (_, Some(own)) if !same(&config, own) => {
             Err(invalid_parameter("the documents have options of their own")
                 .set_detail(format!("They have {}.", Canonical::of(own)))
-                .set_hint("Pass no options, or make the documents with other ones."))
+                .set_hint("Pass no options, or create the documents with other options."))
         }
         _ => match slots {
             Some(slots) if slots != config.num_perm() => {

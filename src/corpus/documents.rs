@@ -253,9 +253,9 @@ impl Intake<'_, '_, '_> {
         }
         Err(error(
             PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-            format!("{argument} has a document whose key is NULL"),
+            format!("{argument} has a document with a NULL key"),
         )
-        .set_hint("Leave such rows out, or give them a key."))
+        .set_hint("Leave out rows without a key, or set their keys."))
     }
 
     fn give(&mut self) -> Result<()> {

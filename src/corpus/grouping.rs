@@ -49,7 +49,7 @@ fn least(group: &mut Group, distinct: &[u32]) -> Result<Least, Error> {
     }))
 }
 
-/// A place for each document in an order: in that of keys, or in that in which documents shall be
+/// A place for each document in an order: in that of keys, or in that in which documents are to be
 /// kept.
 pub enum Ranks {
     /// The order in which they were read.
@@ -184,7 +184,7 @@ fn members(identical: &Identical, components: &mut Components) -> Result<Vec<Vec
     Ok(components)
 }
 
-/// Those of `documents` that are no copies of others.
+/// Those of `documents` that are not copies of others.
 fn leaders_of(identical: &Identical, documents: &[u32]) -> Result<Vec<u32>, Error> {
     let leaders = documents.iter().copied().filter(|document| identical.is_leader(*document));
     memory::collect(leaders)

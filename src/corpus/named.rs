@@ -17,8 +17,8 @@ use crate::pg::spi::Session;
 use crate::side_table::SideTable;
 
 /// What a name may be, for a HINT.
-pub const NAME: &str = "It is the name of a table, a view or an index; a query begins with SELECT, WITH, VALUES, \
-                        TABLE or a parenthesis.";
+pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
+     SELECT, WITH, VALUES, TABLE or a parenthesis.";
 
 /// An index, or a side table, that was named.
 pub struct Named {
@@ -49,7 +49,7 @@ impl Named {
                     named.name
                 ),
             )
-            .set_hint("Name its table.")
+            .set_hint("Pass the name of its table.")
         };
         let info = Info::open(named.oid).ok_or_else(other)?;
         if info.kind == Kind::Passage {
@@ -103,9 +103,9 @@ impl Named {
                 "threshold {threshold} is below that of index \"{name}\", which is {}",
                 options.threshold
             ))
-            .set_detail("Its bands would miss pairs that are less similar than it was built for.")
+            .set_detail("The bands of the index would miss pairs below its threshold.")
             .set_hint(format!(
-                "Ask for {} or more, or name the table instead of the index: {table}.",
+                "Use a threshold of {} or more, or name the table instead of the index: {table}.",
                 options.threshold
             )));
         }
@@ -120,15 +120,12 @@ impl Named {
     }
 
     pub fn has_other_options(&self) -> ErrorReport {
-        invalid_parameter(format!(
-            "index \"{}\" has other options than those that were passed",
-            self.name
-        ))
-        .set_detail(format!("It has {}.", self.options.config))
-        .set_hint(format!(
-            "Pass no options, or name the table instead of the index: {}.",
-            regclass_literal(self.table)
-        ))
+        invalid_parameter(format!("index \"{}\" has other options than those passed", self.name))
+            .set_detail(format!("It has {}.", self.options.config))
+            .set_hint(format!(
+                "Pass no options, or name the table instead of the index: {}.",
+                regclass_literal(self.table)
+            ))
     }
 }
 

@@ -29,8 +29,8 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let keep = arguments.raw(PLACES.threshold + 1).map(raw_text);
     if keep.as_ref().is_some_and(is_blank) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
-            "It is an ORDER BY list, such as 'published_at DESC, length(body) DESC'; NULL keeps the \
-             least key.",
+            "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \
+             lowest key.",
         ));
     }
     let session = Session::open();

@@ -214,14 +214,14 @@ impl Reader {
     }
 }
 
-/// Refuses a signature of another length than those of `config`; an empty one is none.
+/// Refuses a signature of another length than those of `config`; an empty one is left out.
 fn check_length(slots: &[i32], config: &Config) -> Result<()> {
     let (found, num_perm) = (slots.len(), config.num_perm());
     if found == 0 || found == num_perm {
         return Ok(());
     }
     let message = format!("a signature of the source has {found} slots, not {num_perm}");
-    Err(invalid_parameter(message).set_hint("Make all signatures of one length."))
+    Err(invalid_parameter(message).set_hint("Use signatures of the same length."))
 }
 
 impl Own {
@@ -246,15 +246,15 @@ impl Own {
         if known.kind != kind {
             let message =
                 format!("{argument} has documents of {} and documents of {kind}", known.kind);
-            return Err(invalid_parameter(message)
-                .set_hint("Select those of one kind: only they can be compared."));
+            return Err(invalid_parameter(message).set_hint("Select documents of one kind only."));
         }
         match (&known.config, config) {
             (Some(a), Some(b)) if !same(a, &b) => {
                 let (a, b) = (Canonical::of(a), Canonical::of(&b));
                 Err(invalid_parameter(format!("{argument} has documents of different options"))
                     .set_detail(format!("One has {a}; another one has {b}."))
-                    .set_hint("Select those of one kind, or make all with the same options."))
+                    .set_hint("Select documents with the same options only, or create all of them with the \
+                         same options."))
             }
             _ => Ok(()),
         }

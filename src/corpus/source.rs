@@ -37,8 +37,8 @@ use crate::row_key::Key;
 use crate::side_table::SideTable;
 
 /// What a HINT says of a query.
-const QUERY: &str = "A query gives the key first and the text second, as in \
-                     $$SELECT id, title || ' ' || body FROM docs$$.";
+const QUERY: &str = "A query returns the key first and the text second, as in $$SELECT id, title || ' ' || \
+     body FROM docs$$.";
 
 /// Where documents come from.
 pub struct Source {
@@ -87,7 +87,7 @@ impl Source {
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!("{argument} must not be NULL"),
             )
-            .set_hint(format!("It is the name of a table or an index, or a query. {QUERY}")));
+            .set_hint(format!("Pass the name of a table or an index, or a query. {QUERY}")));
         };
         let text = raw_text(datum);
         if is_query(text.to_bytes()) {
@@ -105,7 +105,10 @@ impl Source {
             _ => {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                    format!("{argument}: \"{}\" has no rows of documents", relation.name),
+                    format!(
+                        "{argument}: \"{}\" is neither a table, a view nor an index",
+                        relation.name
+                    ),
                 )
                 .set_hint(NAME));
             }
@@ -128,7 +131,8 @@ impl Source {
     ) -> Result<Self> {
         let wrong = |cause: Complaint| cause.about(argument, QUERY);
         if arguments.key_column().is_some() {
-            let message = format!("key_column is for tables: {argument} is a query");
+            let message =
+                format!("key_column can only be used with a table, and {argument} is a query");
             return Err(invalid_parameter(message).set_hint(QUERY));
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
@@ -136,7 +140,7 @@ impl Source {
         let columns = Select::prepare(session, &statement, &[]).map_err(wrong)?.columns();
         if columns.len() < 2 {
             return Err(invalid_parameter(format!(
-                "{argument} has one column: a key and a text are needed"
+                "{argument} has only one column, but needs a key and a text"
             ))
             .set_hint(QUERY));
         }
@@ -154,11 +158,11 @@ impl Source {
         let unused = (0..source.columns.len()).find(|place| !is_used(place));
         if let (Some(unused), None, false) = (unused, arguments.body(), has_order) {
             return Err(invalid_parameter(format!(
-                "{argument} has a column \"{}\" beside the key and the text",
+                "{argument} has a column \"{}\" in addition to the key and the text",
                 label(&source.columns[unused].name)
             ))
             .set_hint(format!(
-                "Select the key and the text alone, or name the text with body => '...'. {QUERY}"
+                "Select only the key and the text, or name the text with body => '...'. {QUERY}"
             )));
         }
         source.kind = source.kind_of_body(arguments)?;
@@ -213,10 +217,10 @@ impl Source {
     ) -> Result<Self> {
         if arguments.body().is_some() {
             return Err(invalid_parameter(format!(
-                "body is for tables and queries: {argument} names index \"{}\"",
+                "body can only be used with a table or a query, and {argument} is index \"{}\"",
                 named.name
             ))
-            .set_hint(format!("Name its table, as {}.", regclass_literal(relation.oid))));
+            .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
         let table = Sql::default().relation(relation.oid);
         // Expressions become columns behind those of the table.
@@ -342,7 +346,7 @@ impl Source {
             sql = sql.text(" AS d");
         }
         let select = Select::prepare(session, &sql.clone().build(), types)
-            .map_err(|cause| cause.about("key", "NULL::bigint gives keys as bigint."))?;
+            .map_err(|cause| cause.about("key", "Pass NULL::bigint to get keys as bigint."))?;
         let select = match keep {
             None => select,
             Some(keep) => {
@@ -354,9 +358,9 @@ impl Source {
         match self.relation {
             Some(relation) if !select.reads(relation) => Err(error(
                 PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
-                format!("{} was renamed meanwhile", self.argument),
+                format!("{} was renamed while it was being read", self.argument),
             )
-            .set_hint("Try again.")),
+            .set_hint("Retry the statement.")),
             _ => Ok(select),
         }
     }
@@ -431,8 +435,8 @@ impl Source {
                 let key = key.ok_or_else(|| {
                     not_supported(format!("\"{}\" has no primary key of one column", relation.name))
                         .set_hint(
-                            "Name a column that tells its rows apart with key_column => '...', or write a \
-                             query: it may combine several.",
+                            "Pass a unique column with key_column => '...', or write a query, which may \
+                             combine several columns.",
                         )
                 })?;
                 self.key = place(relation, key.column);
@@ -450,7 +454,7 @@ impl Source {
     }
 
     /// The only column of a table that can be the document: of text or of documents, else of arrays. A
-    /// column that is the key is none.
+    /// column that is the key does not count.
     fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
         let key = match arguments.key_column() {
             Some(name) => Some(self.column_named(name, "key_column")?),
@@ -479,9 +483,8 @@ impl Source {
         let name = &relation.name;
         match places[..] {
             [body] => Ok(body),
-            [] => Err(invalid_parameter(format!("\"{name}\" has no column of text")).set_hint(
-                "Name the column of the documents with body => '...', or write a query.",
-            )),
+            [] => Err(invalid_parameter(format!("\"{name}\" has no text column"))
+                .set_hint("Pass the document column with body => '...', or write a query.")),
             _ => {
                 let columns: Vec<_> = places.iter().map(|&i| self.columns[i].clone()).collect();
                 let indexes: Vec<String> = Info::of_table(relation.oid)
@@ -494,11 +497,11 @@ impl Source {
                     format!("name an index instead of the table: {}", indexes.join(", "))
                 };
                 Err(invalid_parameter(format!(
-                    "\"{name}\" has {} columns of text: {}",
+                    "\"{name}\" has {} text columns: {}",
                     places.len(),
                     list(&columns)
                 ))
-                .set_hint(format!("Name the one of the documents with body => '...', or {index}.")))
+                .set_hint(format!("Pass the document column with body => '...', or {index}.")))
             }
         }
     }

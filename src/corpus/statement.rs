@@ -67,7 +67,7 @@ pub fn order(keep: &CStr) -> Result<CString> {
     if !only_sorts {
         let cause = Complaint::new(
             PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
-            "it must be an ORDER BY list alone",
+            "it must be an ORDER BY list and nothing else",
         );
         return Err(wrong_order(cause));
     }
@@ -78,8 +78,8 @@ pub fn order(keep: &CStr) -> Result<CString> {
 pub fn wrong_order(cause: Complaint) -> ErrorReport {
     cause.about(
         "keep",
-        "It is an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) DESC'; \
-         NULL keeps the least key.",
+        "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) \
+         DESC', or NULL to keep the lowest key.",
     )
 }
 

@@ -61,10 +61,8 @@ impl Unique {
         (self.hash_of(key) == repeated).then(|| {
             // SAFETY: a key of that type.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };
-            invalid_parameter(format!("{argument} gives the key \"{shown}\" to several documents"))
-            .set_hint(
-                "A key tells documents apart: give the primary key, or a combination of columns.",
-            )
+            invalid_parameter(format!("{argument} has several documents with the key \"{shown}\""))
+                .set_hint("Use the primary key, or a combination of columns that is unique.")
         })
     }
 }

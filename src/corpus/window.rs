@@ -43,7 +43,7 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
     let rows = usize::try_from(window.rows()).unwrap_or(0);
     if rows > MAX_ALLOC / size_of::<u32>() {
         return Err(not_supported(format!("a partition of {rows} rows is too large"))
-            .set_hint("near_duplicate_clusters() has no such limit."));
+            .set_hint("Use near_duplicate_clusters(), which has no such limit."));
     }
     let first = window.numbers(rows);
     if first.first().is_some_and(|first| first.get() == 0) {

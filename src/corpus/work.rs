@@ -112,14 +112,14 @@ fn common_scopes(sources: &[Source]) -> Result<Vec<(Oid, Oid)>> {
         _ => scopes.iter().map(|(oid, _)| type_label(*oid)).collect::<Vec<_>>().join(", "),
     };
     let (first, other) = (shown(&first), shown(&other));
-    let message = format!("scope: the columns are of different types, {first} and {other}");
+    let message = format!("scope columns have different types, {first} and {other}");
     Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
         .set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
 
 /// Rows put aside.
 struct Stored {
-    /// Of each source, and which of them are no documents.
+    /// Of each source, and which of them are not documents.
     stores: Vec<(Aside, Vec<u32>)>,
     members: Members,
 }
@@ -160,10 +160,10 @@ pub fn report(left_out: LeftOut) {
         let limit = bucket_limit();
         warning(format!("{comparisons} pairs of documents that share a band were not compared"))
             .set_detail(format!(
-                "{documents} times a document had been compared in vain with {limit} others of a bucket: \
-                 many documents have a text in common that does not make them similar."
+                "In {documents} cases a document reached minlsh.bucket_limit ({limit}) comparisons without \
+                 a match, because many documents share parts without being similar."
             ))
-            .set_hint("Raise minlsh.bucket_limit, or ask with a larger shingle_size.")
+            .set_hint("Raise minlsh.bucket_limit, or use a larger shingle_size.")
             .report(PgLogLevel::WARNING);
     }
 }

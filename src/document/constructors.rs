@@ -69,7 +69,7 @@ enum Kind {
 
 impl Outline {
     /// What a call of `function` makes, with those of its arguments that are known and their types; `None` if
-    /// that is no constructor of documents.
+    /// that is not a constructor of documents.
     ///
     /// # Safety
     /// The arguments are values of their types.

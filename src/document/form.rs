@@ -56,7 +56,7 @@ impl Form {
             let message =
                 format!("unsupported version {version} of the binary form of {}", self.name);
             return Err(error(PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION, message)
-                .set_hint("Send a byte 1 and the text form."));
+                .set_hint("Send a byte 1, followed by the text form."));
         }
         self.value(literal).map(Some)
     }
@@ -81,7 +81,8 @@ impl Form {
                 error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, message)
                     .set_detail(detail)
                     .set_hint(format!(
-                        "Cast it to text if it is a text: what begins with {} is {} with its options.",
+                        "Cast it to text if it is a text. A literal that begins with {} is {} with its \
+                         options.",
                         self.start, self.meaning
                     ))
             }
@@ -89,13 +90,13 @@ impl Form {
     }
 }
 
-/// The error of bytes that are no value of the type of that name.
+/// The error of bytes that are not a value of the type of that name.
 pub fn damaged(name: &str) -> ErrorReport {
     error(
         PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
         format!("invalid value of type {name}"),
     )
-    .set_hint("Make it again: its page is damaged, or another version made it.")
+    .set_hint("Create the value again. Its page is damaged, or another version wrote it.")
 }
 
 /// UTF-8 up to a zero byte, and what follows it.

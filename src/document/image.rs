@@ -163,7 +163,7 @@ pub fn stored_signature(slots: &[i32]) -> Result<Vec<[u8; 4]>> {
             "signature must have between 1 and {MAX_NUM_PERM} slots, not {}",
             slots.len()
         ))
-        .set_hint("Give one that minhash() made, or another with one number for each slot."));
+        .set_hint("Pass a signature that minhash() returned, or another array with one number for each slot."));
     }
     Ok(slots.iter().map(|slot| slot.to_le_bytes()).collect())
 }

@@ -7,7 +7,7 @@ use crate::error::{Result, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{lossless, text};
 
-/// Why a text is no value of a type.
+/// Why a text is not a value of a type.
 pub enum Refusal {
     /// It has not the form of one; with what was expected.
     Syntax(String),
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
             let name = self.string()?;
             self.token(b':')?;
             if !read(&name, self)? {
-                return syntax("A member is unknown, or there twice.");
+                return syntax("A member is unknown or repeated.");
             }
             is_done = self.next_is(b'}');
             if !is_done {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     /// Sees that nothing is left.
     fn end(&mut self) -> Read<()> {
         self.skip_space();
-        if self.rest.is_empty() { Ok(()) } else { syntax("Something follows the closing brace.") }
+        if self.rest.is_empty() { Ok(()) } else { syntax("There is text after the closing brace.") }
     }
 
     /// A number, or what stands in its place.
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
 
     /// A number.
     pub fn number<T: std::str::FromStr>(&mut self) -> Read<T> {
-        self.word().parse().or_else(|_| syntax("A number is missing, or out of its range."))
+        self.word().parse().or_else(|_| syntax("A number is missing or out of range."))
     }
 
     /// `true` or `false`, of the only member that is one.
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         loop {
             let length = self.rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
             let Some((plain, [end, rest @ ..])) = length.map(|at| self.rest.split_at(at)) else {
-                return syntax("A string has no end.");
+                return syntax("A string is not terminated.");
             };
             self.rest = rest;
             if string.is_empty() && *end == b'"' {
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
     /// What follows a backslash.
     fn escaped(&mut self, string: &mut Vec<u8>) -> Read<()> {
         let Some((&kind, rest)) = self.rest.split_first() else {
-            return syntax("A string has no end.");
+            return syntax("A string is not terminated.");
         };
         self.rest = rest;
         let byte = match kind {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
                 let character = self.unicode()?.encode_utf8(&mut utf8);
                 return Ok(append(string, text::encode(character))?);
             }
-            _ => return syntax("An escape in a string is unknown."),
+            _ => return syntax("A string contains an unknown escape sequence."),
         };
         Ok(append(string, &[byte])?)
     }
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         };
         match char::decode_utf16(units).next() {
             Some(Ok(character)) if character != '\0' => Ok(character),
-            _ => syntax("An escape in a string is no character."),
+            _ => syntax("An escape sequence in a string is not a valid character."),
         }
     }
 

@@ -151,7 +151,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The threshold and what is made by `prepare` of a value with that `image`; made anew if the
+    /// The threshold and what is made by `prepare` of a value with that `image`; made again if the
     /// image is not, byte for byte, the one before.
     pub fn get(
         &mut self,

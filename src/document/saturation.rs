@@ -38,9 +38,9 @@ impl Saturated {
             "{texts} texts are too long for shingles of {} characters",
             config.shingle_size()
         ))
-        .set_detail("Unrelated texts of this kind have many shingles in common by chance.")
+        .set_detail("Unrelated texts of this length have many shingles in common by chance.")
         .set_hint(format!(
-            "Make \"{name}\" with a shingle_size of {shingle_size} or more, or of words."
+            "Create \"{name}\" with a shingle_size of {shingle_size} or more, or with unit = word."
         ))
         .report(PgLogLevel::WARNING);
     }

@@ -1,4 +1,4 @@
-//! How many rows the planner shall expect of `~=`.
+//! How many rows the planner should expect of `~=`.
 //!
 //! A document has a few near-duplicates however large the table is, so the share of the rows that
 //! are similar falls with their number. That is known without statistics.

@@ -196,7 +196,7 @@ impl Other<'_> {
 /// The outcome of a comparison.
 enum Outcome {
     Similarity(f64),
-    /// Less than was asked for; or both are empty, and it is none.
+    /// Less than was asked for; or both are empty, and there is none.
     TooLow,
     /// Of another kind, or signatures of different lengths.
     Incomparable,
@@ -261,8 +261,8 @@ unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
 
 fn different_options(a: &Canonical, b: &Canonical) -> ErrorReport {
     invalid_parameter("documents with different options cannot be compared")
-        .set_detail(format!("One has {a}; the other {b}."))
-        .set_hint("Make both with the same options.")
+        .set_detail(format!("One has {a}; the other has {b}."))
+        .set_hint("Create both with the same options.")
 }
 
 fn incomparable(prepared: &Prepared) -> ErrorReport {
@@ -271,7 +271,8 @@ fn incomparable(prepared: &Prepared) -> ErrorReport {
         Prepared::Set(_) => "a set".to_owned(),
         Prepared::Signature(slots) => format!("a signature of {} slots", slots.len()),
     };
-    invalid_parameter(format!("document is {expected}, and the value is not")).set_hint(
-        "Texts and sets are compared with minlsh_document(), signatures with minlsh_signature().",
-    )
+    invalid_parameter(format!("cannot compare the value with a document that is {expected}"))
+        .set_hint(
+            "Use minlsh_document() for texts and sets, and minlsh_signature() for signatures.",
+        )
 }

@@ -267,11 +267,12 @@ impl<'a> Sketched<'a> {
         let num_perm = index.config.num_perm();
         match self {
             Self::Signature(slots) if slots.len() != num_perm => Err(invalid_parameter(format!(
-                "signature has {} slots, and those of the index have {num_perm}",
+                "signature has {} slots, but those of the index have {num_perm}",
                 slots.len()
             ))
             .set_hint(format!(
-                "Make it with num_perm => {num_perm}, or the index WITH (num_perm) as signatures have it."
+                "Compute it with num_perm => {num_perm}, or create the index WITH (num_perm) of your \
+                 signatures."
             ))),
             _ => Ok(()),
         }
@@ -326,16 +327,17 @@ fn append(bands: &mut Vec<i64>, more: &[i64]) -> Result<()> {
 
 fn low_threshold(document: Threshold, index: Threshold) -> ErrorReport {
     invalid_parameter(format!(
-        "threshold {document} of the document is below {index}, that of the index"
+        "threshold {document} of the document is below that of the index, which is {index}"
     ))
     .set_hint(format!(
-        "Make the document with a threshold of {index} or more, or the index WITH (threshold = {document})."
+        "Create the document with a threshold of {index} or more, or the index WITH (threshold = \
+         {document})."
     ))
 }
 
 fn other_options(document: &Config, index: &Config) -> ErrorReport {
     let (document, index) = (Canonical::of(document), Canonical::of(index));
-    invalid_parameter("document has other options than the index")
-        .set_detail(format!("The document has {document}; the index {index}."))
-        .set_hint(format!("Make the index WITH ({document})."))
+    invalid_parameter("document and index have different options")
+        .set_detail(format!("The document has {document}; the index has {index}."))
+        .set_hint(format!("Create the index WITH ({document})."))
 }

@@ -22,8 +22,8 @@ pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> 
         return Err(engine(sketch::Error::EmptySignature));
     }
     if scheme == Scheme::Fss && signature.iter().any(|slot| *slot < 0) {
-        return Err(invalid_parameter("signature is not one of scheme \"fss\"").set_hint(
-            "Name the scheme that it was made with. Weighted and packed signatures have none.",
+        return Err(invalid_parameter("signature is not of scheme \"fss\"").set_hint(
+            "Pass the scheme that it was computed with. Weighted and packed signatures cannot be used here.",
         ));
     }
     Ok(signature)

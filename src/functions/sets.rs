@@ -54,7 +54,7 @@ impl SetOptions {
         Err(invalid_parameter(format!(
             "{option} must be the same for all rows of a group, not {least} and {greatest}"
         ))
-        .set_hint(format!("Give {option} as a constant, or GROUP BY it.")))
+        .set_hint(format!("Pass {option} as a constant, or GROUP BY it.")))
     }
 
     fn config(self) -> Result<Config> {
@@ -65,7 +65,7 @@ impl SetOptions {
 /// The state: a set so far.
 #[repr(C)]
 struct Set {
-    /// Tells it from what other aggregates have for a state.
+    /// Distinguishes it from the states of other aggregates.
     tag: u64,
     options: SetOptions,
     /// Of the elements but those pending; empty if there are none.
@@ -87,8 +87,11 @@ impl Set {
                 return Ok(state(datum));
             }
         }
-        Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, "state of the aggregate is not a set of minlsh")
-            .set_hint("Declare support functions of minlsh together in one aggregate, without those of others."))
+        Err(error(
+            PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
+            "state of the aggregate is not a minlsh set",
+        )
+        .set_hint("Use the support functions of minlsh only together in one aggregate."))
     }
 
     const fn new(options: SetOptions) -> Self {
@@ -159,12 +162,12 @@ fn options(call: &Call) -> Result<SetOptions> {
     let default = Config::default();
     let (mut num_perm, mut scheme, mut seed) = (default.num_perm() as i32, default.scheme(), 0);
     if call.count() > 2 {
-        let hint = "Leave num_perm out for its default.";
+        let hint = "Leave num_perm out to use its default.";
         num_perm = call.int4(2).ok_or_else(|| missing("num_perm", hint))?;
     }
     if call.count() > 3 {
         scheme = read_scheme(call, 3)?;
-        seed = call.int8(4).ok_or_else(|| missing("seed", "0 is the scheme's own."))?;
+        seed = call.int8(4).ok_or_else(|| missing("seed", "Use 0 for the scheme's own seed."))?;
     }
     if call.datum(0).is_none() {
         configuration_of_sets(scheme.as_str(), num_perm, seed)?;
@@ -174,7 +177,9 @@ fn options(call: &Call) -> Result<SetOptions> {
 
 /// The argument `scheme`.
 fn read_scheme(call: &Call, argument: usize) -> Result<Scheme> {
-    let scheme = call.text(argument)?.ok_or_else(|| missing("scheme", "The default is 'fss'."))?;
+    let scheme = call
+        .text(argument)?
+        .ok_or_else(|| missing("scheme", "Use 'fss', which is the default."))?;
     scheme.parse().map_err(engine)
 }
 

@@ -120,8 +120,8 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
     let lean = sketch::from_lean(lean).map_err(engine)?;
     if lean.seed == 0 {
         // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
-        return Err(not_supported("LeanMinHash of seed 0").set_hint(
-            "In SQL seed 0 stands for the scheme's own, which is 1: give MinHash() in Python another seed.",
+        return Err(not_supported("LeanMinHash has seed 0, which is not supported").set_hint(
+            "Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1.",
         ));
     }
     let signature = lean.signature.map(|signature| array::write_int4(&signature));

@@ -39,11 +39,11 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
     let elements = unsafe { array::nullable_elements(elements, pg_sys::TEXTOID)? };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
-            "elements and weights must be as many as each other, not {} and {}",
+            "elements and weights must have the same length, not {} and {}",
             elements.len(),
             weights.len()
         ))
-        .set_hint("Give one weight for each element, in the same order."));
+        .set_hint("Pass one weight for each element, in the same order."));
     }
     let mut weighted = memory::with_capacity(elements.len()).map_err(engine)?;
     for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {

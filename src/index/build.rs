@@ -153,7 +153,8 @@ unsafe fn check_elements(
     };
     element::check(base_element_type(array)).map_err(|report| {
         report.set_hint(
-            "Index an array of text, varchar, bytea, uuid or integers: a column of type text[] has the others cast.",
+            "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
+             text[].",
         )
     })
 }

@@ -57,17 +57,23 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
             Err(cause) => return report(None, cause.message()),
         };
         if !options.current {
-            report(None, "it was built by another version: REINDEX it")?;
+            report(None, "it was built by another version and needs REINDEX")?;
             return Ok(());
         }
         if reloptions::wanted(index)? != *options {
-            report(None, "its options were changed after it was built: REINDEX makes them hold")?;
+            report(
+                None,
+                "its options were changed after it was built; they take effect at REINDEX",
+            )?;
         }
         if differs_from_parent(index, &options)? {
-            report(None, "its options are not those of the partitioned index that it is part of")?;
+            report(
+                None,
+                "its options differ from those of the partitioned index that it belongs to",
+            )?;
         }
         if !(*(*index).rd_index).indisvalid {
-            report(None, "it is not valid: a concurrent build failed; REINDEX it")?;
+            report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
         }
         // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
         // rows that it sees, and what it does not see is no row that lacks one.
@@ -183,11 +189,11 @@ unsafe fn compare(
                     RowState::Gone if unsafe { pg_sys::RecoveryInProgress() } => Ok(()),
                     RowState::Gone => report(
                         Some(row_name(entry.tid >> 1)),
-                        "an entry leads to a row that is gone",
+                        "an entry points to a row that does not exist",
                     ),
                     RowState::Visible => report(
                         Some(row_name(entry.tid >> 1)),
-                        "an entry of the index is not one of the row",
+                        "an entry of the index does not belong to the row",
                     ),
                 }
             }
@@ -269,7 +275,7 @@ fn row_name(row: u64) -> String {
     format!("({},{})", row >> 16, row & 0xffff)
 }
 
-/// The table that an index belongs to; `None` if it is no index with pages of this access method.
+/// The table that an index belongs to; `None` if it is not an index with pages of this access method.
 pub fn table_of(index: Oid) -> Option<Oid> {
     // SAFETY: opened and closed here.
     unsafe {

@@ -161,7 +161,9 @@ impl Info {
             return Ok(options);
         }
         Err(wrong_state(format!("index \"{name}\" was built by another version of minlsh"))
-            .set_detail("It signs texts in another way, or by other versions of Unicode.")
+            .set_detail(
+                "That version computes other signatures, or uses another version of Unicode.",
+            )
             .set_hint(format!("REINDEX INDEX {};", visible_name(self.index.oid))))
     }
 
@@ -170,7 +172,7 @@ impl Info {
         let name = &self.index.name;
         error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("index \"{name}\" is of passages, not of whole documents"),
+            format!("index \"{name}\" is an index of passages, not of whole documents"),
         )
         .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
     }
@@ -181,7 +183,9 @@ impl Info {
             return Ok(());
         }
         Err(wrong_state(format!("index \"{}\" is not valid", self.index.name))
-            .set_detail("It lacks rows: CREATE INDEX CONCURRENTLY has not finished, or failed.")
+            .set_detail(
+                "CREATE INDEX CONCURRENTLY has not finished or has failed, so rows are missing.",
+            )
             .set_hint(format!("Wait for it, or REINDEX INDEX {}.", visible_name(self.index.oid))))
     }
 

@@ -36,9 +36,9 @@ impl Keys {
             let layout = Layout::of(index)?;
             let input_type = layout::input_type(index, layout.document());
             if !is_readable(*(*index).rd_opfamily.add(layout.document()), input_type) {
-                let message = format!("values of {} are no documents", type_label(input_type));
+                let message = format!("values of {} are not documents", type_label(input_type));
                 return Err(not_supported(message).set_hint(
-                    "Use an operator class of minlsh; amvalidate() lists what another one lacks.",
+                    "Use an operator class of minlsh. amvalidate() lists what is wrong with another one.",
                 ));
             }
             let kind = layout::kind(index, &layout);

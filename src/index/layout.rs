@@ -81,13 +81,13 @@ impl Layout {
         let documents: Vec<usize> = (0..count).filter(|&column| !is_scope(column)).collect();
         let [document] = documents[..] else {
             let hint = if documents.is_empty() {
-                "Name a text, an array or a minlsh_document; cast others, as in ((body::text))."
+                "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text))."
             } else {
-                "Join several texts in one expression, as in ((title || ' ' || body)); a text that is searched by = \
-                 needs the operator class minlsh_text_scope_ops."
+                "Join several texts in one expression, as in ((title || ' ' || body)). Use the operator \
+                 class minlsh_text_scope_ops for a text that is searched by =."
             };
             return Err(not_supported(format!(
-                "a minlsh index has exactly one document column, not {}",
+                "a minlsh index must have exactly one document column, not {}",
                 documents.len()
             ))
             .set_hint(hint));
@@ -101,7 +101,7 @@ impl Layout {
                     "the operator class of column {} cannot serve a minlsh index",
                     column + 1
                 ))
-                .set_hint("amvalidate() says what it lacks."));
+                .set_hint("Use amvalidate() to see what is wrong with it."));
             }
         }
         Ok(Self::new(count, document))

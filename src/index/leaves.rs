@@ -119,5 +119,5 @@ unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorRe
         PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
         format!("page {block} of minlsh index \"{name}\" is damaged"),
     )
-    .set_hint("REINDEX it; minlsh_check() lists what is wrong.")
+    .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
 }

@@ -235,7 +235,7 @@ pub unsafe fn next(scan: pg_sys::IndexScanDesc) -> Option<pg_sys::ItemPointerDat
 /// `btendscan`
 ///
 /// # Safety
-/// The scan is not used any more.
+/// The scan is no longer used.
 pub unsafe fn end_scan(scan: pg_sys::IndexScanDesc) {
     let function = routine().amendscan;
     // SAFETY: the caller's promise.

@@ -201,7 +201,7 @@ impl PageCopy {
         self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_upper))
     }
 
-    /// The tree's own words at the end of the page; `None` if the page is none of a tree.
+    /// The tree's own words at the end of the page; `None` if the page is not part of a tree.
     pub fn opaque(&self) -> Option<Opaque> {
         let special = self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_special));
         if special != PAGE - OPAQUE {
@@ -211,23 +211,23 @@ impl PageCopy {
         Some(unsafe { self.0.as_ptr().add(special).cast::<Opaque>().read_unaligned() })
     }
 
-    /// The root of the tree, of a metapage; `None` if the page is none.
+    /// The root of the tree, of a metapage; `None` if the page is not one.
     pub fn root(&self) -> Option<BlockNumber> {
         self.meta(2)
     }
 
-    /// The level of the root, of a metapage; `None` if the page is none.
+    /// The level of the root, of a metapage; `None` if the page is not one.
     pub fn height(&self) -> Option<u32> {
         self.meta(3)
     }
 
     /// The page from which searches start, and its level, of a metapage: the lowest level that has one
-    /// page only; `None` if the page is none.
+    /// page only; `None` if the page is not one.
     pub fn fast_root(&self) -> Option<(BlockNumber, u32)> {
         self.meta(4).zip(self.meta(5))
     }
 
-    /// Whether equal keys have equal bytes, of a metapage; `None` if the page is none, or says neither.
+    /// Whether equal keys have equal bytes, of a metapage; `None` if the page is not one, or says neither.
     pub fn all_equal_image(&self) -> Option<bool> {
         // Behind eight words and a number of eight bytes.
         let flag = *self.0.get(PAGE_HEADER.next_multiple_of(8) + 40)?;

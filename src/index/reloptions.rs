@@ -61,9 +61,8 @@ impl Parameters {
         let config =
             default.config.clone().with_normalization(options.config.normalization().clone());
         if options != (IndexOptions { config: config.map_err(engine)?, ..default }) {
-            return Err(invalid_parameter("an index of passages has no signatures").set_hint(
-                "Leave out all options but min_match, normalization and those of B-trees.",
-            ));
+            return Err(invalid_parameter("an index of passages has no signatures")
+                .set_hint("Use only min_match, normalization, fillfactor and deduplicate_items."));
         }
         Ok((self.min_match, steps))
     }
@@ -98,7 +97,7 @@ fn as_written(unit: String) -> String {
 fn parse_seed(seed: &str) -> Result<i64> {
     seed.trim().parse().map_err(|_| {
         invalid_parameter(format!("invalid value for option \"seed\": \"{seed}\""))
-            .set_hint("It is an integer of 64 bits; 0 is the scheme's own.")
+            .set_hint("Use a 64-bit integer, or 0 for the scheme's own seed.")
     })
 }
 
@@ -142,17 +141,23 @@ pub fn define() {
             let (name, description) = (name.as_ptr(), description.as_ptr());
             pg_sys::add_string_reloption(kind, name, description, std::ptr::null(), None, lock);
         };
-        integer(c"fillfactor", c"Packs leaf pages only to this percentage at build.", 90, 10, 100);
-        flag(c"deduplicate_items", c"Keeps many entries of one bucket together.", true);
-        real(c"threshold", c"The least similarity the index serves.", sketch::DEFAULT_THRESHOLD);
+        integer(
+            c"fillfactor",
+            c"Packs leaf pages only to this percentage when the index is built.",
+            90,
+            10,
+            100,
+        );
+        flag(c"deduplicate_items", c"Stores the entries of one bucket together.", true);
+        real(c"threshold", c"Lowest similarity that the index serves.", sketch::DEFAULT_THRESHOLD);
         real(
             c"recall",
-            c"Share of the pairs at the threshold to be found.",
+            c"Minimum share of the pairs at the threshold that a search finds.",
             sketch::DEFAULT_RECALL,
         );
         integer(
             c"num_perm",
-            c"Slots of a signature.",
+            c"Number of slots of a signature.",
             sketch::DEFAULT_NUM_PERM as i32,
             1,
             sketch::MAX_NUM_PERM as i32,
@@ -171,12 +176,15 @@ pub fn define() {
             sketch::MIN_MIN_MATCH as i32,
             sketch::MAX_MIN_MATCH as i32,
         );
-        string(c"scheme", c"How shingles become a signature.");
+        string(c"scheme", c"Scheme that computes a signature from shingles.");
         string(c"seed", c"Selects another family of hash functions.");
-        string(c"unit", c"What a shingle is a window of.");
-        string(c"normalization", c"What is done to a text before it is cut.");
+        string(c"unit", c"Unit of shingles: char, word or anchored.");
+        string(
+            c"normalization",
+            c"Steps that are applied to a text before it is cut into shingles.",
+        );
         string(c"stop_words", c"Words that anchored shingles start with.");
-        flag(c"bag", c"Whether a repeat of a shingle counts.", false);
+        flag(c"bag", c"Counts each occurrence of a repeated shingle.", false);
         KIND.get_or_init(|| kind);
     }
 }
@@ -256,7 +264,7 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
             return IndexOptions::by_default();
         }
         if (*parameters).min_match != UNSPECIFIED {
-            return Err(invalid_parameter("min_match is an option of indexes of passages")
+            return Err(invalid_parameter("min_match can only be set for an index of passages")
                 .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out."));
         }
         (*parameters).options()

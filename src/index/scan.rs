@@ -372,7 +372,7 @@ fn refuse_lowered(options: &IndexOptions) -> Result<()> {
     }
     Err(wrong_state("minlsh.threshold was lowered while a query was running")
         .set_detail(format!(
-            "The index of the query's plan serves thresholds of {} and more, not {threshold}.",
+            "The index of the query's plan serves thresholds of at least {}, not {threshold}.",
             options.threshold
         ))
         .set_hint(

@@ -120,10 +120,10 @@ pub unsafe fn store(
     if json.len() > pages::MAX_ITEM {
         return Err(error(
             PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("the options of the index take {} bytes", json.len()),
+            format!("the options of the index are too long: {} bytes", json.len()),
         )
         .set_detail(format!("At most {} bytes fit into its page.", pages::MAX_ITEM))
-        .set_hint("Give fewer stop words."));
+        .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
     // SAFETY: the caller's promise.
@@ -217,13 +217,15 @@ unsafe fn refuse_unlogged(index: Relation) -> Result<()> {
             "cannot read unlogged index \"{}\" during recovery",
             layout::name(index)
         ))
-        .set_hint("Ask the primary server: a standby has no rows of unlogged tables."))
+        .set_hint("Run the query on the primary server. A standby has no rows of unlogged tables."))
     }
 }
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
     wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
-        .set_detail("It is damaged, or was built by a later version.")
+        .set_detail(
+            "Use REINDEX to build the index again. It is damaged or was built by a later version.",
+        )
         .set_hint("REINDEX it.")
 }
 

@@ -78,7 +78,7 @@ pub unsafe fn check(
         return Ok(());
     }
     if links == Links::Check && !walk.is_fast_root(meta.fast_root(), height) {
-        report("the metapage leads searches astray".to_owned())?;
+        report("the metapage points to a wrong root".to_owned())?;
     }
     let mut start = root;
     let mut above: Option<Vec<Downlink>> = None;
@@ -93,7 +93,7 @@ pub unsafe fn check(
             break;
         }
         let Some(first) = downlinks.first() else {
-            return report(format!("level {level} leads nowhere"));
+            return report(format!("level {level} has no valid first page"));
         };
         start = first.child;
         above = Some(downlinks);
@@ -165,7 +165,7 @@ impl Walk<'_> {
                 }
                 let high = self.high_key(&page, &opaque);
                 if high.is_none() && opaque.next != NO_BLOCK {
-                    report(format!("page {block} lacks its high key"))?;
+                    report(format!("page {block} has no high key"))?;
                 }
                 if opaque.flags & nbtree::HALF_DEAD == 0 {
                     let sound = if level == 0 {
@@ -274,7 +274,10 @@ fn compare(
     for downlink in downlinks {
         check_interrupts();
         let Some(ahead) = pages[at..].iter().position(|page| page.block == downlink.child) else {
-            report(format!("a downlink to page {} of level {level} leads astray", downlink.child))?;
+            report(format!(
+                "a downlink to page {} of level {level} points to a wrong page",
+                downlink.child
+            ))?;
             continue;
         };
         for page in &pages[at..at + ahead] {
@@ -312,7 +315,7 @@ impl Pivot {
     }
 }
 
-/// Reads a pivot; `None` if the item is none.
+/// Reads a pivot; `None` if the item is not one.
 fn pivot(layout: &Layout, item: &[u8]) -> Option<Pivot> {
     let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
     let (info, count) = (half(6)?, half(4)?);

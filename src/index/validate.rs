@@ -117,9 +117,12 @@ pub unsafe fn refuse_settings(
     let is_column = unsafe { (*info).ii_IndexAttrNumbers[column] != 0 };
     let document = if is_column { quoted(&attribute) } else { "...".to_owned() };
     Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
-        .set_detail("Two plain values are similar by that setting, which each session may change.")
+        .set_detail(
+            "The similarity of two plain values depends on that setting, which each session may \
+             change.",
+        )
         .set_hint(format!(
-            "Use minlsh_document({document}, 0.8) WITH ~=, which has a threshold of its own."
+            "Use minlsh_document({document}, 0.8) WITH ~=, which has its own threshold."
         )))
 }
 

@@ -120,7 +120,7 @@ fn missing(name: Oid) -> pg_sys::panic::ErrorReport {
     let relation = relation_name(name);
     error(
         PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-        format!("\"{relation}\" is no minlsh index, and has none"),
+        format!("\"{relation}\" is not a minlsh index and does not have one"),
     )
-    .set_hint("CREATE INDEX ON table USING minlsh (column) makes one.")
+    .set_hint("Create one with CREATE INDEX ON table USING minlsh (column).")
 }

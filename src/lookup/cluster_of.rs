@@ -42,7 +42,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let most = call.int4(MAX_MEMBERS).unwrap_or(DEFAULT_MAX_MEMBERS);
     let most = usize::try_from(most).ok().filter(|most| *most > 0).ok_or_else(|| {
         invalid_parameter(format!("max_members must be at least 1, not {most}"))
-            .set_hint("It is the number of members beyond which the search is given up.")
+            .set_hint("Pass the number of members beyond which the search stops.")
     })?;
     let asked = Asked::new(&target, threshold, None)?;
     let key_type = asked.key_type()?;

@@ -80,7 +80,7 @@ impl Finder {
                 format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
             error(code, message)
                 .set_detail(
-                    "A partial index must be named, and one that is not valid does not count.",
+                    "Partial and invalid indexes do not count. Name a partial index to use it.",
                 )
                 .set_hint(self.name_one(&oids(&all)))
         })
@@ -185,7 +185,7 @@ impl Finder {
             // It would answer for a part of the rows, unnoticed.
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
-                "every minlsh index that you may read is partial",
+                "all minlsh indexes that you may read are partial",
             )
             .set_hint(self.name_one(&of_a_part)));
         }
@@ -215,7 +215,7 @@ impl Finder {
     }
 
     /// The indexes, and without a description the side tables, that the caller may read, of tables
-    /// that `wanted` accepts. No other is locked: nobody shall wait for what strangers do with theirs.
+    /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
     fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
         if self.extension.method == Oid::INVALID {
             return Vec::new();
@@ -334,11 +334,11 @@ pub fn threshold(call: &Call, argument: usize, target: &Indexed) -> Result<Thres
     Err(match set {
         Some(set) => refused
             .set_detail(format!(
-                "ALTER INDEX has set it to {set}, which does not change what is there."
+                "ALTER INDEX has set the threshold to {set}, but the index has not been rebuilt."
             ))
             .set_hint(format!("Use REINDEX INDEX {}, or a threshold of {least}.", quoted(name))),
         None => refused
-            .set_detail("Its bands would miss pairs that are less similar than it was built for.")
+            .set_detail("The bands of the index would miss pairs below its threshold.")
             .set_hint(format!(
                 "Use {least} or more, or create an index WITH (threshold = {threshold})."
             )),

@@ -175,9 +175,9 @@ fn no_key(info: &Info, cause: NoKey) -> ErrorReport {
         NoKey::Missing => format!("table \"{name}\" has no key of one column"),
     };
     not_supported(message)
-        .set_detail("A document is named by one column that is unique and not null.")
+        .set_detail("The key of a document must be one column that is unique and NOT NULL.")
         .set_hint(format!(
-            "Ask the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
+            "Query the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
              minlsh_document(a.{body}, 0.9) WHERE ...",
             body = info.body_name(),
         ))

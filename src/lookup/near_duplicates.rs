@@ -32,7 +32,7 @@ const K: usize = 1;
 const INDEX: usize = 2;
 const VERIFY: usize = 3;
 
-/// How many documents nearest_documents() gives unless told otherwise.
+/// How many documents nearest_documents() returns by default.
 const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
@@ -50,7 +50,7 @@ fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     let k = call.int4(K).unwrap_or(DEFAULT_K);
     if k < 1 {
         return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
-            .set_hint("It is the number of documents wanted."));
+            .set_hint("Pass the number of documents to return."));
     }
     of_document(call, &target, target.options.threshold, Some(k), &result)
 }
@@ -151,7 +151,7 @@ impl<'a> Asked<'a> {
         }
         let name = self.index.name();
         Err(invalid_parameter(format!(
-            "the signature must have {wanted} slots, as those of side table \"{name}\", not {slots}"
+            "the signature must have {wanted} slots like those of side table \"{name}\", not {slots}"
         )))
     }
 
@@ -230,8 +230,10 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
 fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()> {
     let is_signature = given == pg_sys::INT4ARRAYOID;
     if index.side.is_some() && is_signature && verify == Some(Verify::Exact) {
-        return Err(invalid_parameter("a signature has no text: verify cannot be \"exact\"")
-            .set_hint("Leave verify out, or give the text."));
+        return Err(invalid_parameter(
+            "verify cannot be \"exact\" for a signature, which has no text",
+        )
+        .set_hint("Leave verify out, or pass the text."));
     }
     let is_array = catalog::element_type(given) != Oid::INVALID;
     let (holds, wanted, fits) = match index.info.kind {
@@ -241,7 +243,7 @@ fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()>
         Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
         Kind::Set => ("sets", "an array of the elements", is_array),
         Kind::Signature => ("signatures", "an integer[]", is_signature),
-        _ => ("documents", "the table instead, with ~= and a minlsh_document", false),
+        _ => ("documents", "a minlsh_document to the operator ~= instead", false),
     };
     if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
 }
@@ -254,9 +256,12 @@ fn wrong_kind(
 ) -> pgrx::pg_sys::panic::ErrorReport {
     error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        format!("index \"{index}\" is of {holds}: it cannot be asked for {}", type_label(given)),
+        format!(
+            "index \"{index}\" is an index of {holds} and cannot be searched for {}",
+            type_label(given)
+        ),
     )
-    .set_hint(format!("Give {wanted}."))
+    .set_hint(format!("Pass {wanted}."))
 }
 
 /// Refuses a way of verifying that the index cannot have.
@@ -265,14 +270,14 @@ fn check_verify(index: &Indexed, verify: Option<Verify>) -> Result<()> {
     match (index.info.kind, verify) {
         _ if index.side.is_some() => Ok(()),
         (Kind::Signature, Some(Verify::Exact)) => Err(invalid_parameter(format!(
-            "index \"{name}\" has signatures only: verify cannot be \"exact\""
+            "verify cannot be \"exact\" because index \"{name}\" has only signatures"
         ))
         .set_hint("Leave verify out.")),
         (Kind::Text | Kind::Document | Kind::Set, Some(Verify::Signature)) => {
             Err(invalid_parameter(format!(
-                "index \"{name}\" keeps no signatures: verify cannot be \"signature\""
+                "verify cannot be \"signature\" because index \"{name}\" has no signatures"
             ))
-            .set_hint("Leave verify out, or make a side table with minlsh_create_index()."))
+            .set_hint("Leave verify out, or create a side table with minlsh_create_index()."))
         }
         _ => Ok(()),
     }

@@ -39,7 +39,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The same, to be found among the keys of an [array](Key::array), of which the row itself is none.
+    /// The same, to be found among the keys of an [array](Key::array), which does not have the row itself.
     pub fn among(self, keys: Parameter) -> Self {
         Self { row: None, among: Some(keys), ..self }
     }
@@ -101,10 +101,8 @@ impl Indexed {
     ) -> Result<Option<Wanted>> {
         if self.info.has_scopes() {
             let name = self.name();
-            return Err(not_supported(format!("index \"{name}\" has columns beside the document"))
-                .set_detail(
-                    "A search for a document that is not stored would have to name their values.",
-                )
+            return Err(not_supported(format!("index \"{name}\" has scope columns"))
+                .set_detail("The search would need a value for each of them.")
                 .set_hint(self.hint_of_operator()));
         }
         let type_oid = argument.type_oid();
@@ -244,10 +242,10 @@ impl Indexed {
     /// The error about a row that a partial index does not have.
     fn outside(&self) -> ErrorReport {
         let (name, table) = (self.name(), visible_name(self.table()));
-        invalid_parameter(format!("the document is not one of those in partial index \"{name}\""))
-            .set_detail("Its row does not fulfil the predicate of the index.")
+        invalid_parameter(format!("the document is not in partial index \"{name}\""))
+            .set_detail("Its row does not satisfy the predicate of the index.")
             .set_hint(format!(
-                "Ask the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
+                "Query the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
                  minlsh_document(a.{body}, {threshold}) WHERE ...",
                 body = self.info.body_name(),
                 threshold = self.options.threshold,
@@ -265,7 +263,7 @@ impl Indexed {
     fn hint_of_operator(&self) -> String {
         let table = visible_name(self.table());
         format!(
-            "Ask the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
+            "Query the table: SELECT ... FROM {table} WHERE ... AND {} ~= minlsh_document('some text', {});",
             self.info.body_name(),
             self.options.threshold
         )

@@ -212,7 +212,7 @@ impl Texts {
         if size > MAX_ALLOC_SIZE {
             let code = PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED;
             let message = format!("array size exceeds the maximum allowed ({})", MAX_ALLOC_SIZE);
-            return Err(error(code, message).set_hint("Have fewer, or shorter, elements."));
+            return Err(error(code, message).set_hint("Use fewer or shorter elements."));
         }
         // SAFETY: that many texts, as `push` has put them together.
         Ok(unsafe { assemble(self.count, &self.words, pg_sys::TEXTOID) })

@@ -98,7 +98,7 @@ unsafe fn new_file(table: &Open, persistence: u8) {
     }
 }
 
-/// Builds the indexes of a table anew, as its owner, like REINDEX TABLE.
+/// Builds the indexes of a table again, as its owner, like REINDEX TABLE.
 pub fn rebuild_indexes(table: Oid, persistence: u8) {
     let kind = match persistence {
         b'u' => pg_sys::REINDEX_REL_FORCE_INDEXES_UNLOGGED,

@@ -32,7 +32,7 @@ impl Complaint {
         }
     }
 
-    /// The error, in the words of the argument that it is about; `hint` tells what that should be.
+    /// The error, in the words of the argument that it is about; `hint` says what that should be.
     pub fn about(self, argument: &str, hint: &str) -> ErrorReport {
         let parameter = self.code == PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER;
         let hint = if parameter {

@@ -237,7 +237,7 @@ pub fn exists(trigger: Oid) -> bool {
     table_of_trigger(trigger).is_some()
 }
 
-/// Drops something as DROP ... RESTRICT does: what depends on it and is no part of it is named in an error.
+/// Drops something as DROP ... RESTRICT does: what depends on it and is not part of it is named in an error.
 /// The caller's rights are not checked.
 pub fn drop_restricted(object: Object) {
     let restrict = pg_sys::DropBehavior::DROP_RESTRICT;

@@ -1,6 +1,6 @@
 //! Threads beside the backend's own: how many, and what keeps PostgreSQL away from them.
 //!
-//! PostgreSQL is no place for threads: its signal handlers, its memory contexts and its errors belong to
+//! PostgreSQL is not a place for threads: its signal handlers, its memory contexts and its errors belong to
 //! one. So a thread of ours blocks all signals from its first moment on, gets copies only, computes, and calls
 //! nothing of PostgreSQL.
 

@@ -1,7 +1,7 @@
 //! Text as UTF-8, whatever it holds: no character is refused, and no two texts become one.
 //!
 //! A character that Unicode does not have (in a database of another encoding), and a byte that
-//! is no character (SQL_ASCII takes any), become private characters, one for each byte:
+//! is not a character (SQL_ASCII takes any), become private characters, one for each byte:
 //! [`PRIVATE`] plus the byte. Hashes of what is made of them are stored, so this never changes. On the way
 //! back they become those bytes.
 

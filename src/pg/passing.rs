@@ -27,7 +27,7 @@ impl Passing {
         Self { by_value: attribute.attbyval, length: attribute.attlen }
     }
 
-    /// A copy of a value in the current memory context, which needs no TOAST table any more.
+    /// A copy of a value in the current memory context, which no longer needs a TOAST table.
     ///
     /// # Safety
     /// `value` must be a non-null value that is passed like this.

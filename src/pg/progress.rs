@@ -55,7 +55,7 @@ impl Tuples {
     }
 }
 
-/// A build that is no CREATE INDEX of PostgreSQL's, shown as one until it is dropped.
+/// A build that is not a CREATE INDEX of PostgreSQL's, shown as one until it is dropped.
 pub struct Build;
 
 impl Build {

@@ -1,7 +1,7 @@
 //! Who may see what.
 //!
 //! An index of the access method is asked by a query of its table, whose rights the executor
-//! checks. A side table is no table of the caller's: here the caller's rights to the user's table
+//! checks. A side table is not a table of the caller's: here the caller's rights to the user's table
 //! are checked before it is read, and where rows may be held back, or be gone without a trigger
 //! having been fired, what was found is looked up in the table as the caller.
 

@@ -36,7 +36,7 @@ impl<'a> Select<'a> {
     /// Analyses `sql`, whose parameters are of those types.
     ///
     /// # Errors
-    /// What PostgreSQL says of it; SQLSTATE 25006 if it is no SELECT, or would write.
+    /// What PostgreSQL says of it; SQLSTATE 25006 if it is not a SELECT, or would write.
     pub fn prepare(
         _session: &'a Session,
         sql: &CStr,
@@ -54,7 +54,7 @@ impl<'a> Select<'a> {
         if !reads {
             return Err(Complaint::new(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-                "only a SELECT that changes nothing and locks nothing is allowed",
+                "only a SELECT without locks and changes is allowed",
             ));
         }
         Ok(Self { plan, session: std::marker::PhantomData })
@@ -224,7 +224,7 @@ impl<'a> Receiver<'a> {
 /// The text of the one statement that `sql` is.
 ///
 /// # Errors
-/// SQLSTATE 42601 if it is no statement, or several.
+/// SQLSTATE 42601 if it is not a statement, or several.
 pub fn one_statement(sql: &CStr) -> std::result::Result<(CString, *mut pg_sys::Node), Complaint> {
     let statements = catching(|| {
         // SAFETY: a NUL-terminated text.

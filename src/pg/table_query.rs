@@ -1,6 +1,6 @@
 //! A query over one table whose expressions are given as nodes.
 //!
-//! Of the text that PostgreSQL keeps to plan it anew only the name of the table could come to mean
+//! Of the text that PostgreSQL keeps to plan it again only the name of the table could come to mean
 //! something else; before each use the query is checked to read the table that was meant.
 
 use std::ffi::c_void;
@@ -27,7 +27,7 @@ pub struct Parts<'a> {
     pub conditions: Vec<Expression<'a>>,
     /// What the rows are ordered by.
     pub order: Vec<(Expression<'a>, Direction)>,
-    /// How many rows there shall be, a `bigint`; NULL means all.
+    /// How many rows to read at most, a `bigint`; NULL means all.
     pub limit: Option<Expression<'a>>,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
@@ -126,7 +126,7 @@ impl TableQuery {
         }
         let table = self.table.map(relation_name).unwrap_or_default();
         Err(wrong_state(format!("table \"{table}\" was replaced while it was being read"))
-            .set_hint("Try again."))
+            .set_hint("Retry the statement."))
     }
 
     /// # Safety

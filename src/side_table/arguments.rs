@@ -40,10 +40,10 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         b'm' | b'v' | b'f' => {
             return Err(wrong()
                 .set_detail(
-                    "A side table is kept up to date by triggers, which views, materialized \
-                     views and foreign tables do not fire.",
+                    "Triggers keep a side table up to date, and views, materialized views and foreign \
+                     tables do not fire them.",
                 )
-                .set_hint("Index the table below it, or copy the rows into a table."));
+                .set_hint("Index the underlying table, or copy the rows into a table."));
         }
         _ => return Err(wrong()),
     }
@@ -121,8 +121,8 @@ fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
         let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
         let name = name.to_string_lossy();
         error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(
-            "It is the name of one column: for an expression add a generated column, or make an \
-             index of it, as in USING minlsh ((title || ' ' || body)).",
+            "Pass the name of one column. For an expression add a generated column, or create an index, as \
+             in USING minlsh ((title || ' ' || body)).",
         )
     })
 }
@@ -136,15 +136,15 @@ fn primary_key(relation: &Relation) -> Result<Column> {
     let Some(primary) = indexes.find(|index| index.form().indisprimary) else {
         let message = format!("table \"{table}\" has no primary key");
         return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(
-            "Name a unique, NOT NULL column with key => 'column', or add a primary key.",
+            "Pass a unique, NOT NULL column with key => 'column', or add a primary key.",
         ));
     };
     let columns = primary.form().indnkeyatts;
     if columns != 1 {
         let message = format!("the primary key of table \"{table}\" has {columns} columns");
         return Err(not_supported(message).set_hint(
-            "Name one unique, NOT NULL column with key => 'column'; a generated column that combines them \
-             will do.",
+            "Pass one unique, NOT NULL column with key => 'column', such as a generated column that \
+             combines them.",
         ));
     }
     let column = primary.only_column().and_then(|number| relation.column(number));
@@ -170,6 +170,9 @@ fn not_a_key(relation: &Relation, column: &str) -> ErrorReport {
         "column {column} of table \"{}\" cannot be the key of an index",
         relation.name
     ))
-    .set_detail("A key needs a NOT NULL constraint and a unique index of its own, neither partial nor deferrable.")
+    .set_detail(
+        "A key needs a NOT NULL constraint and its own unique index, which is neither partial nor \
+         deferrable.",
+    )
     .set_hint("Use the primary key, or add the constraints to this column.")
 }

@@ -58,8 +58,12 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
         return Ok(());
     };
     if documents.class().relpersistence != storage.class().relpersistence {
-        let unlogged = if side.table.persistence == b'u' { "table" } else { "side table" };
-        report(None, &format!("only the {unlogged} is unlogged"));
+        let problem = if side.table.persistence == b'u' {
+            "the table is unlogged, but the side table is not"
+        } else {
+            "the side table is unlogged, but the table is not"
+        };
+        report(None, problem);
     }
     let ours = |trigger: &Trigger| trigger.function == watch.trigger.function;
     let of_table: Vec<Trigger> = triggers(&documents).into_iter().filter(ours).collect();
@@ -88,7 +92,7 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
         }
     }
     if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {
-        report(None, &format!("column \"{}\" is no key of the table any more", side.key.name));
+        report(None, &format!("column \"{}\" is no longer a key of the table", side.key.name));
     }
     Ok(())
 }
@@ -98,7 +102,7 @@ fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
     match (enabled, expected) {
         (b'D', _) => Some("is disabled"),
         (b'O', b'A') => Some("does not fire for replicated rows"),
-        (b'R', b'A' | b'O') => Some("fires for replicated rows only"),
+        (b'R', b'A' | b'O') => Some("fires only for replicated rows"),
         _ => None,
     }
 }
@@ -135,7 +139,7 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
                         Some("bands differ from the signature")
                     }
                     (Some(_), Ok(Some(_))) => None,
-                    (Some(_), _) => Some("neither signature nor bands"),
+                    (Some(_), _) => Some("row without signature or bands"),
                 };
                 Ok(Continue::No)
             })?;

@@ -58,7 +58,8 @@ fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
     }
     let message = format!("table \"{table}\" has an identical minlsh index: \"{name}\"");
     Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_hint(format!(
-        "Use it, or build it again with SELECT minlsh_reindex({}); if_not_exists => true returns it.",
+        "Use it, build it again with SELECT minlsh_reindex({}), or pass if_not_exists => true to get its \
+         name.",
         regclass_literal(existing.storage)
     )))
 }
@@ -88,7 +89,7 @@ fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<
     let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
     let count = {
         let side = Open::relation(storage, Lock::Exclusive)
-            .ok_or_else(|| wrong_state("the side table is gone while it is built"))?;
+            .ok_or_else(|| wrong_state("the side table was dropped while it was being built"))?;
         fill(&side, documents, columns, &blueprint.options)?
     };
     Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
@@ -177,7 +178,7 @@ fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) 
     command.text(")").run()
 }
 
-/// Creates the triggers that [`watch`] tells of.
+/// Creates the triggers that [`watch`] describes.
 pub fn create_triggers(
     extension: Oid,
     documents: &Relation,

@@ -63,8 +63,7 @@ impl SideTable {
             self.key.name, self.table.name
         ))
         .set_hint(format!(
-            "Give it a unique constraint again, or drop the side table with \
-             SELECT minlsh_drop_index({});",
+            "Add a unique constraint again, or drop the side table with SELECT minlsh_drop_index({});",
             regclass_literal(self.storage)
         ))
     }
@@ -111,7 +110,7 @@ impl SideTable {
     /// Opened again, and checked again: a caller may have altered it since.
     pub(super) fn open(&self) -> Result<Storage> {
         let documents = Open::relation(self.table.oid, Lock::Read).ok_or_else(|| {
-            wrong_state(format!("table \"{}\" does not exist any more", self.table.name))
+            wrong_state(format!("table \"{}\" no longer exists", self.table.name))
         })?;
         let storage = Storage::open(self.storage, &documents, self.key.type_oid, Lock::Read)?;
         if storage.rows.table.is_older_than(&Snapshot::statement()) {
@@ -122,7 +121,7 @@ impl SideTable {
             storage.rows.table.name()
         );
         Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
-            .set_detail("The snapshot does not see what is in it.")
+            .set_detail("The snapshot does not see its rows.")
             .set_hint("Try again in a new transaction."))
     }
 

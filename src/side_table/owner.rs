@@ -41,7 +41,8 @@ pub fn check(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
         documents.name()
     ))
     .set_hint(format!(
-        "ALTER TABLE ... OWNER TO gives it the same owner; SELECT minlsh_drop_index({name}); drops it."
+        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT \
+         minlsh_drop_index({name});"
     )))
 }
 

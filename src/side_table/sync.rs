@@ -85,7 +85,7 @@ fn brought(fired: &Fired, event: Event, documents: &Open, watch: &Watch) -> Resu
 
 fn protocol(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
-        .set_hint("minlsh_create_index() makes the triggers that call it.")
+        .set_hint("Use minlsh_create_index(), which creates the triggers.")
 }
 
 fn misused(problem: &str) -> ErrorReport {
@@ -104,7 +104,8 @@ fn truncated(relation: Oid) -> Result<()> {
             relation_name(relation)
         ))
         .set_hint(format!(
-            "TRUNCATE {}, which empties it too; or build it again with SELECT minlsh_reindex({table});",
+            "Use TRUNCATE {}, which also empties the side table, or build it again with SELECT \
+             minlsh_reindex({table});",
             crate::pg::names::visible_name(documents.oid())
         )));
     }
@@ -240,7 +241,10 @@ pub fn check_stored(column: &Column) -> Result<()> {
         return Ok(());
     }
     let message = format!("column \"{}\" is a virtual generated column", column.name);
-    Err(not_supported(message).set_hint("Make it STORED: triggers do not see virtual columns."))
+    Err(not_supported(message).set_hint(
+        "Make the column STORED, because triggers do not see virtual \
+         columns.",
+    ))
 }
 
 /// The first write of a session mends what a dump did not carry.
@@ -283,7 +287,7 @@ impl SketchWriter<'_> {
                 self.key.name,
                 self.documents.name()
             ))
-            .set_hint("A minlsh index needs a key that is NOT NULL and unique."));
+            .set_hint("Use a key that is NOT NULL and unique."));
         };
         let body = document.value(self.body.number);
         // SAFETY: `check_body` has found that the column is stored as text is.
@@ -295,11 +299,11 @@ impl SketchWriter<'_> {
     fn forget(&self, key: Datum) -> Result<()> {
         let Some(index) = watch::key_index(self.documents, self.key.number, Lock::Read) else {
             return Err(wrong_state(format!(
-                "column \"{}\" of table \"{}\" is no key any more",
+                "column \"{}\" of table \"{}\" is no longer a key",
                 self.key.name,
                 self.documents.name()
             ))
-            .set_detail("There is no valid unique index of this column alone.")
+            .set_detail("There is no valid unique index of only this column.")
             .set_hint("Add a primary key or a UNIQUE constraint, or drop the index with minlsh_drop_index()."));
         };
         let mut found = false;

@@ -54,7 +54,7 @@ pub fn watches(documents: &Open) -> Vec<Watch> {
     ours.filter_map(Watch::of).collect()
 }
 
-/// The table whose documents are in `storage`, locked and open; `None` if it is no side table.
+/// The table whose documents are in `storage`, locked and open; `None` if it is not a side table.
 pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
     dependency::triggers_of(storage).into_iter().find_map(|trigger| {
         let documents = Open::relation(dependency::table_of_trigger(trigger)?, lock)?;

@@ -53,7 +53,7 @@ pub enum Error {
     LeanLength {
         /// The bytes there are.
         bytes: usize,
-        /// The hash values that the header tells of, negated in the format
+        /// The hash values that the header counts, negated in the format
         /// of datasketch 2.
         count: i32,
     },
@@ -165,7 +165,7 @@ impl fmt::Display for Error {
             Self::DiffWords => {
                 write!(
                     f,
-                    "text has more than {MAX_DIFF_WORDS} words, too many to compare one by one"
+                    "text has more than {MAX_DIFF_WORDS} words, which is too many to compare word by word"
                 )
             }
             Self::StopWords(bytes) => {
@@ -190,15 +190,18 @@ impl fmt::Display for Error {
             Self::LeanLength { bytes, count } => {
                 write!(f, "LeanMinHash of count {count} cannot have {bytes} bytes")
             }
-            Self::LeanCode(2) => write!(f, "LeanMinHash of datasketch's scheme affine64"),
+            Self::LeanCode(2) => write!(
+                f,
+                "LeanMinHash has datasketch's scheme affine64, which is not \
+                 supported"
+            ),
             Self::LeanCode(code) => write!(f, "unknown LeanMinHash scheme code {code}"),
             Self::CardinalitySlots(n) => {
-                write!(f, "a signature to count by must have at least 3 slots, not {n}")
+                write!(f, "a signature must have at least 3 slots to count elements, not {n}")
             }
             Self::CardinalityTooLarge { estimate, most } => write!(
                 f,
-                "a signature of these slots can count at most {most:.0} elements, not about \
-                 {estimate:.0}"
+                "a signature of this length can count at most {most:.0} elements, not about {estimate:.0}"
             ),
             Self::Count(n) => write!(f, "a number of elements must be at least 0, not {n}"),
             Self::MinTokenLen(n) => write!(f, "min_token_len must be at least 0, not {n}"),
@@ -209,7 +212,7 @@ impl fmt::Display for Error {
             ),
             Self::UnknownStep(step) => write!(f, "unknown normalization step \"{step}\""),
             Self::RepeatedStep(step) => {
-                write!(f, "normalization step \"{step}\" must be written once, not twice")
+                write!(f, "normalization step \"{step}\" is specified more than once")
             }
             Self::ContradictorySteps(first, second) => {
                 write!(f, "normalization steps \"{first}\" and \"{second}\" contradict each other")
@@ -259,7 +262,7 @@ impl fmt::Display for Error {
                 RoundedDown(*attainable)
             ),
             Self::Coefficients { a, b } => {
-                write!(f, "a and b must have as many elements as each other, not {a} and {b}")
+                write!(f, "a and b must have the same number of elements, not {a} and {b}")
             }
             Self::MinMatch(n) => {
                 write!(f, "min_match must be between {MIN_MIN_MATCH} and {MAX_MIN_MATCH}, not {n}")
@@ -285,89 +288,86 @@ impl fmt::Display for RoundedDown {
 }
 
 impl Error {
-    /// A sentence that tells what to do.
+    /// A sentence that says what to do.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::OutOfMemory { bytes } => format!(
-                "About {bytes} bytes more were needed. Compare shorter texts or smaller sets, or give \
-                 it more memory."
+                "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of memory."
             ),
-            Self::DiffWords => "Compare parts of it, such as its paragraphs.".to_owned(),
-            Self::StopWords(_) => "Stop words are few, and words: leave out the others.".to_owned(),
+            Self::DiffWords => "Compare parts of the text, such as its paragraphs.".to_owned(),
+            Self::StopWords(_) => "Pass only the most frequent words.".to_owned(),
             Self::UnknownScheme { known, .. } => {
-                format!("The schemes are \"{}\".", known.join("\", \""))
+                format!("Use one of \"{}\".", known.join("\", \""))
             }
             Self::UnknownUnit(_) => {
-                "The shingle units are \"char\", \"word\" and \"anchored\".".to_owned()
+                "Use \"char\", \"word\" or \"anchored\".".to_owned()
             }
             Self::NumPerm(_) => {
-                "128 suits most uses; the error of an estimate falls with the square root of \
-                 num_perm."
+                "Use 128 unless you need smaller errors. The error of an estimate falls with the square \
+                 root of num_perm."
                     .to_owned()
             }
-            Self::ShingleSize(_) => "5 suits characters; 2 or 3 suit words.".to_owned(),
+            Self::ShingleSize(_) => "Use 5 for characters, and 2 or 3 for words.".to_owned(),
             Self::Seed(_) => {
-                "A scheme of datasketch takes datasketch's seed, which is 1 unless given."
+                "Use the seed that datasketch used, which is 1 by default."
                     .to_owned()
             }
             Self::LeanScheme(_) => {
-                "The schemes of datasketch, \"datasketch_affine32\" and \"datasketch_legacy\", \
-                 have one."
+                "Use scheme \"datasketch_affine32\" or \"datasketch_legacy\"."
                     .to_owned()
             }
             Self::LeanByteOrder(_) => {
-                "The byte orders are those of Python's struct: \"@\", \"=\", \"<\", \">\" and \"!\"."
+                "Use a byte order of Python's struct: \"@\", \"=\", \"<\", \">\" or \"!\"."
                     .to_owned()
             }
             Self::LeanHeader(_) | Self::LeanLength { .. } => {
-                "Give all bytes that LeanMinHash.serialize() wrote, and no more.".to_owned()
+                "Pass exactly the bytes that LeanMinHash.serialize() wrote.".to_owned()
             }
             Self::LeanCode(_) => {
-                "Hash values must have 32 bits: use scheme \"affine32\" or \"legacy\" in Python."
+                "Use scheme \"affine32\" or \"legacy\" in Python, whose hash values have 32 bits."
                     .to_owned()
             }
             Self::CardinalitySlots(_) => {
-                "With 128 slots the standard error is 9 % of the number of elements.".to_owned()
+                "Use 128 slots for a standard error of 9 % of the number of elements.".to_owned()
             }
             Self::CardinalityTooLarge { .. } => {
                 "Use scheme \"fss\" with more slots, or count exactly.".to_owned()
             }
-            Self::Count(_) => "Give the sizes of the two sets, exact or estimated.".to_owned(),
-            Self::MinTokenLen(_) => "Tokens of 2 characters or fewer are dropped by 2.".to_owned(),
-            Self::QuantRate(_) => "A rate is a fraction, such as 0.01.".to_owned(),
+            Self::Count(_) => "Pass the sizes of the two sets, exact or estimated.".to_owned(),
+            Self::MinTokenLen(_) => "Use 2 to drop tokens of up to 2 characters.".to_owned(),
+            Self::QuantRate(_) => "Use a fraction, such as 0.01.".to_owned(),
             Self::Weight(_) => {
-                "An element of weight 0 is not in the set; leave it out or give 0.".to_owned()
+                "Pass 0 for an element that is not in the set, or leave it out.".to_owned()
             }
             Self::UnknownStep(_) => {
-                "The steps are nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
-                  punctuation_basic, digits, invisible, whitespace, split_whitespace, min_length=N, \
-                  stop_words and stop_words=word+word; none, plain, aggressive and classic name \
-                  several of them."
+                "Use the steps nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
+                 punctuation_basic, digits, invisible, whitespace, split_whitespace, min_length=N, \
+                 stop_words and stop_words=word+word, or the presets none, plain, aggressive and classic."
                      .to_owned()
             }
-            Self::RepeatedStep(_) => "Steps are done once, in a fixed order.".to_owned(),
+            Self::RepeatedStep(_) => "Specify each step once. Steps are applied in a fixed order.".to_owned(),
             Self::ContradictorySteps(..) => "Keep one of the two.".to_owned(),
-            Self::MinLength(_) => "min_length=3 drops tokens of one and two characters.".to_owned(),
+            Self::MinLength(_) => "Use min_length=3 to drop tokens of one and two characters.".to_owned(),
             Self::AnchorsDropped => {
-                "Anchored shingles start with stop words, so stop words must be kept.".to_owned()
+                "Leave out the step, because anchored shingles start with stop words.".to_owned()
             }
             Self::SlotBits(_) => {
-                "32 keeps whole slots; 16 and 8 take a half and a quarter of the space.".to_owned()
+                "Use 32 to keep whole slots, or 16 or 8 for a half or a quarter of the space.".to_owned()
             }
-            Self::SlotsDoNotFill { .. } => "128 suits every slot_bits.".to_owned(),
+            Self::SlotsDoNotFill { .. } => "Use 128, which suits every slot_bits.".to_owned(),
             Self::LengthMismatch { .. } => {
                 "Compute both signatures with the same num_perm.".to_owned()
             }
             Self::EmptySignature => {
-                "A text without shingles has no signature.".to_owned()
+                "Leave out texts without shingles, which have no signature.".to_owned()
             }
-            Self::Jaccard(_) => "A Jaccard similarity is a fraction, such as 0.8.".to_owned(),
+            Self::Jaccard(_) => "Use a fraction, such as 0.8.".to_owned(),
             Self::Threshold(_) => {
-                "A threshold is the least similarity of a near-duplicate, such as 0.8.".to_owned()
+                "Use the lowest similarity of a near-duplicate, such as 0.8.".to_owned()
             }
             Self::Recall(_) => {
-                "A recall is the fraction of near-duplicates to find, such as 0.99.".to_owned()
+                "Use the fraction of near-duplicates to find, such as 0.99.".to_owned()
             }
             Self::Bands(_) | Self::Rows(_) | Self::BandingTooLarge { .. } => {
                 "Choose bands and rows so that bands * rows is at most num_perm.".to_owned()
@@ -382,13 +382,13 @@ impl Error {
                 ),
             },
             Self::RecallUnattainable { .. } => {
-                "Raise the threshold or num_perm, or ask for a lower recall.".to_owned()
+                "Raise the threshold or num_perm, or lower the recall.".to_owned()
             }
             Self::Coefficients { .. } => {
-                "Give one a and one b for each hash function (a * x + b) mod p.".to_owned()
+                "Pass one a and one b for each hash function (a * x + b) mod p.".to_owned()
             }
             Self::MinMatch(_) => {
-                "Use 50 for sentences and 200 for paragraphs; it is counted in characters."
+                "Use 50 characters for sentences and 200 for paragraphs."
                     .to_owned()
             }
             Self::Coverage(_) => {
@@ -399,8 +399,8 @@ impl Error {
                     .to_owned()
             }
             Self::Modulus(_) => {
-                "Choose a prime that is at least the number of rows: then each function with a \
-                 not divisible by p is a permutation."
+                "Use a prime that is at least the number of rows. Each function whose a is not divisible by \
+                 p is then a permutation."
                     .to_owned()
             }
         }

@@ -3,14 +3,14 @@
 /// The most slots a signature may have. The error falls with the square root of the slots: at
 /// 4096 it is below 0.8 % everywhere.
 pub const MAX_NUM_PERM: usize = 4096;
-/// Slots of a signature unless told otherwise: an error of 0.027 at J = 0.9.
+/// The default number of slots of a signature: an error of 0.027 at J = 0.9.
 pub const DEFAULT_NUM_PERM: usize = 128;
 
 /// The longest shingle, in characters or words.
 pub const MAX_SHINGLE_SIZE: usize = 64;
-/// Length of a shingle unless told otherwise, in characters or words.
+/// The default length of a shingle, in characters or words.
 pub const DEFAULT_SHINGLE_SIZE: usize = 5;
-/// Length of an anchored shingle unless told otherwise: a stop word and the two words after it.
+/// The default length of an anchored shingle: a stop word and the two words after it.
 pub const DEFAULT_ANCHORED_SIZE: usize = 3;
 
 /// The fraction of the pairs at the threshold that bands are chosen to find.

@@ -46,7 +46,7 @@ impl Scheme {
     ];
 
     /// The name that [`FromStr`] reads. A datasketch scheme without a suffix
-    /// hashes as datasketch does unless told otherwise: SHA-1.
+    /// hashes as datasketch does by default: SHA-1.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         use ElementHash::{Sha1, Xxh3, Xxh32};
@@ -78,7 +78,7 @@ impl Scheme {
         matches!(self, Self::DatasketchAffine32(_) | Self::DatasketchLegacy(_))
     }
 
-    /// The seed unless told otherwise: 1 for datasketch's schemes, as in
+    /// The default seed: 1 for datasketch's schemes, as in
     /// datasketch, 0 for the others.
     #[must_use]
     pub const fn default_seed(self) -> i64 {

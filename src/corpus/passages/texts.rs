@@ -125,10 +125,10 @@ impl Texts {
         let Question { arguments, min_match, normalization, min_documents, collapses } = question;
         let source = Source::read(session, arguments, 0, "source", false)?;
         if source.kind != Kind::Text {
-            return Err(invalid_parameter(
-                "passages are parts of texts, and source gives no texts",
-            )
-            .set_hint("Name the column of the texts with body => '...', or write a query."));
+            return Err(invalid_parameter("source must return texts to look for passages in")
+                .set_hint(
+                    "Pass the name of the text column with body => '...', or write a query.",
+                ));
         }
         let share = Job::of_corpus().rows;
         let key = source.key_column(arguments.key_type);
@@ -164,9 +164,9 @@ impl Texts {
             let key = row.value(1).ok_or_else(|| {
                 error(
                     PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                    "source has a document whose key is NULL",
+                    "source has a document with a NULL key",
                 )
-                .set_hint("Leave such rows out, or give them a key.")
+                .set_hint("Leave out rows without a key, or set their keys.")
             })?;
             if let Some(hash) = unique.hash(key) {
                 memory::push(&mut hashes, hash).map_err(engine)?;

@@ -33,7 +33,7 @@ use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
 
-/// Documents audited unless told otherwise.
+/// How many documents are audited by default.
 const DEFAULT_SAMPLE: i32 = 1000;
 /// About what a key and what belongs to it take, beside its letters.
 const ENTRY: usize = 64;
@@ -62,7 +62,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
     if count < 1 {
         return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
-            .set_hint("It is the number of documents to compare with all others."));
+            .set_hint("Pass the number of documents to compare with all others."));
     }
     let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {

@@ -331,7 +331,10 @@ fn an_index_of_another_version_misleads_nobody() {
         file.pretend("\"seed\":0,", "\"seed\":1,");
         server.launch();
         client = database.connect();
-        assert_eq!(told(&mut client, "near"), ["it was built by another version: REINDEX it"]);
+        assert_eq!(
+            told(&mut client, "near"),
+            ["it was built by another version and needs REINDEX"]
+        );
         for plan in PLANS {
             only(&mut client, plan);
             assert_eq!(texts(&mut client, &search(5)), ["5"]);

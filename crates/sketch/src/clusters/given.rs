@@ -8,7 +8,7 @@ pub type ClusterId = i64;
 pub struct Document {
     /// The cluster that it was in.
     pub old: Option<ClusterId>,
-    /// The component that it is in now, by any number; `None` if it is gone or is no document.
+    /// The component that it is in now, by any number; `None` if it is gone or is not a document.
     pub component: Option<u32>,
 }
 

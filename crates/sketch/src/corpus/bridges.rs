@@ -18,7 +18,7 @@ pub struct Bridge {
 /// document, however many there are.
 ///
 /// A link that joins two parts of the first forest goes there. One that does not, but joins two
-/// parts of the second, goes there. What is left would close a ring in both, and so is no bridge,
+/// parts of the second, goes there. What is left would close a ring in both, and so is not a bridge,
 /// nor makes another link one (Nagamochi, Ibaraki 1992).
 pub struct Links {
     first: Components,

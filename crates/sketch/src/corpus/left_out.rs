@@ -1,7 +1,7 @@
 //! What a limit has left undone.
 
 /// What a limit has left undone. In a bucket of `n` documents that are not similar there would be
-/// `n²` comparisons: each document makes `limit` of them in vain, and no more.
+/// `n²` comparisons: each document makes `limit` of them without success, and no more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LeftOut {
     /// Pairs that share a bucket and were not compared there.

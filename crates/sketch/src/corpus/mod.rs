@@ -13,7 +13,7 @@
 //!
 //! Clusters are made of *verified* pairs: components of unverified band hits merge what has
 //! nothing in common. Where many documents share a bucket without being similar, a document is
-//! compared in vain with no more than a limited number of them; what that leaves out is counted.
+//! compared without success with no more than a limited number of them; what that leaves out is counted.
 //!
 //! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
 //! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.

@@ -32,7 +32,7 @@ pub enum Side {
 /// What is called with the corpus and each pair found.
 pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
-/// Calls `visit` with each pair of similar leaders that share a band, once. `side` tells which
+/// Calls `visit` with each pair of similar leaders that share a band, once. `side` says which
 /// pairs are wanted; within one collection, [`Side::Both`] for every document.
 ///
 /// # Errors

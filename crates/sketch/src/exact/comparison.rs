@@ -120,7 +120,7 @@ struct Marks {
 
 impl Marks {
     /// For `count` hashes, with 64 bits or more for each: of those that are not there one in a
-    /// hundred is searched for in vain. Many are found soon, and do with fewer, in 8 MB.
+    /// hundred is searched for without success. Many are found soon, and do with fewer, in 8 MB.
     fn new(count: usize) -> Result<Self, Error> {
         let words = count.clamp(1, 1 << 20).next_power_of_two();
         Ok(Self { bits: memory::filled(0, words)?, shift: 64 - 6 - words.ilog2() })

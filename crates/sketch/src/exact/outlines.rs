@@ -1,4 +1,4 @@
-//! Outlines of sets: what tells in a few words that two of them cannot be similar.
+//! Outlines of sets: a few words that show that two of them cannot be similar.
 //!
 //! Where the sets of a group do not fit into memory, to compare two of them is to fetch both and
 //! to merge them, and most pairs turn out not to be similar enough. So of each set is kept how

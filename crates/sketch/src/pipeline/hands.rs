@@ -112,7 +112,7 @@ pub struct Hands<'scope, 'env, W: Work> {
     threads: Vec<ScopedJoinHandle<'scope, ()>>,
 }
 
-/// Tells the threads to stop and waits for them, however the reader ends.
+/// Stops the threads and waits for them, however the reader ends.
 impl<W: Work> Drop for Hands<'_, '_, W> {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl<W: Work> Drop for Hands<'_, '_, W> {
     }
 }
 
-/// How far the start is: one batch is no work for threads.
+/// How far the start is: one batch is not worth threads.
 #[derive(PartialEq)]
 enum Given {
     Nothing,

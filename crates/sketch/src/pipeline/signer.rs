@@ -77,7 +77,7 @@ impl Batch {
         self.place(Form::Elements, self.numbers.len())
     }
 
-    /// Adds a signature, which must be as long as the banding needs; an empty one is none.
+    /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

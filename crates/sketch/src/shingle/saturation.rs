@@ -19,7 +19,7 @@ const PIECE: usize = 64;
 const TOLERATED: f64 = 0.25;
 /// Bits for each character, below which a text repeats itself: DNA has 2.
 const RANDOM: f64 = 1.5;
-/// How similar they shall be with another `shingle_size`.
+/// How similar they may be with another `shingle_size`.
 const WANTED: f64 = 0.01;
 
 /// The least `shingle_size` of characters with which unrelated texts like this one would have little

@@ -215,7 +215,10 @@ mod tests {
         assert_eq!(message(&bytes[..20]), "LeanMinHash of count -2 cannot have 20 bytes");
         let mut wide = bytes.clone();
         wide[12] = 2;
-        assert_eq!(message(&wide), "LeanMinHash of datasketch's scheme affine64");
+        assert_eq!(
+            message(&wide),
+            "LeanMinHash has datasketch's scheme affine64, which is not supported"
+        );
         wide[12] = 9;
         assert_eq!(message(&wide), "unknown LeanMinHash scheme code 9");
         let mut seed = bytes;

@@ -20,7 +20,7 @@ pub struct LinearFunctions {
 
 impl LinearFunctions {
     /// One function for each pair of coefficients. `p` need not be prime: the
-    /// textbook also shows what happens when a function is no permutation.
+    /// textbook also shows what happens when a function is not a permutation.
     ///
     /// # Errors
     /// [`Error::Coefficients`] if there are not as many a as b;

@@ -105,7 +105,7 @@ impl WeightedSet {
     /// [`standard_error`](crate::standard_error); `None` if the set is empty.
     ///
     /// A signature of a smaller `num_perm` is a prefix of the one of a larger.
-    /// It tells neither the union of sets nor the number of elements, and is
+    /// It gives neither the union of sets nor the number of elements, and is
     /// comparable to no signature without weights. `check_interrupts` is called for
     /// every element.
     ///

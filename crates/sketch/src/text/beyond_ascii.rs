@@ -25,7 +25,7 @@ enum Class {
     Katakana,
     /// Joins nothing, and is a word by itself: ideographs, hiragana.
     Word,
-    /// Joins nothing, and is no word.
+    /// Joins nothing, and is not a word.
     Nothing,
     /// Belongs to what it follows, and makes a word of it.
     Mark,

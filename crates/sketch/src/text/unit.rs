@@ -19,7 +19,7 @@ pub enum Unit {
     /// dictionary, which Annex 29 does without: Chinese characters, hiragana
     /// and Thai letters (with the marks on them) are a word each, and a run of
     /// katakana is one word. So shingles of words are there what shingles of
-    /// characters are elsewhere. Emoji, like punctuation, are no words.
+    /// characters are elsewhere. Emoji, like punctuation, are not words.
     Word,
     /// Words, of whose windows only those count that start with a stop word
     /// (Rajaraman and Ullman, Mining of Massive Datasets, 3.2.4): the prose of

@@ -1,5 +1,5 @@
 //! Words, as Unicode Standard Annex 29 cuts them: "can't" and "3.14" are one
-//! word each, punctuation and white space are none.
+//! word each, punctuation and white space are not words.
 //!
 //! The rules look at neighbours only, and nothing joins what is before a run of
 //! spaces or behind a line feed. So a text can be cut there without changing a word.

@@ -132,7 +132,7 @@ impl Table {
     }
 
     /// What the steps make of the character of a code. Without memory for its page, nothing is
-    /// known of it; nor of what is no character.
+    /// known of it; nor of what is not a character.
     #[inline(always)]
     pub(super) fn entry(&self, code: u32) -> Entry {
         let code = code as usize;

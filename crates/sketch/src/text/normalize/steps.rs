@@ -43,7 +43,7 @@ use crate::text::stop_words::StopWords;
 /// Thai and of Indic scripts and the voicing marks of Japanese (`が` becomes
 /// `か`), which distinguish words; Korean is untouched. `punctuation` takes
 /// emoji and currency signs, which are symbols, along. Zero-width characters
-/// (joiners, soft hyphens; category Cf) are no white space and no punctuation:
+/// (joiners, soft hyphens; category Cf) are neither white space nor punctuation:
 /// only `invisible` removes them, the joiners of Persian and of Indic scripts
 /// included. `digits` makes numbers of equal length equal, as
 /// CCNet does it: dates and prices do not tell two copies apart.
