@@ -12,6 +12,7 @@ use crate::pg::index::Index;
 use crate::pg::names::type_label;
 use crate::pg::output::Output;
 use crate::pg::spi::Parameter;
+use crate::pg::sql::Sql;
 
 /// A column whose value names a row, by the unique index that sees to it.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +91,13 @@ impl Key {
             equals,
             collation: column.collation,
         })
+    }
+
+    /// `column = ANY ($1)`, for a statement whose parameter is an [array](Key::array) of keys; `None` if
+    /// there are no arrays of them.
+    pub fn among(&self, column: Sql) -> Option<Sql> {
+        let exists = catalog::array_of(self.base_type) != Oid::INVALID;
+        exists.then(|| column.operator(self.equals).text("ANY ($1)"))
     }
 
     /// `key = parameter number`, whose type is the key's base type.

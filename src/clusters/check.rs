@@ -37,9 +37,9 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         report(None, "rows were written since the last refresh; refresh before you check");
         return Ok(true);
     }
-    let (places, update) = refresh.full()?;
-    let places = places.list()?;
-    for event in update.events {
+    let found = refresh.full()?;
+    let places = found.places.list()?;
+    for event in found.update.events {
         check_interrupts();
         let key = event.document().map(|document| places[document as usize].key);
         let cluster = event.cluster();

@@ -9,7 +9,7 @@ use crate::corpus::arguments::{Arguments, Criteria, Places};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
-use crate::corpus::work::Work;
+use crate::corpus::work::{Question, Work};
 use crate::error::{Result, engine};
 use crate::pg::call::float8_datum;
 use crate::pg::names;
@@ -29,6 +29,8 @@ pub struct Found {
     members: Members,
     /// Of each its name among the members, its component, and its fingerprint.
     pub documents: Vec<(u32, u32, Fingerprint)>,
+    /// How many documents were read to find them.
+    pub read: u32,
 }
 
 impl Found {
@@ -38,14 +40,24 @@ impl Found {
     }
 }
 
-/// The components of all documents of an index.
-pub fn of_all(session: &Session, index: Oid, key_type: Oid, threshold: f64) -> Result<Found> {
+/// The documents of an index, to be compared as `near_duplicate_clusters()` compares them.
+pub fn question(
+    session: &Session,
+    index: Oid,
+    key_type: Oid,
+    threshold: f64,
+) -> Result<Question<'_>> {
     let mut values = vec![None; ARGUMENTS];
     values[0] = Some(text::write(&names::qualified(index)));
     values[PLACES.threshold] = Some(float8_datum(threshold));
     let mut arguments = Arguments::new(values, PLACES);
     arguments.key_type = key_type;
-    let Work { members, mut batches } = Work::of_one(session, &arguments, None)?;
+    Question::new(session, &arguments, false)
+}
+
+/// The components of the documents of a job, be they all or some.
+pub fn find(work: Work) -> Result<Found> {
+    let Work { members, mut batches, read } = work;
     let criteria = batches.criteria().clone();
     let (mut documents, mut components) = (Vec::new(), 0);
     batches.each(
@@ -58,7 +70,7 @@ pub fn of_all(session: &Session, index: Oid, key_type: Oid, threshold: f64) -> R
             Ok(())
         },
     )?;
-    Ok(Found { members, documents })
+    Ok(Found { members, documents, read })
 }
 
 /// The documents of a component by name, with their fingerprints.
@@ -94,7 +106,7 @@ fn of_group(
 }
 
 /// The fingerprint of what is compared of a document.
-fn fingerprint(
+pub fn fingerprint(
     criteria: &Criteria,
     bytes: &[u8],
     check: &mut dyn FnMut(),

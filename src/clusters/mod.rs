@@ -13,6 +13,8 @@
 //!    No SQL runs, and the writer needs no right on the queue.
 //! 2. [`refresh`] locks the documents, then the list, and takes a snapshot. It reads the queue, has the
 //!    components found ([`components`]), lets the engine assign ids, and [`write`]s the difference and the log.
+//!    The components are those of all documents, or those of what may have changed ([`seeded`]), whichever
+//!    costs less: one job, with more documents in it or fewer.
 //! 3. [`stamp`] shows what triggers do not see: other files, other triggers, another owner. If it
 //!    differs, the refresh looks at all documents.
 //!
@@ -23,7 +25,9 @@
 mod capture;
 pub mod check;
 mod components;
+mod places;
 mod refresh;
+mod seeded;
 mod stamp;
 mod state;
 mod tables;

@@ -5,23 +5,21 @@
 //! never wait. Then the stamp is read, then the one snapshot for everything is taken, then the stamp is
 //! read again: what happened in between is looked for by the next refresh, too.
 
-use std::time::Instant;
-
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
-use sketch::clusters::{Document, Outcome, Update, update};
-use sketch::memory;
+use sketch::clusters::{Block, Outcome, update};
 
-use crate::clusters::components::{self, Fingerprint};
+use crate::clusters::components;
+use crate::clusters::places::Places;
+use crate::clusters::seeded::{Seeded, cost_of_all, print_of};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};
 use crate::clusters::tracked::Tracked;
-use crate::clusters::write::{Counts, Place, write};
+use crate::clusters::write::{Counts, Difference, write};
 use crate::error::{Result, engine, error, warning, wrong_state};
 use crate::index::info::Info;
-use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::ffi;
@@ -168,16 +166,18 @@ impl<'a> Refresh<'a> {
             return Ok(Done { changed: 0, counts, extent, state: self.state });
         }
         self.tracked.link(self.index.index.oid);
-        let begun = Instant::now();
-        let (places, update) = self.full()?;
-        self.state.whole = begun.elapsed().as_secs_f64();
-        let places = places.list()?;
+        let of_changes = if is_full { None } else { self.of_changes(&changed)? };
+        let extent = if of_changes.is_some() { Extent::Changes } else { Extent::Full };
+        let found = of_changes.map_or_else(|| self.full(), Ok)?;
+        if let Some(whole) = found.whole {
+            self.state.whole = whole;
+        }
         let before = self.state.last_seq;
-        let counts = write(self.tables, &self.snapshot, &places, &update, &mut self.state)?;
+        let counts = write(self.tables, &self.snapshot, &found, &mut self.state)?;
         self.state.stamp = Some(self.stamp.digest.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
-        Ok(Done { changed: changed.len() as i64, counts, extent: Extent::Full, state: self.state })
+        Ok(Done { changed: changed.len() as i64, counts, extent, state: self.state })
     }
 
     /// What it reads under.
@@ -215,43 +215,90 @@ impl<'a> Refresh<'a> {
     }
 
     /// The update that looks at all documents.
-    pub fn full(&self) -> Result<(Places, Update)> {
+    pub fn full(&self) -> Result<Difference> {
         let key = &self.tracked.key;
         let mut places = Places::new(key.base_type, key.collation())?;
         // The job leaves the memory of its session behind, which ends with it.
-        unmoved(|| self.find(&mut places))?;
+        let whole = unmoved(|| self.find(&mut places))?;
         self.tables.members.each(&self.snapshot, |row| {
             let stored = (row.value(members::DOC_ID), row.value(members::CLUSTER));
             let (Some(key), Some(cluster)) = stored else { return Ok(Continue::Yes) };
-            // SAFETY: the columns were found to be of the key's type, bigint and bytea.
-            unsafe {
-                let print = row.value(members::FINGERPRINT).map(|print| bytes::read(print));
-                let print = print.and_then(|print| print.try_into().ok());
-                places.push(key, Some((cluster.value() as i64, print)), None)?;
-            }
+            // SAFETY: the column was found to be of the key's type.
+            unsafe { places.push(key, Some((cluster.value() as i64, print_of(row))), None)? };
             Ok(Continue::Yes)
         })?;
-        let documents = places.merge()?;
-        match update(&documents, &[], self.state.next_id).map_err(engine)? {
-            Outcome::Done(update) => Ok((places, update)),
-            Outcome::Name(_) => Err(error(
-                PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-                "an update without blocks wants documents to be named",
-            )),
+        self.difference(places, Vec::new(), Some(whole))
+    }
+
+    /// The update that looks at what may have changed; `None` if to look at all documents costs less.
+    fn of_changes(&self, changed: &DocumentKeys) -> Result<Option<Difference>> {
+        let key = &self.tracked.key;
+        let mut places = Places::new(key.base_type, key.collation())?;
+        let seeded = Seeded {
+            tracked: self.tracked,
+            tables: self.tables,
+            snapshot: &self.snapshot,
+            index: &self.index,
+            threshold: self.state.threshold,
+            whole: self.state.whole,
+        };
+        let blocks = unmoved(|| seeded.find(changed, &mut places))?;
+        blocks.map(|blocks| self.difference(places, blocks, None)).transpose()
+    }
+
+    /// Has ids assigned to the documents and the blocks of an update.
+    fn difference(
+        &self,
+        mut places: Places,
+        mut blocks: Vec<Block>,
+        whole: Option<f64>,
+    ) -> Result<Difference> {
+        loop {
+            let documents = places.merge()?;
+            match update(&documents, &blocks, self.state.next_id).map_err(engine)? {
+                Outcome::Done(update) => {
+                    return Ok(Difference { places, blocks, update, whole });
+                }
+                Outcome::Name(clusters) => {
+                    let is_named = |block: &Block| clusters.binary_search(&block.cluster).is_ok();
+                    for block in blocks.iter().filter(|block| is_named(block)) {
+                        self.name(block, &mut places)?;
+                    }
+                    blocks.retain(|block| !is_named(block));
+                }
+            }
         }
     }
 
-    /// Adds the documents of all components.
-    fn find(&self, places: &mut Places) -> Result<()> {
+    /// Adds the documents of a block one by one.
+    fn name(&self, block: &Block, places: &mut Places) -> Result<()> {
+        let cluster = Datum::from(block.cluster);
+        // SAFETY: the column is a bigint, and the other one was found to be of the key's type.
+        unsafe {
+            self.tables.members.of_value(members::CLUSTER, cluster, &self.snapshot, |row| {
+                if let Some(key) = row.value(members::DOC_ID).filter(|key| !places.has(*key)) {
+                    let stored = (block.cluster, print_of(row));
+                    places.push(key, Some(stored), Some((block.component, stored.1)))?;
+                }
+                Ok(Continue::Yes)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Adds the documents of all components. Returns what that has cost.
+    fn find(&self, places: &mut Places) -> Result<f64> {
         let session = Session::open();
         let (key, threshold) = (self.tracked.key.base_type, self.state.threshold);
-        let found = components::of_all(&session, self.index.index.oid, key, threshold)?;
+        let index = self.index.index.oid;
+        let question = components::question(&session, index, key, threshold)?;
+        let found = components::find(question.of_all(None)?)?;
         for &(name, component, print) in &found.documents {
             check_interrupts();
             // SAFETY: the keys that the job was asked for are of that type.
-            unsafe { places.push(found.key(name), None, Some((component, print)))? };
+            unsafe { places.push(found.key(name), None, Some((component, Some(print))))? };
         }
-        Ok(())
+        Ok(cost_of_all(index, found.read))
     }
 
     /// Empties the queue, stores the state, and notifies whoever listens.
@@ -301,65 +348,4 @@ fn too_late(detail: &str) -> ErrorReport {
             "The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."
         ))
         .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
-}
-
-/// The documents of an update: keys that are stored, and keys that were found.
-pub struct Places {
-    keys: DocumentKeys,
-    old: Vec<Option<(i64, Option<Fingerprint>)>>,
-    new: Vec<Option<(u32, Fingerprint)>>,
-    /// By rank the key that stands for it, and the entries that are of it.
-    merged: Vec<(u32, u32)>,
-}
-
-impl Places {
-    fn new(type_oid: pg_sys::Oid, collation: pg_sys::Oid) -> Result<Self> {
-        let keys = DocumentKeys::new(type_oid, collation)?;
-        Ok(Self { keys, old: Vec::new(), new: Vec::new(), merged: Vec::new() })
-    }
-
-    /// Adds what is stored of a key, or what was found.
-    ///
-    /// # Safety
-    /// The key is of the type of the keys.
-    unsafe fn push(
-        &mut self,
-        key: Datum,
-        old: Option<(i64, Option<Fingerprint>)>,
-        new: Option<(u32, Fingerprint)>,
-    ) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.keys.push(key)? };
-        memory::push(&mut self.old, old).map_err(engine)?;
-        memory::push(&mut self.new, new).map_err(engine)
-    }
-
-    /// Brings the entries of each key together: what is stored and what was found.
-    fn merge(&mut self) -> Result<Vec<Document>> {
-        let sorted = self.keys.sorted();
-        let mut documents = Vec::new();
-        for same in sorted.chunk_by(|a, b| self.keys.compare(*a, *b).is_eq()) {
-            check_interrupts();
-            let old = same.iter().copied().find(|entry| self.old[*entry as usize].is_some());
-            let new = same.iter().copied().find(|entry| self.new[*entry as usize].is_some());
-            let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
-            memory::push(&mut self.merged, (first, last)).map_err(engine)?;
-            let document = Document {
-                old: self.old[first as usize].map(|(cluster, _)| cluster),
-                component: self.new[last as usize].map(|(component, _)| component),
-            };
-            memory::push(&mut documents, document).map_err(engine)?;
-        }
-        Ok(documents)
-    }
-
-    /// By rank.
-    pub fn list(&self) -> Result<Vec<Place>> {
-        let all = self.merged.iter().map(|&(first, last)| Place {
-            key: self.keys.datum(first),
-            old: self.old[first as usize],
-            print: self.new[last as usize].map(|(_, print)| print),
-        });
-        memory::collect(all).map_err(engine)
-    }
 }

@@ -23,7 +23,7 @@ pub struct State {
     pub clusters: i64,
     /// See [`stamp`](super::stamp); none before the first refresh.
     pub stamp: Option<String>,
-    /// Seconds that the last job over all documents has taken.
+    /// What the last job over all documents has cost, in documents that are read.
     pub whole: f64,
 }
 

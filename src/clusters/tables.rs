@@ -8,6 +8,7 @@ use crate::error::{Result, wrong_state};
 use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::catalog::base_type;
 use crate::pg::open::Open;
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Column, Lock, owner_of};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -96,6 +97,29 @@ impl Table {
             })?;
         }
         Ok(found)
+    }
+
+    /// Calls `visit` with the rows that have a value in column `column`, until it says that it has enough.
+    /// Returns false if no index finds them.
+    ///
+    /// # Safety
+    /// `value` is a non-null value of the column's type.
+    pub unsafe fn of_value(
+        &self,
+        column: i16,
+        value: Datum,
+        snapshot: &Snapshot,
+        visit: impl FnMut(&Row) -> Result<Continue>,
+    ) -> Result<bool> {
+        let serves = |index: &&OpenIndex| {
+            let form = index.form();
+            let is_btree = index.class().relam == pg_sys::BTREE_AM_OID;
+            is_btree && form.indisvalid && !form.indcheckxmin && index.only_column() == Some(column)
+        };
+        let Some(index) = self.0.indexes.iter().find(serves) else { return Ok(false) };
+        // SAFETY: the caller's promise, and an index of this table.
+        unsafe { index.each_equal(&self.0.table, value, snapshot, visit)? };
+        Ok(true)
     }
 
     /// Inserts a row: a value for each column, of its type.

@@ -1,28 +1,30 @@
 //! The difference between the old state and the new one, written with its log.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::clusters::{ClusterId, Event, Update};
+use sketch::clusters::{Block, ClusterId, Event, Update};
 use sketch::memory;
 
-use crate::clusters::components::Fingerprint;
+use crate::clusters::places::{Place, Places};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Tables, list, members};
 use crate::error::{Result, engine};
 use crate::pg::bytes;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::row::Continue;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 
-/// A document of an update: what is stored of it, and what must be.
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// The key.
-    pub key: Datum,
-    /// The cluster and the fingerprint that are stored.
-    pub old: Option<(ClusterId, Option<Fingerprint>)>,
-    /// The fingerprint now, if it is in a component.
-    pub print: Option<Fingerprint>,
+/// What an update changes.
+pub struct Difference {
+    /// Its documents.
+    pub places: Places,
+    /// The clusters of which it does not name every document.
+    pub blocks: Vec<Block>,
+    /// What happens to them.
+    pub update: Update,
+    /// What it has cost to look at all documents, if they were looked at.
+    pub whole: Option<f64>,
 }
 
 /// What an update has done, as the result of a refresh shows it.
@@ -33,17 +35,26 @@ pub struct Counts {
     pub moved: i64,
 }
 
-/// Writes what an update changes. `places` are its documents, by rank.
+/// Writes what an update changes.
 pub fn write(
     tables: &Tables,
     snapshot: &Snapshot,
-    places: &[Place],
-    update: &Update,
+    difference: &Difference,
     state: &mut State,
 ) -> Result<Counts> {
+    let Difference { places, blocks, update, .. } = difference;
     let mut memory = Memory::child(c"minlsh cluster");
-    let ids = new_ids(places, update)?;
     let mut counts = Counts::default();
+    // First, while the snapshot shows the members that are named as they are stored.
+    for event in &update.events {
+        if let Event::Merge { cluster, other, .. } = *event
+            && blocks.iter().any(|block| block.cluster == other)
+        {
+            merge(tables, snapshot, places, (cluster, other), &mut counts)?;
+        }
+    }
+    let places = &*places.list()?;
+    let ids = new_ids(places, update)?;
     for (place, id) in places.iter().zip(&ids) {
         check_interrupts();
         memory.run_and_reset(|| document(tables, snapshot, place, *id, &mut counts))?;
@@ -72,6 +83,34 @@ pub fn write(
         memory.run_and_reset(|| log(tables, places, *event, now, state));
     }
     Ok(counts)
+}
+
+/// Gives the members of a block that ends to the cluster that it belongs to now.
+fn merge(
+    tables: &Tables,
+    snapshot: &Snapshot,
+    places: &Places,
+    (cluster, other): (ClusterId, ClusterId),
+    counts: &mut Counts,
+) -> Result<()> {
+    let mut memory = Memory::child(c"minlsh member");
+    let table = &tables.members;
+    // SAFETY: the columns are of the key's type, bigint and bytea.
+    unsafe {
+        table.of_value(members::CLUSTER, Datum::from(other), snapshot, |row| {
+            check_interrupts();
+            let key = row.value(members::DOC_ID);
+            if key.is_some_and(|key| !places.has(key)) {
+                counts.moved += 1;
+                let print = row.value(members::FINGERPRINT);
+                memory.run_and_reset(|| {
+                    table.update(row, &[key, Some(Datum::from(cluster)), print]);
+                });
+            }
+            Ok(Continue::Yes)
+        })?;
+    }
+    Ok(())
 }
 
 /// The cluster of each document after the update.

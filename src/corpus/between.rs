@@ -21,7 +21,7 @@ const PLACES: Places = Places { threshold: 2, verify: 3, options: 7 };
 fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } = Work::of_two(&session, &Arguments::of(call, PLACES)?)?;
+    let Work { members, mut batches, .. } = Work::of_two(&session, &Arguments::of(call, PLACES)?)?;
     let (limit, second) = (bucket_limit(), members.second());
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| Across { second, emit }.group(group, limit),

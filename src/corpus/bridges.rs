@@ -24,7 +24,7 @@ const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
 fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } =
+    let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted()).map_err(engine)?;

@@ -171,7 +171,7 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
 
 /// Whether an index has all rows that the statement sees, as the planner decides: it may lack
 /// versions of rows that were updated, without entries in other indexes, before it was built.
-fn is_usable(index: Oid) -> bool {
+pub fn is_usable(index: Oid) -> bool {
     let Some(index) = Open::relation(index, Lock::Held) else { return false };
     // SAFETY: an open index has its row of pg_index, with its header.
     unsafe {

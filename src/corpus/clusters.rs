@@ -27,7 +27,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let arguments = Arguments::of(call, PLACES)?;
     let linkage = linkage(&arguments)?;
     let session = Session::open();
-    let Work { members, batches } = Work::of_one(&session, &arguments, None)?;
+    let Work { members, batches, .. } = Work::of_one(&session, &arguments, None)?;
     let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
     each(batches, linkage, &ranks, &mut |cluster| write(cluster, &members, &result))?;
     Ok(None)

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
 use crate::corpus::arguments::{Arguments, Criteria};
+use crate::corpus::chosen::Chosen;
 use crate::corpus::named::Named;
 use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
@@ -24,7 +25,7 @@ impl Source {
         }
         let (key_type, _) = self.key_column(pg_sys::TEXTOID);
         let mut own = None;
-        self.select(session, key_type, None, None)?.each(&[], &mut |row| {
+        self.select(session, key_type, None, Chosen::All)?.each(&[], &mut |row| {
             let Some(document) = row.value(2) else { return Ok(()) };
             // SAFETY: a value of the column, which is of documents.
             unsafe { Own::add(&mut own, document, self.argument) }

@@ -13,7 +13,7 @@ use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
-use crate::corpus::buckets::Buckets;
+use crate::corpus::chosen::Chosen;
 use crate::corpus::columns::Columns;
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
@@ -68,8 +68,8 @@ struct Note {
 pub struct Reading<'a> {
     /// Gives key, document and scope.
     pub select: Select<'a>,
-    /// The index that says which rows to read, if not all.
-    pub buckets: Option<&'a Buckets>,
+    /// Which rows.
+    pub chosen: Chosen<'a>,
     /// Keys that must be checked.
     pub unique: Unique,
     /// How many threads may help.
@@ -161,7 +161,7 @@ impl Documents {
     /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
     /// shingles.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
-        let Reading { select, buckets, unique, threads, argument } = reading;
+        let Reading { select, chosen, unique, threads, argument } = reading;
         let without = self.take_in(*threads, |intake| {
             let mut take = |row: &Row| {
                 check_interrupts();
@@ -177,10 +177,7 @@ impl Documents {
                 }
                 Ok(())
             };
-            match buckets {
-                None => select.each(&[], &mut take),
-                Some(buckets) => buckets.each(&mut |places| select.each(places, &mut take)),
-            }
+            chosen.each(select, &mut take)
         })?;
         let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
             return Ok(without);

@@ -22,7 +22,7 @@ const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches } =
+    let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
     let limit = bucket_limit();
     let left_out = batches.each(

@@ -34,7 +34,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         ));
     }
     let session = Session::open();
-    let Work { members, batches } = Work::of_one(&session, &arguments, keep.as_deref())?;
+    let Work { members, batches, .. } = Work::of_one(&session, &arguments, keep.as_deref())?;
     let ranks = if keep.is_some() {
         Ranks::AsRead
     } else {

@@ -14,7 +14,8 @@ use pgrx::prelude::*;
 
 use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::corpus::aside::{Aside, Places};
-use crate::corpus::buckets::{Buckets, PARAMETERS};
+use crate::corpus::buckets::Buckets;
+use crate::corpus::chosen::Chosen;
 use crate::corpus::named::{NAME, Named, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
@@ -287,11 +288,11 @@ impl Source {
         &self,
         key_type: Oid,
         keep: Option<&CStr>,
-        buckets: Option<&Buckets>,
+        chosen: Chosen,
         memory: usize,
     ) -> Aside {
         let column = self.scopes.len() as i16 + 3;
-        let places = self.plain(key_type, keep, buckets).and_then(|[key, document]| {
+        let places = self.plain(key_type, keep, chosen).and_then(|[key, document]| {
             let table = Open::relation(self.relation?, Lock::Held)?;
             Some(Places::new(table, key, document, column))
         });
@@ -300,25 +301,21 @@ impl Source {
 
     /// The columns of key and document that are fetched again by the places of their rows. In another
     /// order than that of the table, that would read it here and there.
-    fn plain(
-        &self,
-        key_type: Oid,
-        keep: Option<&CStr>,
-        buckets: Option<&Buckets>,
-    ) -> Option<[i16; 2]> {
+    fn plain(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Option<[i16; 2]> {
         let is_as_stored = key_type == self.columns[self.key].type_oid;
-        self.plain.filter(|_| is_as_stored && keep.is_none() && buckets.is_none())
+        let is_in_order = keep.is_none() && matches!(chosen, Chosen::All);
+        self.plain.filter(|_| is_as_stored && is_in_order)
     }
 
-    /// The SELECT of key, document and scopes, in the order of `keep` if that is given; of the rows at
-    /// some places if there is an index that gives them. The place of the row comes last, where that is
+    /// The SELECT of key, document and scopes, in the order of `keep` if that is given, of the rows that are
+    /// chosen. The place of the row comes last, where that is
     /// what is put aside.
     pub fn select<'a>(
         &self,
         session: &'a Session,
         key_type: Oid,
         keep: Option<&CStr>,
-        buckets: Option<&Buckets>,
+        chosen: Chosen,
     ) -> Result<Select<'a>> {
         // Names of its own: an ORDER BY list means the columns of the source.
         let name = |number: usize| self.new_name(&format!("minlsh_{number}"));
@@ -336,23 +333,26 @@ impl Source {
             sql = sql.text(", d.").name(&self.columns[*scope].name);
             sql = sql.text(" AS ").name(&name(number + 3));
         }
-        if self.plain(key_type, keep, buckets).is_some() {
+        if self.plain(key_type, keep, chosen).is_some() {
             sql = sql.text(", d.ctid");
         }
-        let from = buckets.map_or(&self.from, |buckets| &buckets.from);
-        let types = buckets.map_or(&[][..], |_| &PARAMETERS);
+        let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
+        let types = chosen.parameters();
         sql = sql.text(" FROM ").text(from);
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }
-        let select = Select::prepare(session, &sql.clone().build(), types)
+        if let Some(condition) = chosen.condition(Sql::new("d.").name(&key.name)) {
+            sql = sql.text(" WHERE ").text(condition);
+        }
+        let select = Select::prepare(session, &sql.clone().build(), &types)
             .map_err(|cause| cause.about("key", "Pass NULL::bigint to get keys as bigint."))?;
         let select = match keep {
             None => select,
             Some(keep) => {
                 let sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes());
                 let sql = sql.text("\n, d.").name(&key.name);
-                Select::prepare(session, &sql.build(), types).map_err(wrong_order)?
+                Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?
             }
         };
         match self.relation {
@@ -395,18 +395,22 @@ impl Source {
         relation: &Relation,
         from: Sql,
     ) {
+        if self.has_scopes_of(info, relation) {
+            self.buckets.extend(Buckets::new(info, options, from));
+        }
+    }
+
+    /// Whether the scopes are the columns of an index of the table, which hashes them as they compare.
+    pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
         let own = info.scope_columns().map(|column| {
             let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
             let SelectColumn { type_oid, collation, .. } = self.columns[place];
-            // The index must hash as the column compares.
             let base = catalog::base_type(type_oid);
             let as_stored = base == column.input_type
                 || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
             (as_stored && collation == column.collation).then_some(place)
         });
-        if own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes) {
-            self.buckets.extend(Buckets::new(info, options, from));
-        }
+        own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
     }
 
     /// The column that `scope` names, if it was passed.

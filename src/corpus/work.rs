@@ -9,7 +9,7 @@ use sketch::corpus::LeftOut;
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::Aside;
 use crate::corpus::batches::{Batches, Rows};
-use crate::corpus::buckets::Buckets;
+use crate::corpus::chosen::Chosen;
 use crate::corpus::criteria::criteria;
 use crate::corpus::documents::{Documents, Reading};
 use crate::corpus::members::Members;
@@ -19,11 +19,14 @@ use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
 use crate::error::{Result, error, warning};
 use crate::memory::Job;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::hands::for_job;
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
+use crate::pg::row::Row;
 use crate::pg::spi::Session;
+use crate::row_key::Key;
 use crate::settings::bucket_limit;
 
 /// Which rows of a source are read, and in which order.
@@ -31,8 +34,8 @@ use crate::settings::bucket_limit;
 struct Order<'a> {
     /// An ORDER BY list.
     keep: Option<&'a CStr>,
-    /// An index that knows which rows are worth it.
-    buckets: Option<&'a Buckets>,
+    /// Which rows.
+    chosen: Chosen<'a>,
 }
 
 /// The documents that share buckets.
@@ -41,17 +44,69 @@ pub struct Work {
     pub members: Members,
     /// Their groups.
     pub batches: Batches,
+    /// How many documents were read to find them.
+    pub read: u32,
+}
+
+/// A source, and how its documents are compared.
+pub struct Question<'a> {
+    session: &'a Session,
+    source: [Source; 1],
+    criteria: Criteria,
+    key_type: Oid,
+}
+
+impl<'a> Question<'a> {
+    /// Reads the arguments; `has_order` says that rows come in an order of their own.
+    pub fn new(session: &'a Session, arguments: &Arguments, has_order: bool) -> Result<Self> {
+        let source = [Source::read(session, arguments, 0, "source", has_order)?];
+        let criteria = criteria(session, arguments, &source)?;
+        source[0].notice(arguments, &criteria)?;
+        Ok(Self { session, source, criteria, key_type: arguments.key_type })
+    }
+
+    /// The source.
+    pub fn source(&self) -> &Source {
+        &self.source[0]
+    }
+
+    /// How documents are compared.
+    pub fn criteria(&self) -> &Criteria {
+        &self.criteria
+    }
+
+    /// The work of all documents, in the order of `keep` if that is given.
+    pub fn of_all(self, keep: Option<&CStr>) -> Result<Work> {
+        let Self { session, source, criteria, key_type } = self;
+        let buckets = source[0].buckets_for(&criteria, key_type, keep);
+        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
+        let chosen = buckets.map_or(Chosen::All, Chosen::Buckets);
+        Work::start(session, &source, criteria, key_type, Order { keep, chosen })
+    }
+
+    /// The work of those of some keys, which the source has once at most.
+    pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
+        let order = Order { keep: None, chosen: Chosen::Keys(key, keys) };
+        Work::start(self.session, &self.source, self.criteria.clone(), self.key_type, order)
+    }
+
+    /// Calls `visit` with the rows of some keys: key, document and scopes of each.
+    pub fn each(
+        &self,
+        key: &Key,
+        keys: &DocumentKeys,
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
+        let chosen = Chosen::Keys(key, keys);
+        let select = self.source().select(self.session, self.key_type, None, chosen)?;
+        chosen.each(&select, visit)
+    }
 }
 
 impl Work {
     /// Reads one source, in the order of `keep` if that is given.
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
-        let source = [Source::read(session, arguments, 0, "source", keep.is_some())?];
-        let criteria = criteria(session, arguments, &source)?;
-        source[0].notice(arguments, &criteria)?;
-        let buckets = source[0].buckets_for(&criteria, arguments.key_type, keep);
-        let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
-        Self::start(session, &source, criteria, arguments.key_type, Order { keep, buckets })
+        Question::new(session, arguments, keep.is_some())?.of_all(keep)
     }
 
     /// Reads two sources, to be compared with each other.
@@ -84,21 +139,22 @@ impl Work {
             let key = source.key_column(key_type);
             let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
             let mut reading = Reading {
-                select: source.select(session, key.0, order.keep, order.buckets)?,
-                buckets: order.buckets,
+                select: source.select(session, key.0, order.keep, order.chosen)?,
+                chosen: order.chosen,
                 unique: Unique::new(key.0, !source.key_is_unique(key_type)),
                 threads: &|| for_job(table.as_ref()),
                 argument: source.argument,
             };
             let share = memory.rows / sources.len();
-            let mut rows = source.aside(key.0, order.keep, order.buckets, share);
+            let mut rows = source.aside(key.0, order.keep, order.chosen, share);
             let without = documents.read(&mut reading, &mut rows)?;
             stores.push((rows, without));
             keys.push(key);
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
+        let read = documents.len();
         let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch, table)?;
-        Ok(Self { members: rows.members, batches })
+        Ok(Self { members: rows.members, batches, read })
     }
 }
 

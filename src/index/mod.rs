@@ -19,6 +19,7 @@ mod nbtree;
 mod pages;
 mod passage_scan;
 pub mod reloptions;
+pub mod rows_of;
 mod scan;
 pub mod sort;
 pub mod stored_options;

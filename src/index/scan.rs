@@ -255,7 +255,7 @@ unsafe fn search(
 }
 
 /// Calls `visit` with each row that the tree's scan, which was rescanned, has left.
-fn visit_rest(
+pub(super) fn visit_rest(
     tree: pg_sys::IndexScanDesc,
     visit: &mut dyn FnMut(pg_sys::ItemPointerData) -> Result<()>,
 ) -> Result<()> {
@@ -269,7 +269,7 @@ fn visit_rest(
 
 /// Looks up keys by the tree's scan. It must stay in place between a rescan and the last row, for the
 /// scan has the address of a part of it.
-struct Probe<'a> {
+pub(super) struct Probe<'a> {
     tree: pg_sys::IndexScanDesc,
     layout: &'a Layout,
     document: Box<pg_sys::ItemPointerData>,
@@ -278,12 +278,12 @@ struct Probe<'a> {
 
 impl<'a> Probe<'a> {
     /// `tree` was begun for as many keys as the layout has columns, and lives as long.
-    fn new(tree: pg_sys::IndexScanDesc, layout: &'a Layout) -> Self {
+    pub(super) fn new(tree: pg_sys::IndexScanDesc, layout: &'a Layout) -> Self {
         let keys = vec![ScanKeyData::default(); layout.columns()];
         Self { tree, layout, document: Box::default(), keys }
     }
 
-    fn rescan(&mut self, key: u64) {
+    pub(super) fn rescan(&mut self, key: u64) {
         let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
         self.layout.datums(key, &mut self.document, &mut datums);
         for (column, scan_key) in self.keys.iter_mut().enumerate() {

@@ -100,6 +100,11 @@ unsafe impl Form for pg_sys::FormData_pg_collation {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::COLLOID;
 }
 
+// SAFETY: `pg_operator` by its OID.
+unsafe impl Form for pg_sys::FormData_pg_operator {
+    const CACHE: u32 = pg_sys::SysCacheIdentifier::OPEROID;
+}
+
 // SAFETY: `pg_proc` by its OID.
 unsafe impl Form for pg_sys::FormData_pg_proc {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::PROCOID;

@@ -87,6 +87,16 @@ impl DocumentKeys {
         unsafe { self.order.compare(self.datum(a), self.datum(b)) }
     }
 
+    /// The place of a key among `sorted`, documents in the order of their keys.
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the type of the keys.
+    pub unsafe fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
+        // SAFETY: the caller's promise.
+        let order = |document: &u32| unsafe { self.order.compare(self.datum(*document), key) };
+        sorted.binary_search_by(order).ok().map(|place| sorted[place])
+    }
+
     /// The key of a document as a `text` datum, valid while [`ROW`] others are asked for.
     pub fn text(&self, document: u32) -> Datum {
         let mut texts = self.texts.borrow_mut();

@@ -42,6 +42,8 @@ mod raw {
         ) -> *mut pg_sys::List;
         // catalog/partition.h, the same since PostgreSQL 11
         pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+        // storage/predicate.h, the same since PostgreSQL 9.1
+        pub fn PredicateLockRelation(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot);
         // commands/async.h, the same since PostgreSQL 9
         pub fn Async_Notify(channel: *const c_char, payload: *const c_char);
         // catalog/pg_constraint.h, the same since PostgreSQL 11; the first is an enum
@@ -51,6 +53,15 @@ mod raw {
             name: *const c_char,
         ) -> bool;
     }
+}
+
+/// Has a SERIALIZABLE transaction conflict with whoever writes to a relation. Does nothing in others.
+///
+/// # Safety
+/// An open relation, and a snapshot that is held.
+pub unsafe fn predicate_lock(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(relation, snapshot)) }
 }
 
 /// The most bytes that a payload may have.

@@ -63,6 +63,20 @@ impl Sql {
         self.text(" COLLATE ").qualified(row.collnamespace, name)
     }
 
+    /// Adds an operator with its schema; nothing of one that does not exist.
+    pub fn operator(self, operator: Oid) -> Self {
+        let Some(row) = CatalogRow::<pg_sys::FormData_pg_operator>::find(operator) else {
+            return self;
+        };
+        // SAFETY: a lookup in the system caches; a name is a NUL-terminated array.
+        let (schema, name) = unsafe {
+            let name = CStr::from_ptr(row.oprname.data.as_ptr());
+            (owned(pg_sys::get_namespace_name(row.oprnamespace)), name)
+        };
+        // An operator's name is none that could be quoted.
+        self.text(" OPERATOR(").name(&schema).text(".").text(name.to_bytes()).text(") ")
+    }
+
     /// Adds a string constant, right whatever standard_conforming_strings is.
     pub fn literal(self, value: &str) -> Self {
         let value = text::write(value);

@@ -10,6 +10,7 @@ use sketch::passage::{Characters, Fingerprints, valid_min_match, valid_normaliza
 use sketch::{Element, ElementHash, Normalization, counted, memory};
 
 use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::chosen::Chosen;
 use crate::corpus::members::Members;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
@@ -146,7 +147,7 @@ impl Texts {
         let unique = Unique::new(key.0, !source.key_is_unique(arguments.key_type));
         let mut hashes = Vec::new();
         let by_key = Sql::default().text("d.").name(&source.columns[source.key].name).build();
-        let select = source.select(session, key.0, Some(&by_key), None)?;
+        let select = source.select(session, key.0, Some(&by_key), Chosen::All)?;
         let mut reader = Reader {
             seen: AHashMap::new(),
             fingerprints: Fingerprints::new().map_err(engine)?,

@@ -13,6 +13,7 @@ use super::tally::{Bands, Tally};
 use super::truth::Truth;
 use super::{ENTRY, Wanted};
 use crate::corpus::arguments::Criteria;
+use crate::corpus::chosen::Chosen;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -35,7 +36,7 @@ pub fn audit(
     wanted: Wanted,
 ) -> Result<Bands> {
     let (key_type, _) = source.key_column(pg_sys::TEXTOID);
-    let rows = Rows { select: source.select(session, key_type, None, None)?, key_type };
+    let rows = Rows { select: source.select(session, key_type, None, Chosen::All)?, key_type };
     let mut audit = Audit {
         scopes: Scopes::new(&source.scope_types())?,
         sketcher: Sketcher::new(criteria.config.clone()),

@@ -1,5 +1,6 @@
 //! Tracked clusters amid writers: the state is a computation from scratch under the same snapshot, ids are those of an
-//! independent model, and the log replayed gives the state.
+//! independent model, and the log replayed gives the state. Beside them the same clusters are tracked once more, and
+//! refreshed in full each time: both have the same rows.
 //!
 //! A short run in `make integration`; `make torture` makes it as long as CHANGES says: with kills and restarts.
 
@@ -17,7 +18,7 @@ use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
 
 /// Changes of a short run.
-const SHORT: u64 = 6_000;
+const SHORT: u64 = 4_000;
 
 /// How long a run may take at most, for each thousand changes.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -49,9 +50,19 @@ fn create(client: &mut Client, seed: u64, partitioned: bool) {
         client.execute("INSERT INTO docs VALUES ($1, $2)", &[&id, &body]).expect("a row");
     }
     client
-        .batch_execute("ANALYZE docs; SELECT minlsh_track_clusters('docs_near')")
+        .batch_execute(
+            "ANALYZE docs; SELECT minlsh_track_clusters('docs_near');
+             SELECT minlsh_track_clusters('docs_near', name => 'docs_full')",
+        )
         .expect("tracked");
 }
+
+/// What refreshes of changes and refreshes of all documents write alike.
+const SAME: [(&str, &str); 3] = [
+    ("", "doc_id, cluster_id, fingerprint"),
+    ("_list", "cluster_id, size"),
+    ("_log", "seq, event, cluster_id, other_id, doc_id, size"),
+];
 
 /// What a refresh found, compared.
 #[derive(Default)]
@@ -90,11 +101,21 @@ impl Observer {
         // Locks before the snapshot: else a TRUNCATE in between makes the refresh refuse the snapshot.
         client.batch_execute(
             "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE docs IN ACCESS SHARE MODE;
-             LOCK TABLE docs_clusters_list IN EXCLUSIVE MODE",
+             LOCK TABLE docs_clusters_list, docs_full_list IN EXCLUSIVE MODE",
         )?;
         let row = client
             .query_one("SELECT was_full FROM minlsh_refresh_clusters('docs_clusters')", &[])?;
         self.full += u64::from(row.get::<_, bool>(0));
+        client.batch_execute("SELECT minlsh_refresh_clusters('docs_full', \"full\" => true)")?;
+        for (table, columns) in SAME {
+            let rows = |name: &str| format!("SELECT {columns} FROM {name}{table}");
+            let (a, b) = (rows("docs_clusters"), rows("docs_full"));
+            let sql =
+                format!("SELECT * FROM (({a} EXCEPT {b}) UNION ALL ({b} EXCEPT {a})) d LIMIT 5");
+            let rows = client.query(&format!("SELECT d::text FROM ({sql}) d"), &[])?;
+            let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+            assert!(rows.is_empty(), "incremental and full: {columns}: {rows:?}");
+        }
         let stored = client.query("SELECT doc_id, cluster_id FROM docs_clusters", &[])?;
         let stored: State = stored.iter().map(|row| (row.get(0), row.get(1))).collect();
         let scratch = client.query(
@@ -155,25 +176,31 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
     let mut observer = Observer::new();
     let mut total = Count::default();
     for round in 0..=kills {
-        let done = AtomicU64::new(0);
+        let (done, allowed) = (AtomicU64::new(0), AtomicU64::new(0));
+        let mut random = Random::new(seed.wrapping_add(round));
         let wanted = changes / (kills + 1);
         let begun = Instant::now();
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..WRITERS)
                 .map(|number| {
-                    let (database, done) = (&database, &done);
+                    let (database, progress) = (&database, (&done, &allowed));
                     let seed = seed.wrapping_add(round * 1000 + number);
-                    scope.spawn(move || work(server, &database.name, seed, number, done, wanted))
+                    scope
+                        .spawn(move || work(server, &database.name, seed, number, progress, wanted))
                 })
                 .collect();
             let mut last = Ok(());
             while done.load(Ordering::Relaxed) < wanted && last.is_ok() {
+                // Few changes at a time, or many: refreshes of changes and of all documents.
+                let more = [10, 30, 60, 500][random.below(4)];
+                allowed.store(done.load(Ordering::Relaxed) + more, Ordering::Relaxed);
                 let limit = PATIENCE * u32::try_from(wanted / 1000 + 1).expect("a number");
                 assert!(begun.elapsed() < limit, "the writers are too slow");
                 last = observer.compare(&mut client);
                 std::thread::sleep(Duration::from_millis(30));
             }
             last.expect("a refresh");
+            allowed.store(u64::MAX, Ordering::Relaxed);
             if round < kills {
                 server.crash();
             }
@@ -195,6 +222,7 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
         observer.state.len()
     );
     assert!(observer.comparisons > 5 && observer.seq > 100);
+    assert!(observer.full < observer.comparisons, "no refresh looked at what has changed alone");
 }
 
 fn server() -> Server {

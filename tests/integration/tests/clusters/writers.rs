@@ -11,10 +11,10 @@ use minlsh_integration::{Client, Random, Server, SqlState};
 pub const WRITERS: u64 = 8;
 
 /// Keys are below that.
-pub const KEYS: i64 = 1_500;
+pub const KEYS: i64 = 2_000;
 
 /// Families of texts.
-const FAMILIES: usize = 160;
+const FAMILIES: usize = 250;
 
 /// Words of a text.
 const WORDS: usize = 40;
@@ -63,19 +63,24 @@ fn spelled(word: u64) -> String {
     (0..6).map(|place| char::from(b'a' + (seed >> (8 * place) & 15) as u8)).collect()
 }
 
-/// Writes until there were so many changes, or the server is gone.
+/// Writes until there were so many changes, or the server is gone. `progress` is how many there were of all sessions,
+/// and how many there may be by now.
 pub fn work(
     server: &Server,
     database: &str,
     seed: u64,
     number: u64,
-    done: &AtomicU64,
+    (done, allowed): (&AtomicU64, &AtomicU64),
     wanted: u64,
 ) -> Count {
     let mut random = Random::new(seed);
     let mut count = Count::default();
     let Ok(mut client) = server.try_connect(database) else { return count };
     while done.load(Ordering::Relaxed) < wanted {
+        if done.load(Ordering::Relaxed) >= allowed.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(2));
+            continue;
+        }
         match transaction(&mut client, &mut random, number, &mut count) {
             Ok(changes) => {
                 done.fetch_add(changes, Ordering::Relaxed);

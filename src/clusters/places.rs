@@ -1,0 +1,102 @@
+//! The documents of an update: keys that are stored, and keys that were found, brought together by rank.
+
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::clusters::{ClusterId, Document};
+use sketch::memory;
+
+use crate::clusters::components::Fingerprint;
+use crate::error::{Result, engine};
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::interrupts::check_interrupts;
+
+/// The cluster and the fingerprint that are stored of a document.
+pub type Stored = (ClusterId, Option<Fingerprint>);
+
+/// A document of an update: what is stored of it, and what must be.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The key.
+    pub key: Datum,
+    /// What is stored.
+    pub old: Option<Stored>,
+    /// The fingerprint now, if it is in a component.
+    pub print: Option<Fingerprint>,
+}
+
+/// The documents of an update.
+pub struct Places {
+    keys: DocumentKeys,
+    old: Vec<Option<Stored>>,
+    new: Vec<Option<(u32, Option<Fingerprint>)>>,
+    /// By rank the key that stands for it, and the entries that are of it.
+    merged: Vec<(u32, u32)>,
+    /// The keys that stand for one, in their order.
+    ranks: Vec<u32>,
+}
+
+impl Places {
+    /// None yet; keys of that type and collation.
+    pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
+        let keys = DocumentKeys::new(type_oid, collation)?;
+        let (old, new, merged, ranks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { keys, old, new, merged, ranks })
+    }
+
+    /// Adds what is stored of a key, or the component that was found of it, with its fingerprint, or both.
+    ///
+    /// # Safety
+    /// The key is of the type of the keys.
+    pub unsafe fn push(
+        &mut self,
+        key: Datum,
+        old: Option<Stored>,
+        new: Option<(u32, Option<Fingerprint>)>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.push(key)? };
+        memory::push(&mut self.old, old).map_err(engine)?;
+        memory::push(&mut self.new, new).map_err(engine)
+    }
+
+    /// Brings the entries of each key together: what is stored and what was found. Returns the documents by
+    /// rank.
+    pub fn merge(&mut self) -> Result<Vec<Document>> {
+        let sorted = self.keys.sorted();
+        let mut documents = Vec::new();
+        self.merged.clear();
+        self.ranks.clear();
+        for same in sorted.chunk_by(|a, b| self.keys.compare(*a, *b).is_eq()) {
+            check_interrupts();
+            let old = same.iter().copied().find(|entry| self.old[*entry as usize].is_some());
+            let new = same.iter().copied().find(|entry| self.new[*entry as usize].is_some());
+            let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
+            memory::push(&mut self.merged, (first, last)).map_err(engine)?;
+            memory::push(&mut self.ranks, first).map_err(engine)?;
+            let document = Document {
+                old: self.old[first as usize].map(|(cluster, _)| cluster),
+                component: self.new[last as usize].map(|(component, _)| component),
+            };
+            memory::push(&mut documents, document).map_err(engine)?;
+        }
+        Ok(documents)
+    }
+
+    /// Whether a key is among those that were merged.
+    ///
+    /// # Safety
+    /// The key is of the type of the keys.
+    pub unsafe fn has(&self, key: Datum) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.find(&self.ranks, key).is_some() }
+    }
+
+    /// By rank.
+    pub fn list(&self) -> Result<Vec<Place>> {
+        let all = self.merged.iter().map(|&(first, last)| Place {
+            key: self.keys.datum(first),
+            old: self.old[first as usize],
+            print: self.new[last as usize].and_then(|(_, print)| print),
+        });
+        memory::collect(all).map_err(engine)
+    }
+}

@@ -1,0 +1,587 @@
+//! What has changed alone: the documents that a refresh must look at if it knows which rows were written.
+//!
+//! Clusters of two or more documents are known as of the last refresh, and so is that two documents that
+//! were not written since are joined by no other chain than before. So these are looked at:
+//!
+//! - **changed** documents, but for those whose set is that of before;
+//! - the **rest** of clusters that lost a document, unless a copy of each lost one is left: then nothing
+//!   falls apart, and the rest of the cluster is a block that stands for itself;
+//! - the **mates** of changed documents, which share a bucket of the index with them: one document of
+//!   each set for a cluster that is known, or one that had no cluster.
+//!
+//! The job compares these as it compares all documents. What it finds is united with the known clusters.
+//!
+//! Its work is counted in documents that are read, before it is done. Once it would cost more than the
+//! last job over all documents has cost, it is left, and all documents are looked at.
+
+use std::collections::{HashMap, HashSet};
+
+use ahash::RandomState;
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::clusters::{Block, ClusterId};
+use sketch::corpus::Components;
+use sketch::{Sketcher, memory};
+
+use crate::clusters::components::{self, Fingerprint, Found};
+use crate::clusters::places::{Places, Stored};
+use crate::clusters::tables::{Tables, list, members};
+use crate::clusters::tracked::Tracked;
+use crate::corpus::buckets::is_usable;
+use crate::corpus::work::Question;
+use crate::error::{Result, engine, out_of_memory};
+use crate::index::info::Info;
+use crate::index::layout::u64_to_tid;
+use crate::index::rows_of::{self, KeyMaker};
+use crate::pg::bytes;
+use crate::pg::catalog;
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::ffi;
+use crate::pg::index::Index;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::relation::{Lock, Relation};
+use crate::pg::row::{Continue, Row};
+use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::Session;
+
+/// How many documents a refresh may read in any case: less than anybody would notice.
+const FEW: f64 = 64.0;
+
+/// Steps that cost as much as a document that is read: it is fetched, cut, signed and compared in about 40 µs,
+/// while a bucket is looked up, or the row of a member is found, in about 2 µs.
+const STEPS: f64 = 20.0;
+
+/// Rows of buckets that are gathered before repeated ones are left out.
+const GATHERED: usize = 1 << 16;
+
+/// What a refresh looks at, and with what.
+pub struct Seeded<'a> {
+    pub tracked: &'a Tracked,
+    pub tables: &'a Tables,
+    pub snapshot: &'a Snapshot,
+    pub index: &'a Info,
+    pub threshold: f64,
+    /// What a job over all documents costs.
+    pub whole: f64,
+}
+
+/// What the last job over all documents has cost, which has read so many of them.
+pub fn cost_of_all(index: Oid, read: u32) -> f64 {
+    let leaves = leaves_of(index);
+    let pages: u64 = leaves.iter().map(|leaf| u64::from(leaf.open.pages())).sum();
+    // A page of entries is gone through in about a step.
+    f64::from(read) + pages as f64 / STEPS
+}
+
+/// An index that has entries, and its table.
+struct Leaf {
+    open: Open,
+    table: Oid,
+}
+
+/// An index, or those below a partitioned one.
+fn leaves_of(index: Oid) -> Vec<Leaf> {
+    let all = ffi::inheritors(index, Lock::Read.mode());
+    let opened = all.into_iter().filter_map(|oid| {
+        let open = Open::relation(oid, Lock::Held)?;
+        let is_leaf = open.class().relkind as u8 == b'i';
+        is_leaf.then(|| Leaf { table: Index::table_of(oid), open })
+    });
+    opened.collect()
+}
+
+/// What became of a document that was written.
+#[derive(Clone, Copy, PartialEq)]
+enum Now {
+    Gone,
+    /// Its set is that of before, and with it all that it is similar to.
+    Same,
+    Here(Fingerprint),
+}
+
+/// A document that was written.
+struct Change {
+    old: Option<Stored>,
+    now: Now,
+}
+
+/// What a document of the job stands for.
+#[derive(Clone, Copy)]
+enum Tag {
+    Changed,
+    Rest,
+    /// A document of a known cluster, by the number of its block.
+    Block(usize),
+    /// One that had no cluster.
+    Alone,
+}
+
+/// What is left of a cluster, one by one.
+struct Rest {
+    keys: DocumentKeys,
+    /// Of each what is stored, and the document of the job that stands for it.
+    stored: Vec<(Stored, u32)>,
+}
+
+/// The documents of the job.
+struct Job {
+    keys: DocumentKeys,
+    tags: Vec<Tag>,
+}
+
+impl Job {
+    /// # Safety
+    /// The key is of the type of the keys.
+    unsafe fn push(&mut self, key: Datum, tag: Tag) -> Result<u32> {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.push(key)? };
+        memory::push(&mut self.tags, tag).map_err(engine)?;
+        Ok(self.tags.len() as u32 - 1)
+    }
+}
+
+/// Clusters of which not every document is named.
+#[derive(Default)]
+struct Blocks {
+    blocks: Vec<Block>,
+    /// The number of each cluster's block; none of a cluster that is named one by one.
+    numbers: HashMap<ClusterId, Option<usize>, RandomState>,
+    /// The sets of which the job has a document for a block.
+    sets: HashSet<(usize, Fingerprint), RandomState>,
+}
+
+impl Blocks {
+    fn add(&mut self, cluster: ClusterId, size: u64) -> Result<usize> {
+        let number = self.blocks.len();
+        memory::push(&mut self.blocks, Block { cluster, size, component: 0 }).map_err(engine)?;
+        memory::insert_at(&mut self.numbers, cluster, Some(number)).map_err(engine)?;
+        Ok(number)
+    }
+
+    /// Whether a set of a block is a new one.
+    fn is_new(&mut self, number: usize, print: Fingerprint) -> Result<bool> {
+        self.sets.try_reserve(1).map_err(|_| out_of_memory())?;
+        Ok(self.sets.insert((number, print)))
+    }
+}
+
+/// What may still be spent.
+struct Budget(f64);
+
+impl Budget {
+    /// False if it is too much.
+    fn spend(&mut self, documents: f64) -> bool {
+        self.0 -= documents;
+        self.0 >= 0.0
+    }
+}
+
+impl Seeded<'_> {
+    /// Adds the documents of an update to `places`, and returns the blocks of known clusters; `None` if
+    /// all documents had better be looked at. `changed` are the keys that were written, ascending.
+    pub fn find(&self, changed: &DocumentKeys, places: &mut Places) -> Result<Option<Vec<Block>>> {
+        let mut budget = Budget(self.whole.max(FEW));
+        // They are signed twice: to be looked up, and to be compared.
+        if !budget.spend(2.0 * changed.len() as f64) {
+            return Ok(None);
+        }
+        let leaves = leaves_of(self.index.index.oid);
+        let Some(documents) = Relation::open(self.tracked.documents.oid, Lock::Held) else {
+            return Ok(None);
+        };
+        let session = Session::open();
+        let key = &self.tracked.key;
+        let (oid, key_type) = (self.index.index.oid, key.base_type);
+        let question = components::question(&session, oid, key_type, self.threshold)?;
+        if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
+            || !question.source().has_scopes_of(self.index, &documents)
+            || !question.source().key_is_unique(key_type)
+            || catalog::array_of(key_type) == Oid::INVALID
+        {
+            return Ok(None);
+        }
+        let (changes, buckets) = self.changes(&question, changed)?;
+        let mut blocks = Blocks::default();
+        let keys = || DocumentKeys::new(key_type, key.collation());
+        let mut job = Job { keys: keys()?, tags: Vec::new() };
+        let mut rest = Rest { keys: keys()?, stored: Vec::new() };
+        let all: Vec<u32> = (0..changed.len() as u32).collect();
+        let written = |key: Datum| {
+            // SAFETY: a key of that type.
+            let found = unsafe { changed.find(&all, key) };
+            found.is_some_and(|at| changes[at as usize].now != Now::Same)
+        };
+        for (at, _) in changes.iter().enumerate().filter(|(_, c)| matches!(c.now, Now::Here(_))) {
+            // SAFETY: keys of one type.
+            unsafe { job.push(changed.datum(at as u32), Tag::Changed)? };
+        }
+        if !self.rests(&changes, &written, &mut budget, (&mut blocks, &mut rest, &mut job))?
+            || !self.mates(&leaves, &buckets, &written, &mut budget, (&mut blocks, &mut job))?
+        {
+            return Ok(None);
+        }
+        let found = components::find(question.of_keys(key, &job.keys)?)?;
+        self.unite(changed, &changes, (blocks, &rest, &job), &found, places).map(Some)
+    }
+
+    /// What became of the documents that were written, and the buckets that they are in now, ascending.
+    fn changes(
+        &self,
+        question: &Question,
+        changed: &DocumentKeys,
+    ) -> Result<(Vec<Change>, Vec<u64>)> {
+        let mut memory = Memory::child(c"minlsh change");
+        let mut changes = Vec::new();
+        for at in 0..changed.len() as u32 {
+            check_interrupts();
+            let old = memory.run_and_reset(|| self.member(changed.datum(at)))?;
+            memory::push(&mut changes, Change { old, now: Now::Gone }).map_err(engine)?;
+        }
+        let all: Vec<u32> = (0..changed.len() as u32).collect();
+        let criteria = question.criteria();
+        let mut sketcher = Sketcher::new(criteria.config.clone());
+        let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
+        let scopes = question.source().scopes.len();
+        let mut maker = KeyMaker::open(self.index.index.oid)?;
+        question.each(&self.tracked.key, changed, &mut |row: &Row| {
+            check_interrupts();
+            let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
+            let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
+            let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
+            // SAFETY: a key of that type.
+            let Some(at) = (unsafe { changed.find(&all, key) }) else { return Ok(()) };
+            let change = &mut changes[at as usize];
+            memory.run_and_reset(|| {
+                // SAFETY: the columns that the kind and the scopes were found for.
+                let signed = unsafe { criteria.reader.sketch(document, &mut sketcher)? };
+                let Some(signed) = signed else { return Ok(()) };
+                bytes.clear();
+                // SAFETY: as above.
+                unsafe { criteria.reader.append(document, &mut bytes)? };
+                let print = components::fingerprint(criteria, &bytes, &mut check_interrupts);
+                let print = print.map_err(engine)?;
+                // The fingerprint does not tell in which scope the document is.
+                if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
+                    change.now = Now::Same;
+                    return Ok(());
+                }
+                change.now = Now::Here(print);
+                criteria.banding.hashes(&signed.signature, &mut bands).map_err(engine)?;
+                // SAFETY: as above; the scopes are the columns of the index.
+                unsafe { maker.append(&bands, &own, &mut buckets) }
+            })
+        })?;
+        buckets.sort_unstable();
+        buckets.dedup();
+        Ok((changes, buckets))
+    }
+
+    /// What is left of the clusters that lost a document: as blocks, or one by one. False if it is too much,
+    /// or is not what the list says.
+    fn rests(
+        &self,
+        changes: &[Change],
+        written: &dyn Fn(Datum) -> bool,
+        budget: &mut Budget,
+        (blocks, rest, job): (&mut Blocks, &mut Rest, &mut Job),
+    ) -> Result<bool> {
+        let lost = changes.iter().filter(|change| change.now != Now::Same);
+        let mut lost = memory::collect(lost.filter_map(|change| change.old)).map_err(engine)?;
+        lost.sort_unstable();
+        for of_one in lost.chunk_by(|a, b| a.0 == b.0) {
+            let (cluster, named) = (of_one[0].0, of_one.len() as u64);
+            let Some(size) = self.size(cluster)?.and_then(|size| size.checked_sub(named)) else {
+                return Ok(false);
+            };
+            let lost = memory::collect(of_one.iter().map(|(_, print)| *print));
+            let mut lost = lost.map_err(engine)?;
+            lost.dedup();
+            if size > 1 && self.has_copies(cluster, lost, written)? {
+                blocks.add(cluster, size)?;
+                continue;
+            }
+            memory::insert_at(&mut blocks.numbers, cluster, None).map_err(engine)?;
+            let first = rest.stored.len();
+            if !budget.spend(size as f64 / STEPS) || !self.members(cluster, written, rest)? {
+                return Ok(false);
+            }
+            if (rest.stored.len() - first) as u64 != size {
+                return Ok(false);
+            }
+            // Copies of one set are in one component: one of them is looked at.
+            let mut order: Vec<usize> = (first..rest.stored.len()).collect();
+            order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
+            let mut before: Option<(Fingerprint, u32)> = None;
+            for at in order {
+                let print = rest.stored[at].0.1;
+                let copy = before.filter(|(before, _)| Some(*before) == print);
+                let number = match copy {
+                    Some((_, number)) => number,
+                    // SAFETY: keys of one type.
+                    None => unsafe { job.push(rest.keys.datum(at as u32), Tag::Rest)? },
+                };
+                rest.stored[at].1 = number;
+                before = print.map(|print| (print, number));
+            }
+        }
+        Ok(budget.spend(rest.stored.len() as f64 / STEPS + job.tags.len() as f64))
+    }
+
+    /// Whether what is left of a cluster has a copy of each document that it has lost.
+    fn has_copies(
+        &self,
+        cluster: ClusterId,
+        mut lost: Vec<Option<Fingerprint>>,
+        written: &dyn Fn(Datum) -> bool,
+    ) -> Result<bool> {
+        if lost.first() == Some(&None) {
+            return Ok(false);
+        }
+        self.each_of(cluster, &mut |key, print| {
+            if let Ok(place) = lost.binary_search(&print)
+                && !written(key)
+            {
+                lost.remove(place);
+            }
+            Ok(if lost.is_empty() { Continue::No } else { Continue::Yes })
+        })?;
+        Ok(lost.is_empty())
+    }
+
+    /// Adds what is left of a cluster; false if no index finds it.
+    fn members(
+        &self,
+        cluster: ClusterId,
+        written: &dyn Fn(Datum) -> bool,
+        rest: &mut Rest,
+    ) -> Result<bool> {
+        self.each_of(cluster, &mut |key, print| {
+            if !written(key) {
+                // SAFETY: a key of that type.
+                unsafe { rest.keys.push(key)? };
+                memory::push(&mut rest.stored, ((cluster, print), 0)).map_err(engine)?;
+            }
+            Ok(Continue::Yes)
+        })
+    }
+
+    /// Calls `visit` with the members of a cluster that are stored; false if no index finds them.
+    fn each_of(
+        &self,
+        cluster: ClusterId,
+        visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
+    ) -> Result<bool> {
+        let value = Datum::from(cluster);
+        // SAFETY: the column is a bigint.
+        unsafe {
+            self.tables.members.of_value(members::CLUSTER, value, self.snapshot, |row| {
+                check_interrupts();
+                match row.value(members::DOC_ID) {
+                    Some(key) => visit(key, print_of(row)),
+                    None => Ok(Continue::Yes),
+                }
+            })
+        }
+    }
+
+    /// Adds the documents that share a bucket with one that was written; false if they are too many, or their
+    /// clusters are not in the list.
+    fn mates(
+        &self,
+        leaves: &[Leaf],
+        buckets: &[u64],
+        written: &dyn Fn(Datum) -> bool,
+        budget: &mut Budget,
+        (blocks, job): (&mut Blocks, &mut Job),
+    ) -> Result<bool> {
+        let Some(column) = self.tracked.documents.column(self.tracked.key.column) else {
+            return Ok(false);
+        };
+        for leaf in leaves {
+            // Looked up, or met when all pages are read.
+            let steps = buckets.len().min(leaf.open.pages() as usize);
+            if !budget.spend(steps as f64 / STEPS) {
+                return Ok(false);
+            }
+            let Some(table) = Relation::open(leaf.table, Lock::Held) else { return Ok(false) };
+            let (Some(own), Some(open)) =
+                (table.column_called(&column.raw_name), Open::relation(leaf.table, Lock::Held))
+            else {
+                return Ok(false);
+            };
+            // SAFETY: an open table, and a snapshot that is held.
+            unsafe { ffi::predicate_lock(open.raw(), self.snapshot.raw()) };
+            let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
+            let mut memory = Memory::child(c"minlsh mate");
+            let row = Row::empty(&open);
+            for rows in rows.chunks(GATHERED) {
+                let places = memory::collect(rows.iter().map(|row| u64_to_tid(*row)));
+                let mut places = places.map_err(engine)?;
+                open.resolve(self.snapshot, &mut places);
+                for place in places {
+                    check_interrupts();
+                    if !open.fetch(self.snapshot, place, &row) {
+                        continue;
+                    }
+                    let key = row.value(own.number).filter(|key| !written(*key));
+                    let Some(key) = key else { continue };
+                    if !memory.run_and_reset(|| self.mate(key, blocks, job))? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        let rests = job.tags.iter().filter(|tag| matches!(tag, Tag::Block(_) | Tag::Alone));
+        Ok(budget.spend(rests.count() as f64))
+    }
+
+    /// The rows of a table in some buckets of its index, each once; `None` if they are too many.
+    fn rows(&self, leaf: &Leaf, buckets: &[u64], budget: &mut Budget) -> Result<Option<Vec<u64>>> {
+        // What is left costs a fetch and a search each; what is left out next to nothing.
+        let most = (budget.0 * STEPS) as usize;
+        let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
+        rows_of::each(leaf.open.oid(), self.snapshot, buckets, &mut |row| {
+            if rows.len() == room {
+                rows.sort_unstable();
+                rows.dedup();
+                room = (2 * rows.len()).max(GATHERED);
+            }
+            if rows.len() > most.max(GATHERED) {
+                return Ok(());
+            }
+            memory::push(&mut rows, row).map_err(engine)
+        })?;
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(budget.spend(rows.len() as f64 / STEPS).then_some(rows))
+    }
+
+    /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
+    fn mate(&self, key: Datum, blocks: &mut Blocks, job: &mut Job) -> Result<bool> {
+        let Some((cluster, print)) = self.member(key)? else {
+            // SAFETY: a key of that type.
+            unsafe { job.push(key, Tag::Alone)? };
+            return Ok(true);
+        };
+        let number = match blocks.numbers.get(&cluster) {
+            Some(Some(number)) => *number,
+            Some(None) => return Ok(true),
+            None => match self.size(cluster)?.filter(|size| *size > 1) {
+                Some(size) => blocks.add(cluster, size)?,
+                None => return Ok(false),
+            },
+        };
+        let is_new = print.map_or(Ok(true), |print| blocks.is_new(number, print))?;
+        if is_new {
+            // SAFETY: a key of that type.
+            unsafe { job.push(key, Tag::Block(number))? };
+        }
+        Ok(true)
+    }
+
+    /// What is stored of a document.
+    fn member(&self, key: Datum) -> Result<Option<Stored>> {
+        let mut stored = None;
+        // SAFETY: a key of that type; the column is a bigint.
+        unsafe {
+            self.tables.members.of_key(members::DOC_ID, key, self.snapshot, |row| {
+                let cluster = row.value(members::CLUSTER);
+                stored = cluster.map(|cluster| (cluster.value() as i64, print_of(row)));
+                Ok(())
+            })?;
+        }
+        Ok(stored)
+    }
+
+    /// How many members the list says that a cluster has.
+    fn size(&self, cluster: ClusterId) -> Result<Option<u64>> {
+        let mut size = None;
+        // SAFETY: the columns are bigints.
+        unsafe {
+            self.tables.list.of_key(list::CLUSTER, Datum::from(cluster), self.snapshot, |row| {
+                size =
+                    row.value(list::SIZE).and_then(|size| u64::try_from(size.value() as i64).ok());
+                Ok(())
+            })?;
+        }
+        Ok(size)
+    }
+
+    /// Unites what was found with what is known, and adds the documents to `places`. Returns the blocks.
+    fn unite(
+        &self,
+        changed: &DocumentKeys,
+        changes: &[Change],
+        (blocks, rest, job): (Blocks, &Rest, &Job),
+        found: &Found,
+        places: &mut Places,
+    ) -> Result<Vec<Block>> {
+        let Blocks { mut blocks, .. } = blocks;
+        let count = job.tags.len() as u32;
+        let mut joined = Components::new(count + blocks.len() as u32).map_err(engine)?;
+        let sorted = job.keys.sorted();
+        let mut prints = memory::filled(None, job.tags.len()).map_err(engine)?;
+        let mut first: Option<(u32, u32)> = None;
+        for &(name, component, print) in &found.documents {
+            check_interrupts();
+            // SAFETY: the job was asked for keys of that type.
+            let Some(at) = (unsafe { job.keys.find(&sorted, found.key(name)) }) else { continue };
+            prints[at as usize] = Some(print);
+            match first {
+                Some((before, other)) if before == component => joined.union(other, at),
+                _ => first = Some((component, at)),
+            }
+        }
+        for (at, tag) in (0..).zip(&job.tags) {
+            if let Tag::Block(number) = tag {
+                joined.union(at, count + *number as u32);
+            }
+        }
+        let mut here = 0;
+        for (at, change) in (0..).zip(changes) {
+            check_interrupts();
+            let now = match change.now {
+                Now::Same => continue,
+                Now::Gone => None,
+                Now::Here(print) => {
+                    // They come first in the job, in their order.
+                    here += 1;
+                    Some((joined.find(here - 1), Some(print)))
+                }
+            };
+            // SAFETY: keys of one type.
+            unsafe { places.push(changed.datum(at), change.old, now)? };
+        }
+        for (at, &(stored, number)) in (0..).zip(&rest.stored) {
+            check_interrupts();
+            let print = stored.1.or(prints[number as usize]);
+            // SAFETY: keys of one type.
+            unsafe {
+                places.push(
+                    rest.keys.datum(at),
+                    Some(stored),
+                    Some((joined.find(number), print)),
+                )?;
+            }
+        }
+        for (at, tag) in (0..).zip(&job.tags) {
+            if let (Tag::Alone, Some(print)) = (tag, prints[at as usize]) {
+                let now = Some((joined.find(at), Some(print)));
+                // SAFETY: keys of one type.
+                unsafe { places.push(job.keys.datum(at), None, now)? };
+            }
+        }
+        for (number, block) in (0..).zip(&mut blocks) {
+            block.component = joined.find(count + number);
+        }
+        Ok(blocks)
+    }
+}
+
+/// The fingerprint that a row of the members has.
+pub fn print_of(row: &Row) -> Option<Fingerprint> {
+    // SAFETY: the column was found to be a bytea.
+    let print = row.value(members::FINGERPRINT).map(|print| unsafe { bytes::read(print) });
+    print.and_then(|print| print.try_into().ok())
+}

@@ -1,0 +1,79 @@
+//! Which rows of a source a job reads: all, those that share a bucket of an index, or those of some keys.
+
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::memory;
+
+use crate::corpus::buckets::{Buckets, PARAMETERS};
+use crate::error::{Result, engine};
+use crate::pg::document_keys::DocumentKeys;
+use crate::pg::memory::Memory;
+use crate::pg::row::Row;
+use crate::pg::select::Select;
+use crate::pg::spi::Parameter;
+use crate::pg::sql::Sql;
+use crate::row_key::Key;
+
+/// Keys that a statement is given at a time.
+const AT_A_TIME: usize = 1 << 12;
+
+/// Which rows are read.
+#[derive(Clone, Copy, Default)]
+pub enum Chosen<'a> {
+    /// All.
+    #[default]
+    All,
+    /// Those that an index knows to be worth it.
+    Buckets(&'a Buckets),
+    /// Those of some keys, each of which comes once.
+    Keys(&'a Key, &'a DocumentKeys),
+}
+
+impl Chosen<'_> {
+    /// The types of the statement's parameters.
+    pub fn parameters(&self) -> Vec<Oid> {
+        match self {
+            Self::All => Vec::new(),
+            Self::Buckets(_) => PARAMETERS.to_vec(),
+            Self::Keys(key, _) => vec![key.array_type()],
+        }
+    }
+
+    /// The condition of a statement on its column of keys; `None` if it has none.
+    pub fn condition(&self, column: Sql) -> Option<Sql> {
+        match self {
+            Self::Keys(key, _) => key.among(column),
+            _ => None,
+        }
+    }
+
+    /// The index.
+    pub fn buckets(&self) -> Option<&Buckets> {
+        match self {
+            Self::Buckets(buckets) => Some(buckets),
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` with each of the rows.
+    pub fn each(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
+        match self {
+            Self::All => select.each(&[], visit),
+            Self::Buckets(buckets) => buckets.each(&mut |places| select.each(places, visit)),
+            Self::Keys(key, keys) => {
+                let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)));
+                for some in all.map_err(engine)?.chunks(AT_A_TIME) {
+                    let context = Memory::child(c"minlsh keys of a statement");
+                    let array = context.run(|| array(key, some))?;
+                    select.each(&[array], visit)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn array(key: &Key, keys: &[Datum]) -> Result<Parameter> {
+    let keys = memory::copied(keys).map_err(engine)?;
+    // SAFETY: keys of that type.
+    Ok(unsafe { key.array(keys) })
+}
