@@ -214,7 +214,7 @@ impl Finder {
         }
     }
 
-    /// The indexes, and without a description the side tables, that the caller may read, of tables
+    /// The indexes of documents, and without a description the side tables, that the caller may read, of tables
     /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
     fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
         if self.extension.method == Oid::INVALID {
@@ -243,7 +243,8 @@ impl Finder {
         if skipped || !tables.into_iter().any(wanted) {
             return None;
         }
-        let info = Info::open(oid).filter(|info| info.index.valid)?;
+        let of_documents = |info: &Info| info.index.valid && info.kind != Kind::Passage;
+        let info = Info::open(oid).filter(of_documents)?;
         // One that is not sound is told to whoever names it.
         let Some(side) = SideTable::of_index(&info).ok()? else {
             return (wanted(table) && info.is_readable()).then_some((oid, Some(info)));

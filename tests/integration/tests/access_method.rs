@@ -250,11 +250,15 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
         ("an entry", |file| file.item(LEAF, 3), 14),
         ("the links and level of a leaf page", |_| (LEAF + 1) * PAGE - OPAQUE, 12),
     ];
+    // The same pages of documents and of passages.
+    const CLASSES: [&str; 2] = ["", " minlsh_passage_ops"];
     let mut number = 0;
-    for (_, _, bytes) in places {
+    for (class, (_, _, bytes)) in
+        CLASSES.iter().flat_map(|class| places.map(|place| (class, place)))
+    {
         for _ in 0..bytes {
             let create = format!(
-                "CREATE INDEX i{number} ON docs USING minlsh (body) WITH (fillfactor = 30)"
+                "CREATE INDEX i{number} ON docs USING minlsh (body{class}) WITH (fillfactor = 30)"
             );
             client.batch_execute(&create).expect("an index");
             number += 1;
@@ -265,12 +269,14 @@ fn a_flipped_byte_is_found_and_ends_no_session() {
     drop(client);
     server.stop();
     let mut damaged = Vec::new();
-    for (what, place, bytes) in places {
+    for (class, (what, place, bytes)) in
+        CLASSES.iter().flat_map(|class| places.map(|place| (class, place)))
+    {
         for byte in 0..bytes {
             let file = &files[damaged.len()];
             assert_eq!(file.height(), 1, "a root above leaves");
             file.flip(place(file) + byte);
-            damaged.push(format!("{what}, byte {byte}"));
+            damaged.push(format!("{what}, byte {byte},{class}"));
         }
     }
     server.launch();

@@ -8,6 +8,7 @@
 mod documents;
 mod errors;
 mod oracle;
+mod passages;
 mod questions;
 mod scene;
 
@@ -87,10 +88,16 @@ impl Case<'_> {
             }
             for (at, index) in scene.indexes.iter().enumerate().filter(|(at, _)| when[*at] == gap) {
                 let Err(cause) = self.execute(&index.sql) else { continue };
-                if !self.is_refused_rightly(&scene, at, &cause.0) {
+                if !is_refused_rightly(&scene, &index.scopes, &cause.0) {
                     return Err(told(&index.sql, cause));
                 }
                 absent.push(at);
+            }
+            for index in scene.passages.iter().filter(|index| index.gap == gap) {
+                let Err(cause) = self.execute(&index.sql) else { continue };
+                if !is_refused_rightly(&scene, &index.scopes, &cause.0) {
+                    return Err(told(&index.sql, cause));
+                }
             }
             if let Some(sql) = scene.side_sql().filter(|_| gap == side) {
                 self.execute(&sql).map_err(|cause| told(&sql, cause))?;
@@ -103,12 +110,6 @@ impl Case<'_> {
         absent.sort_unstable();
         absent.iter().rev().for_each(|at| drop(scene.indexes.remove(*at)));
         Ok(scene)
-    }
-
-    /// An index whose scope has an equality of its own type, which the operator class has not, may be refused.
-    fn is_refused_rightly(&self, scene: &Scene, at: usize, state: &str) -> bool {
-        let citext = |at: &usize| scene.scopes[*at].type_name == "citext";
-        scene.indexes[at].scopes.iter().any(citext) && ["42804", "0A000"].contains(&state)
     }
 
     fn facts(&mut self, scene: &Scene) -> Result<Facts, String> {
@@ -167,6 +168,12 @@ impl Case<'_> {
         let _ = self.client.simple_query("ROLLBACK; DEALLOCATE ALL");
         (shown, answer)
     }
+}
+
+/// An index whose scope has an equality of its own type, which the operator class has not, may be refused.
+fn is_refused_rightly(scene: &Scene, scopes: &[usize], state: &str) -> bool {
+    let citext = |at: &usize| scene.scopes[*at].type_name == "citext";
+    scopes.iter().any(citext) && ["42804", "0A000"].contains(&state)
 }
 
 /// What is wrong with an answer.

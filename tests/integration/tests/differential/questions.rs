@@ -3,6 +3,7 @@
 pub mod jobs;
 mod lookups;
 mod operators;
+mod passages;
 
 use std::collections::BTreeMap;
 
@@ -100,7 +101,8 @@ const THRESHOLDS: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0];
 impl Asker<'_> {
     /// A random question.
     pub fn question(&mut self) -> Option<Question> {
-        let mut question = match self.random.below(20) {
+        let mut question = match self.random.below(26) {
+            20..26 => self.passages(),
             0..8 => self.job(),
             8 if self.random.below(2) == 0 => self.cluster_of(),
             8 => self.between(),

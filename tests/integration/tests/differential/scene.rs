@@ -3,6 +3,7 @@
 use minlsh_integration::Random;
 
 use crate::documents::{Corpus, Kind, Options, Value, quoted};
+use crate::passages::{Cut, PassageIndex};
 
 /// What every database of the test has before the first case.
 pub const COMMON: &str = "CREATE DOMAIN public.dtext AS text;
@@ -129,6 +130,8 @@ pub struct Scene {
     pub scopes: Vec<Scope>,
     pub rows: Vec<Row>,
     pub indexes: Vec<Index>,
+    /// Indexes of passages, which serve no other question.
+    pub passages: Vec<PassageIndex>,
     /// The threshold and options of the side table.
     pub side: Option<(f64, Options)>,
     pub partitioned: bool,
@@ -227,6 +230,7 @@ impl Scene {
             scopes,
             rows: Vec::new(),
             indexes: Vec::new(),
+            passages: Vec::new(),
             side: None,
             partitioned: random.below(6) == 0,
             own,
@@ -452,6 +456,10 @@ impl Scene {
             self.indexes.push(index);
         }
         let is_text = matches!(self.kind, Kind::Text(_));
+        if is_text {
+            let count = [0, 1, 1, 2][random.below(4)];
+            self.passages = (0..count).map(|number| self.passage_index(random, number)).collect();
+        }
         let has_key = matches!(self.declared, Declared::Primary | Declared::PrimaryAndAnother);
         if is_text && has_key && random.below(6) == 0 {
             self.side = Some((THRESHOLDS[random.below(5)], Options::random(random, true)));
@@ -484,26 +492,9 @@ impl Scene {
             _ => {}
         }
         let of = if is_text && random.below(5) == 0 { Of::Longer } else { Of::Column };
-        let scopes: Vec<usize> = match (self.scopes.len(), random.below(4)) {
-            (0, _) | (_, 0) => Vec::new(),
-            (2, 1) => vec![0, 1],
-            (2, 2) => vec![1],
-            (_, _) => vec![0],
-        };
+        let class = if signatures { " minlsh_signature_ops" } else { "" };
         let partial = random.below(6) == 0;
-        let body = &self.body;
-        let mut document = match of {
-            Of::Longer => format!("(({body})::text || '{TAIL}')"),
-            Of::Column => body.clone(),
-        };
-        if signatures {
-            document.push_str(" minlsh_signature_ops");
-        }
-        let mut columns: Vec<_> = scopes
-            .iter()
-            .map(|&at| format!("{}{}", self.scopes[at].name, self.scopes[at].class()))
-            .collect();
-        columns.insert(random.below(columns.len() + 1), document);
+        let (scopes, columns) = self.index_columns(random, of, class);
         let concurrently = !self.partitioned && random.below(4) == 0;
         let valid = self.partitioned || random.below(8) != 0;
         let name = format!("i{number}");
@@ -516,6 +507,45 @@ impl Scene {
             if partial { " WHERE flag % 2 = 0" } else { "" }
         );
         Index { name, of, signatures, threshold, options, scopes, partial, valid, sql }
+    }
+
+    /// Some scopes, and the columns of an index that has them.
+    fn index_columns(&self, random: &mut Random, of: Of, class: &str) -> (Vec<usize>, Vec<String>) {
+        let scopes: Vec<usize> = match (self.scopes.len(), random.below(4)) {
+            (0, _) | (_, 0) => Vec::new(),
+            (2, 1) => vec![0, 1],
+            (2, 2) => vec![1],
+            (_, _) => vec![0],
+        };
+        let body = &self.body;
+        let document = match of {
+            Of::Longer => format!("(({body})::text || '{TAIL}'){class}"),
+            Of::Column => format!("{body}{class}"),
+        };
+        let mut columns: Vec<_> = scopes
+            .iter()
+            .map(|&at| format!("{}{}", self.scopes[at].name, self.scopes[at].class()))
+            .collect();
+        columns.insert(random.below(columns.len() + 1), document);
+        (scopes, columns)
+    }
+
+    fn passage_index(&self, random: &mut Random, number: usize) -> PassageIndex {
+        let of = if random.below(5) == 0 { Of::Longer } else { Of::Column };
+        let cut = Cut::random(random);
+        let (scopes, columns) = self.index_columns(random, of, " minlsh_passage_ops");
+        let concurrently = !self.partitioned && random.below(4) == 0;
+        let sql = format!(
+            "CREATE INDEX {}q{number} ON {} USING minlsh ({}) \
+             WITH (min_match = {}, normalization = '{}'){}",
+            if concurrently { "CONCURRENTLY " } else { "" },
+            self.table,
+            columns.join(", "),
+            cut.min_match,
+            cut.normalization,
+            if random.below(5) == 0 { " WHERE flag % 2 = 0" } else { "" }
+        );
+        PassageIndex { of, cut, scopes, gap: random.below(3), sql }
     }
 
     /// Whether it takes the extension citext, which not every server has.

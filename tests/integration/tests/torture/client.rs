@@ -146,11 +146,15 @@ fn maintain(session: &mut Client, number: i64, random: &mut Random) -> Result<()
         }
         1 => session.batch_execute("VACUUM (PARALLEL 2) docs"),
         2 => session.batch_execute("VACUUM parts"),
-        3 => session.batch_execute("REINDEX INDEX CONCURRENTLY docs_scope"),
+        3 => {
+            let index = random.pick(&["docs_scope", "docs_passages"]);
+            session.batch_execute(&format!("REINDEX INDEX CONCURRENTLY {index}"))
+        }
         _ => {
             let body = random_body(random);
             session.batch_execute(&format!(
                 "SELECT id FROM docs WHERE body ~= minlsh_document('{body}', 0.9); \
+                 SELECT id FROM docs WHERE body ~> minlsh_passage('{body}', 0.9); \
                  SELECT near_duplicates_of('{body}', 0.9, 'docs_body'); \
                  SELECT near_duplicates_of('{body}', 0.9, 'parts_minlsh')"
             ))

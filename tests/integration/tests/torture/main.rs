@@ -64,7 +64,8 @@ fn create_tables(client: &mut Client) {
         client
             .batch_execute(&format!(
                 "CREATE INDEX {table}_scope ON {table} USING minlsh (tenant, body)
-                     WITH (threshold = 0.7, num_perm = 64)"
+                     WITH (threshold = 0.7, num_perm = 64);
+                 CREATE INDEX {table}_passages ON {table} USING minlsh (body minlsh_passage_ops)"
             ))
             .expect("indexes");
     }

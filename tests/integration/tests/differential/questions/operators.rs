@@ -18,7 +18,7 @@ struct Condition {
 }
 
 /// Ways to run a plan: settings, and whether the table must be scanned then.
-const WAYS: [(&[&str], bool); 5] = [
+pub(super) const WAYS: [(&[&str], bool); 5] = [
     (&["enable_indexscan = off", "enable_bitmapscan = off"], true),
     (&["enable_seqscan = off", "enable_bitmapscan = off"], false),
     (&["enable_seqscan = off", "enable_indexscan = off"], false),

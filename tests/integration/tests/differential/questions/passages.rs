@@ -1,0 +1,280 @@
+//! Questions about passages: joins and searches by `~>`, coverages, and jobs of a whole corpus. Nothing may be
+//! missed, so each has one answer.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::operators::WAYS;
+use super::{As, Asker, Expected, Question, rounded};
+use crate::documents::{Kind, Value, quoted};
+use crate::passages::{Cut, contains, covered};
+use crate::scene::{Of, TAIL};
+
+/// What a text must have of another.
+struct Sought {
+    of: Of,
+    cut: Cut,
+    coverage: f64,
+}
+
+impl Sought {
+    /// A passage as SQL has it, of a text.
+    fn sql(&self, text: &str) -> String {
+        let Cut { min_match, normalization } = self.cut;
+        format!("minlsh_passage({text}, {}, {min_match}, '{normalization}')", self.coverage)
+    }
+}
+
+/// The documents of a job.
+struct Corpus {
+    sql: String,
+    /// The arguments that follow, each after a comma.
+    arguments: String,
+    min_match: usize,
+    /// In the order of keys: its row, its scope and its characters.
+    documents: Vec<(usize, Vec<Option<usize>>, Vec<char>)>,
+}
+
+impl Asker<'_> {
+    pub(super) fn passages(&mut self) -> Option<Question> {
+        if !matches!(self.scene.kind, Kind::Text(_)) {
+            return None;
+        }
+        match self.random.below(8) {
+            0 => Some(self.coverages()),
+            1 => Some(self.repeated()),
+            2 => Some(self.common()),
+            3 | 4 => self.prepared_passage(),
+            _ => Some(self.passage_join()),
+        }
+    }
+
+    /// What an index serves, nearly serves, or none.
+    fn sought(&mut self) -> Sought {
+        let indexes = &self.scene.passages;
+        let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
+        let Some(index) = indexes.get(self.random.below(indexes.len() + 1)) else {
+            return Sought { of: Of::Column, cut: Cut::random(self.random), coverage };
+        };
+        let mut cut = index.cut;
+        match self.random.below(6) {
+            0 => cut.min_match += 5,
+            1 => cut.min_match = 16,
+            2 => cut.normalization = "plain",
+            _ => {}
+        }
+        Sought { of: index.of, cut, coverage }
+    }
+
+    /// The characters of each row's text.
+    fn characters(&self, of: Of, cut: Cut) -> Vec<Option<Vec<char>>> {
+        let values = self.values(As::Itself(of), &|_| true);
+        let read = |value: Option<Value>| match value {
+            Some(Value::Text(text)) => Some(cut.characters(&text)),
+            _ => None,
+        };
+        values.into_iter().map(read).collect()
+    }
+
+    fn text_of(&self, of: Of, row: &str) -> String {
+        let column = format!("{row}.{}", self.scene.body);
+        match of {
+            Of::Longer => format!("({column}::text || '{TAIL}')"),
+            Of::Column => column,
+        }
+    }
+
+    fn passage_join(&mut self) -> Question {
+        let (scene, sought) = (self.scene, self.sought());
+        let texts = self.characters(sought.of, sought.cut);
+        let mut scopes: Vec<usize> = Vec::new();
+        if !scene.scopes.is_empty() && self.random.below(2) == 0 {
+            scopes = (0..scene.scopes.len()).collect();
+        }
+        let in_scopes = self.scopes(&scopes, false);
+        let only_even = self.random.below(4) == 0;
+        let mut rows = Vec::new();
+        for (a, passage) in texts.iter().enumerate() {
+            for (b, body) in texts.iter().enumerate() {
+                let (Some(passage), Some(body)) = (passage, body) else { continue };
+                let is_asked = in_scopes[a].is_some() && in_scopes[a] == in_scopes[b];
+                if is_asked
+                    && (!only_even || self.is_even(b))
+                    && contains(passage, body, sought.cut.min_match, sought.coverage)
+                {
+                    rows.push(format!("{} | {}", self.facts.keys[a], self.facts.keys[b]));
+                }
+            }
+        }
+        let mut more: String = scopes
+            .iter()
+            .map(|at| format!(" AND b.{name} = a.{name}", name = scene.scopes[*at].name))
+            .collect();
+        if only_even {
+            more.push_str(" AND b.flag % 2 = 0");
+        }
+        let body = self.text_of(sought.of, "b");
+        let passage = sought.sql(&format!("{}::text", self.text_of(sought.of, "a")));
+        let condition = match self.random.below(4) {
+            0 => format!("{passage} <~ {body}"),
+            _ => format!("{body} ~> {passage}"),
+        };
+        let sql = format!(
+            "SELECT a.{key}::text, b.{key}::text FROM {table} AS a JOIN {table} AS b ON {condition}{more}",
+            key = scene.key,
+            table = scene.table
+        );
+        let (settings, _) = WAYS[self.random.below(WAYS.len())];
+        let mut question = Question::new("join by passages", sql, Expected::OneOf(vec![rows]));
+        question.settings.extend(settings.iter().map(|one| (*one).to_owned()));
+        question
+    }
+
+    fn prepared_passage(&mut self) -> Option<Question> {
+        let (scene, sought) = (self.scene, self.sought());
+        let texts = self.characters(sought.of, sought.cut);
+        let row = self.random.below(scene.rows.len());
+        let Some(Value::Text(text)) = &scene.rows[row].document else { return None };
+        // A part of a text is sought, or all of it.
+        let characters: Vec<char> = text.chars().collect();
+        let from = self.random.below(characters.len() + 1);
+        let end = from + self.random.below(characters.len() + 1 - from);
+        let part: String = match self.random.below(2) {
+            0 => text.clone(),
+            _ => characters[from..end].iter().collect(),
+        };
+        let passage = sought.cut.characters(&part);
+        let found = |(_, body): &(usize, &Option<Vec<char>>)| {
+            let body = body.as_ref();
+            body.is_some_and(|body| contains(&passage, body, sought.cut.min_match, sought.coverage))
+        };
+        let rows = texts.iter().enumerate().filter(found);
+        let rows = rows.map(|(row, _)| self.facts.keys[row].clone()).collect();
+        let (parameter, right, argument) = match self.random.below(3) {
+            0 => ("text", sought.sql("$1"), quoted(&part)),
+            1 => ("minlsh_passage", "$1".to_owned(), sought.sql(&quoted(&part))),
+            _ => ("text", format!("ANY (ARRAY[{}])", sought.sql("$1")), quoted(&part)),
+        };
+        let sql = format!("EXECUTE p ({argument})");
+        let mut question =
+            Question::new("prepared search for a passage", sql, Expected::OneOf(vec![rows]));
+        question.before.push(format!(
+            "PREPARE p ({parameter}) AS SELECT {}::text FROM {} AS b WHERE {} ~> {right}",
+            scene.key,
+            scene.table,
+            self.text_of(sought.of, "b")
+        ));
+        let times = [0, 0, 6][self.random.below(3)];
+        question.before.extend((0..times).map(|_| format!("EXECUTE p ({argument})")));
+        let (settings, _) = WAYS[self.random.below(WAYS.len())];
+        question.settings.extend(settings.iter().map(|one| (*one).to_owned()));
+        let mode = ["force_generic_plan", "force_custom_plan", "auto"][self.random.below(3)];
+        question.settings.push(format!("plan_cache_mode = {mode}"));
+        Some(question)
+    }
+
+    /// The pure functions, which agree with each other.
+    fn coverages(&mut self) -> Question {
+        let (scene, cut) = (self.scene, Cut::random(self.random));
+        let texts = self.characters(Of::Column, cut);
+        let mut rows = Vec::new();
+        for (a, passage) in texts.iter().enumerate() {
+            for (b, body) in texts.iter().enumerate() {
+                let (Some(passage), Some(body)) = (passage, body) else { continue };
+                if !passage.is_empty() {
+                    let share = covered(passage, body, cut.min_match) as f64 / passage.len() as f64;
+                    let keys = &self.facts.keys;
+                    rows.push(format!("{} | {} | {}", keys[a], keys[b], rounded(share)));
+                }
+            }
+        }
+        let Cut { min_match, normalization } = cut;
+        let sql = format!(
+            "SELECT a.{key}::text, b.{key}::text, round(c::numeric, 9) FROM {table} AS a, {table} AS b, \
+             passage_coverage(a.{body}, b.{body}, {min_match}, '{normalization}') AS c WHERE c IS NOT NULL",
+            key = scene.key,
+            body = scene.body,
+            table = scene.table
+        );
+        Question::new("coverage", sql, Expected::OneOf(vec![rows]))
+    }
+
+    /// A query as the source of a job, whose passages are characters as they are stored.
+    fn corpus(&mut self) -> Corpus {
+        let scene = self.scene;
+        let cut = Cut { normalization: "none", ..Cut::random(self.random) };
+        let mut columns = vec![scene.key.clone(), scene.body.clone()];
+        let mut arguments = format!(
+            ", min_match => {}, normalization => 'none', body => {}",
+            cut.min_match,
+            quoted(&scene.body)
+        );
+        let mut scopes = Vec::new();
+        if !scene.scopes.is_empty() && self.random.below(2) == 0 {
+            let at = self.random.below(scene.scopes.len());
+            columns.push(scene.scopes[at].name.clone());
+            arguments.push_str(&format!(", scope => {}", quoted(&scene.scopes[at].name)));
+            scopes.push(at);
+        }
+        let only_even = self.random.below(3) == 0;
+        let condition = if only_even { " WHERE flag % 2 = 0" } else { "" };
+        let in_scopes = self.scopes(&scopes, false);
+        let texts = self.characters(Of::Column, cut);
+        let mut order: Vec<usize> = (0..texts.len()).collect();
+        order.sort_by_key(|row| self.facts.rank[*row]);
+        let wanted = |row: &usize| !only_even || self.is_even(*row);
+        let documents = order.into_iter().filter(wanted).filter_map(|row| {
+            let scope = in_scopes[row].clone()?;
+            Some((row, scope, texts[row].clone()?))
+        });
+        Corpus {
+            documents: documents.collect(),
+            sql: quoted(&format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table)),
+            arguments,
+            min_match: cut.min_match,
+        }
+    }
+
+    /// The windows of each document that an earlier one has.
+    fn repeated(&mut self) -> Question {
+        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let mut seen = HashSet::new();
+        let mut rows = Vec::new();
+        for (row, scope, text) in &documents {
+            for (at, window) in text.windows(min_match).enumerate() {
+                if seen.contains(&(scope, window)) {
+                    rows.push(format!("{} | {}", self.facts.keys[*row], at + 1));
+                }
+            }
+            seen.extend(text.windows(min_match).map(|window| (scope, window)));
+        }
+        let sql = format!(
+            "SELECT DISTINCT doc_id, generate_series(passage_from, passage_from + passage_length - {min_match}) \
+             FROM repeated_passages({sql}{arguments})"
+        );
+        Question::new("repeated passages", sql, Expected::OneOf(vec![rows]))
+    }
+
+    /// The windows that enough different documents have.
+    fn common(&mut self) -> Question {
+        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let least = 2 + self.random.below(3);
+        let different: BTreeSet<_> =
+            documents.iter().map(|(_, scope, text)| (scope, text)).collect();
+        let mut count = BTreeMap::new();
+        for (scope, text) in different {
+            let windows: BTreeSet<_> = text.windows(min_match).collect();
+            for window in windows {
+                *count.entry((scope, window)).or_insert(0) += 1;
+            }
+        }
+        let common = count.into_iter().filter(|(_, count)| *count >= least);
+        let rows: BTreeSet<String> =
+            common.map(|((_, window), _)| window.iter().collect()).collect();
+        let sql = format!(
+            "SELECT DISTINCT substr(passage, s, {min_match}) FROM common_passages({sql}, {least}{arguments}), \
+             generate_series(1, length(passage) - {min_match} + 1) AS s"
+        );
+        let rows = rows.into_iter().collect();
+        Question::new("common passages", sql, Expected::OneOf(vec![rows]))
+    }
+}
