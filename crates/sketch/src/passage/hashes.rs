@@ -178,14 +178,14 @@ impl Scratch {
 }
 
 /// Calls `each` for the hash of each window of `length` that starts in `range`, in order.
-pub(super) fn each_hash<U: Unit>(
+pub(super) fn each_hash<U: Unit, E>(
     text: &[U],
     length: usize,
     range: std::ops::Range<usize>,
     scratch: &mut Scratch,
     check_interrupts: &mut dyn FnMut(),
-    mut each: impl FnMut(usize, u64) -> Result<(), Error>,
-) -> Result<(), Error> {
+    mut each: impl FnMut(usize, u64) -> Result<(), E>,
+) -> Result<(), E> {
     let mut at = range.start;
     while at < range.end {
         check_interrupts();

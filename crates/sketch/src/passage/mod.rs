@@ -26,11 +26,13 @@
 //! | `runs` | what two texts have in common |
 //! | `sought` | how much of one passage is in each of many texts |
 //! | `windows` | windows of many texts, told apart by their hashes |
+//! | `common` | runs of windows that many texts have, cut back to whole words |
 //! | `offsets` | where the characters of a text start |
 //! | `bound` | which fingerprints a search must ask for |
 
 mod bound;
 mod characters;
+mod common;
 mod hashes;
 mod offsets;
 mod runs;
@@ -41,6 +43,7 @@ mod winnow;
 
 pub use bound::{Bound, needed};
 pub use characters::Characters;
+pub use common::{CommonRun, CommonRuns, whole_words};
 pub use offsets::CharacterOffsets;
 pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;

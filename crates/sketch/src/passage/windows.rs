@@ -26,14 +26,14 @@ impl WindowHashes {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], and those of `each`.
-    pub fn each(
+    pub fn each<E: From<Error>>(
         &mut self,
         text: &Characters,
         min_match: usize,
         wanted: &dyn Fn(u64) -> bool,
         check_interrupts: &mut dyn FnMut(),
-        each: &mut dyn FnMut(usize, u64) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        each: &mut dyn FnMut(usize, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         let stretches = self.fingerprints.stretches(text, min_match, check_interrupts)?;
         let mut wanted = stretches.iter().filter(|stretch| wanted(stretch.entry)).peekable();
         while let Some(first) = wanted.next() {

@@ -14,7 +14,14 @@
 //!   told to stop, and are waited for.
 
 mod hands;
+mod passages;
 mod signer;
+mod texts;
 
 pub use hands::{Hands, Setting, Work, hands};
+pub use passages::{
+    Asking, Containers, Containing, CountOf, Cut, Fingerprinted, Fingerprinting, OfText, Stripped,
+    Stripping, Test, Window, Windowing,
+};
 pub use signer::{Batch, Signer};
+pub use texts::{Find, Finder, Given, TextBatch};

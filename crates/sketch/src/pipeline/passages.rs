@@ -1,0 +1,370 @@
+//! What is found in the texts of a corpus on the way to their passages.
+
+use std::sync::Arc;
+
+use super::texts::{Find, Given};
+use crate::error::Error;
+use crate::hash::{Element, ElementHash};
+use crate::memory;
+use crate::passage::{
+    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, needed,
+    whole_words,
+};
+use crate::text::Normalization;
+
+/// How texts are read for passages.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// How long a passage is at least, in characters.
+    pub min_match: usize,
+    /// What is done to texts before.
+    pub normalization: Normalization,
+}
+
+/// A test of hashes that threads share.
+pub type Test = Arc<dyn Fn(u64) -> bool + Send + Sync>;
+
+/// The number of documents of a window, by its hash; `None` if too few have it.
+pub type CountOf = Arc<dyn Fn(u64) -> Option<u32> + Send + Sync>;
+
+/// Finds the fingerprints of texts.
+pub struct Fingerprinting {
+    cut: Cut,
+    keeps_texts: bool,
+    fingerprints: Fingerprints,
+    own: Vec<u64>,
+}
+
+impl Fingerprinting {
+    /// Those of texts that are read so; with the normalized texts, if asked for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(cut: Cut, keeps_texts: bool) -> Result<Self, Error> {
+        Ok(Self { cut, keeps_texts, fingerprints: Fingerprints::new()?, own: Vec::new() })
+    }
+}
+
+/// The fingerprints of some texts.
+#[derive(Default)]
+pub struct Fingerprinted {
+    /// Each text, in order.
+    pub texts: Vec<OfText>,
+    fingerprints: Vec<u64>,
+    normalized: String,
+}
+
+/// What is known of a text by its fingerprints.
+#[derive(Clone, Copy, Debug)]
+pub struct OfText {
+    /// The number by which the reader knows it.
+    pub number: u32,
+    /// A hash of the normalized text.
+    pub hash: u64,
+    /// How many characters that has.
+    pub length: u32,
+    fingerprints: usize,
+    normalized: usize,
+}
+
+impl Fingerprinted {
+    /// Each text with its distinct fingerprints, ascending, and with the normalized text, if that was asked for.
+    pub fn each(&self) -> impl Iterator<Item = (OfText, &[u64], &str)> {
+        let (mut from, mut start) = (0, 0);
+        self.texts.iter().map(move |text| {
+            let fingerprints = &self.fingerprints[from..text.fingerprints];
+            let normalized = &self.normalized[start..text.normalized];
+            (from, start) = (text.fingerprints, text.normalized);
+            (*text, fingerprints, normalized)
+        })
+    }
+}
+
+impl Find for Fingerprinting {
+    type Found = Fingerprinted;
+
+    fn clear(found: &mut Self::Found) {
+        found.texts.clear();
+        found.fingerprints.clear();
+        found.normalized.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let Self { cut, keeps_texts, fingerprints, own } = self;
+        let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
+        own.clear();
+        fingerprints.append(&text, cut.min_match, own, check_interrupts)?;
+        own.sort_unstable();
+        own.dedup();
+        memory::extend(&mut found.fingerprints, own)?;
+        if *keeps_texts {
+            memory::push_str(&mut found.normalized, text.text())?;
+        }
+        let of_text = OfText {
+            number: given.number,
+            hash: Element::Text(text.text()).hash(ElementHash::Xxh3) ^ given.salt,
+            length: text.len() as u32,
+            fingerprints: found.fingerprints.len(),
+            normalized: found.normalized.len(),
+        };
+        memory::push(&mut found.texts, of_text)
+    }
+}
+
+/// A window of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The number of the text.
+    pub number: u32,
+    /// Its first character, as the text is normalized.
+    pub place: u32,
+    /// The hash of its characters, within its scope.
+    pub hash: u64,
+}
+
+/// Finds the windows of frequent fingerprints.
+pub struct Windowing {
+    cut: Cut,
+    frequent: Test,
+    wanted: Test,
+    hashes: WindowHashes,
+}
+
+impl Windowing {
+    /// Those whose fingerprint is `frequent` and whose hash is `wanted`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(cut: Cut, frequent: Test, wanted: Test) -> Result<Self, Error> {
+        Ok(Self { cut, frequent, wanted, hashes: WindowHashes::new()? })
+    }
+
+    /// Calls `each` with those of one text, in order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and those of `each`.
+    pub fn each<E: From<Error>>(
+        &mut self,
+        given: Given,
+        check_interrupts: &mut dyn FnMut(),
+        each: &mut dyn FnMut(Window) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { cut, frequent, wanted, hashes } = self;
+        let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
+        let salt = given.salt;
+        let frequent = |entry: u64| frequent(entry ^ salt);
+        hashes.each(&text, cut.min_match, &frequent, check_interrupts, &mut |place, hash| {
+            let hash = hash ^ salt;
+            if !wanted(hash) {
+                return Ok(());
+            }
+            each(Window { number: given.number, place: place as u32, hash })
+        })
+    }
+}
+
+impl Find for Windowing {
+    type Found = Vec<Window>;
+
+    fn clear(found: &mut Self::Found) {
+        found.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        self.each(given, check_interrupts, &mut |window| memory::push(found, window))
+    }
+}
+
+/// Makes texts without the passages that enough documents have.
+pub struct Stripping {
+    cut: Cut,
+    frequent: Test,
+    count: CountOf,
+    hashes: WindowHashes,
+}
+
+impl Stripping {
+    /// Without the windows that `count` knows, which have `frequent` fingerprints.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(cut: Cut, frequent: Test, count: CountOf) -> Result<Self, Error> {
+        Ok(Self { cut, frequent, count, hashes: WindowHashes::new()? })
+    }
+}
+
+/// Texts without what was removed.
+#[derive(Default)]
+pub struct Stripped {
+    text: String,
+    /// Of each text its number, where it ends, and how many characters were removed.
+    ends: Vec<(u32, usize, u32)>,
+}
+
+impl Stripped {
+    /// Each text: its number, what is left of it, and how many characters were removed.
+    pub fn each(&self) -> impl Iterator<Item = (u32, &str, u32)> {
+        let mut from = 0;
+        self.ends.iter().map(move |&(number, end, removed)| {
+            let text = &self.text[from..end];
+            from = end;
+            (number, text, removed)
+        })
+    }
+}
+
+impl Find for Stripping {
+    type Found = Stripped;
+
+    fn clear(found: &mut Self::Found) {
+        found.text.clear();
+        found.ends.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let Self { cut, frequent, count, hashes } = self;
+        let (original, salt) = (given.text, given.salt);
+        let text = Characters::with_places(&cut.normalization, original, check_interrupts)?;
+        let frequent = |entry: u64| frequent(entry ^ salt);
+        let mut runs = CommonRuns::new(cut.min_match);
+        hashes.each(&text, cut.min_match, &frequent, check_interrupts, &mut |place, hash| {
+            count(hash ^ salt).map_or(Ok(()), |documents| runs.push(place, documents))
+        })?;
+        let offsets = CharacterOffsets::of(original)?;
+        let (mut end, mut removed) = (0, 0);
+        for run in runs.finish() {
+            check_interrupts();
+            let bytes = offsets.bytes(&text.original(run.range));
+            let Some(bytes) = whole_words(original, bytes.start.max(end)..bytes.end) else {
+                continue;
+            };
+            memory::push_str(&mut found.text, &original[end..bytes.start])?;
+            memory::push_str(&mut found.text, " ")?;
+            removed += original[bytes.clone()].chars().count();
+            end = bytes.end;
+        }
+        memory::push_str(&mut found.text, &original[end..])?;
+        memory::push(&mut found.ends, (given.number, found.text.len(), removed as u32))
+    }
+}
+
+/// Finds the fingerprints by which the texts that contain a normalized text are looked up. Of those of
+/// [`Given::known`] it is known in how many other texts they are; others are in none.
+pub struct Asking {
+    min_match: usize,
+    coverage: f64,
+    normalization: Normalization,
+}
+
+impl Asking {
+    /// For texts that have such a share of it.
+    #[must_use]
+    pub fn new(min_match: usize, coverage: f64) -> Self {
+        Self { min_match, coverage, normalization: Normalization::none() }
+    }
+}
+
+impl Find for Asking {
+    /// A fingerprint within its scope, and the number of the text.
+    type Found = Vec<(u64, u32)>;
+
+    fn clear(found: &mut Self::Found) {
+        found.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let Self { min_match, coverage, ref normalization } = *self;
+        let text = Characters::of(normalization, given.text, check_interrupts)?;
+        let bound = Bound::new(&text, coverage, min_match, min_match, check_interrupts)?;
+        let others = |place: usize| {
+            let entry = bound.entries()[place] ^ given.salt;
+            let known = given.known.binary_search_by_key(&entry, |known| known.0);
+            known.map_or(0, |at| given.known[at].1)
+        };
+        if !bound.is_possible(|place| others(place) == 0) {
+            return Ok(());
+        }
+        let Some(cheapest) = bound.cheapest(|place| Some(others(place).into()))? else {
+            return Ok(());
+        };
+        for place in cheapest.into_iter().filter(|place| others(*place) > 0) {
+            memory::push(found, (bound.entries()[place] ^ given.salt, given.number))?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds how much of the first text of a batch each other one has. All are normalized.
+pub struct Containing {
+    min_match: usize,
+    coverage: f64,
+    normalization: Normalization,
+    sought: Option<(Sought<'static>, usize)>,
+}
+
+impl Containing {
+    /// Texts that have such a share of it.
+    #[must_use]
+    pub fn new(min_match: usize, coverage: f64) -> Self {
+        Self { min_match, coverage, normalization: Normalization::none(), sought: None }
+    }
+}
+
+/// The texts that have enough of the first one of a batch.
+#[derive(Default)]
+pub struct Containers {
+    /// The number of the first text of the batch.
+    pub contained: Option<u32>,
+    /// Of each text that has enough of it its number, and how many of the characters it has.
+    pub containers: Vec<(u32, u32)>,
+}
+
+impl Find for Containing {
+    type Found = Containers;
+
+    fn clear(found: &mut Self::Found) {
+        found.contained = None;
+        found.containers.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let text = Characters::of(&self.normalization, given.text, check_interrupts)?;
+        let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
+            found.contained = Some(given.number);
+            let least = needed(self.coverage, text.len());
+            let sought = Sought::new(text.into_owned()?, self.min_match, check_interrupts)?;
+            self.sought = Some((sought, least));
+            return Ok(());
+        };
+        let covered = sought.covered(&text, check_interrupts)?;
+        if covered >= *least {
+            memory::push(&mut found.containers, (given.number, covered as u32))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Texts on their way to what is found in them, a batch at a time.
+
+use super::Work;
+use crate::error::Error;
+use crate::memory;
+
+/// A text as it is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The number by which the reader knows it.
+    pub number: u32,
+    /// What hashes of its scope differ by.
+    pub salt: u64,
+    /// The text.
+    pub text: &'a str,
+    /// What is known of it: hashes, each with a number.
+    pub known: &'a [(u64, u32)],
+}
+
+/// What is found in texts; each thread has one of these.
+pub trait Find: Send {
+    /// What is found in a batch.
+    type Found: Default + Send;
+
+    /// Forgets what was found, but not the memory for it.
+    fn clear(found: &mut Self::Found);
+
+    /// Adds what is found in one text.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn find(
+        &mut self,
+        given: Given,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error>;
+}
+
+/// Copies of texts, and what was found in them.
+#[derive(Default)]
+pub struct TextBatch<T> {
+    text: String,
+    known: Vec<(u64, u32)>,
+    ends: Vec<End>,
+    /// What was found.
+    pub found: T,
+}
+
+/// Where a text ends, and what is known of it.
+struct End {
+    number: u32,
+    salt: u64,
+    text: usize,
+    known: usize,
+}
+
+impl<T> TextBatch<T> {
+    /// Forgets all texts, but not the memory for them.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.known.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a text.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn push(&mut self, given: Given) -> Result<(), Error> {
+        memory::push_str(&mut self.text, given.text)?;
+        memory::extend(&mut self.known, given.known)?;
+        let Given { number, salt, .. } = given;
+        let end = End { number, salt, text: self.text.len(), known: self.known.len() };
+        memory::push(&mut self.ends, end)
+    }
+
+    /// Whether it has no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many bytes its texts have, with what is known of them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.text.len() + size_of_val(&*self.known) + size_of_val(&*self.ends)
+    }
+
+    /// The texts, in order.
+    pub fn texts(&self) -> impl Iterator<Item = Given<'_>> {
+        let (mut text, mut known) = (0, 0);
+        self.ends.iter().map(move |end| {
+            let given = Given {
+                number: end.number,
+                salt: end.salt,
+                text: &self.text[text..end.text],
+                known: &self.known[known..end.known],
+            };
+            (text, known) = (end.text, end.known);
+            given
+        })
+    }
+}
+
+/// Finds in each text of a batch what `F` finds.
+pub struct Finder<F>(pub F);
+
+impl<F: Find> Work for Finder<F> {
+    type Batch = TextBatch<F::Found>;
+
+    fn work(
+        &mut self,
+        batch: &mut Self::Batch,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let mut found = std::mem::take(&mut batch.found);
+        F::clear(&mut found);
+        for given in batch.texts() {
+            check_interrupts();
+            self.0.find(given, &mut found, check_interrupts)?;
+        }
+        batch.found = found;
+        Ok(())
+    }
+}
