@@ -1097,6 +1097,16 @@ COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyele
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'all pairs of documents of two sources at least as similar as the threshold; keys of the type of key';
 
+CREATE FUNCTION minlsh_suggest(source text, body text DEFAULT NULL, sample integer DEFAULT 1000,
+		sample_seed bigint DEFAULT 0, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
+		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL,
+		OUT item text, OUT value text, OUT documents bigint, OUT share double precision, OUT explanation text)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_suggest' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 25;
+COMMENT ON FUNCTION minlsh_suggest(text, text, integer, bigint, text, text, integer, text, text, text, boolean) IS
+	'which threshold and options suit a source: similarities of a sample, shares of copies';
+
 CREATE FUNCTION near_duplicate_cluster(body text, threshold double precision DEFAULT NULL, verify text DEFAULT 'exact',
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,

@@ -7,6 +7,7 @@
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
+//! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | the rows that a function returns | `work_mem` | all, then a file |
 //!
@@ -35,6 +36,11 @@ impl Entries {
 /// The bytes that the part of a sample may take that an audit compares at a time.
 pub fn of_sample() -> usize {
     maintenance()
+}
+
+/// The bytes that the sample of a suggestion may take.
+pub fn of_suggestion() -> usize {
+    work()
 }
 
 /// The bytes of the rows that a query is asked for at a time.

@@ -30,6 +30,7 @@
 //! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
 //! | `exact` | from hashes to the similarity that signatures estimate |
 //! | [`passage`] | from normalised texts to what they have in common, and the fingerprints that find it |
+//! | `suggestion` | from the similarities of a sample to a threshold |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //! | [`pipeline`] | batches of documents, computed by several threads |
@@ -57,6 +58,7 @@ mod self_test;
 mod shingle;
 mod signature;
 mod simd;
+mod suggestion;
 mod text;
 
 pub use config::Config;
@@ -83,4 +85,5 @@ pub use signature::{
 };
 #[doc(hidden)]
 pub use simd::Level;
+pub use suggestion::{Histogram, Suggested, robust_from};
 pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit, utf8};

@@ -6,14 +6,14 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::Datum;
 use sketch::{ShingleSet, Sketcher, estimate_jaccard, memory};
 
 use super::tally::{Bands, Tally};
 use super::truth::Truth;
 use super::{ENTRY, Wanted};
 use crate::corpus::arguments::Criteria;
-use crate::corpus::chosen::Chosen;
+use crate::corpus::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -22,11 +22,7 @@ use crate::lookup::operand::Measured;
 use crate::memory::of_sample;
 use crate::options::Verify;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
-use crate::pg::output::Output;
-use crate::pg::select::Select;
 use crate::pg::spi::Session;
-use crate::pg::text;
 
 /// Audits what a job over `source` would find.
 pub fn audit(
@@ -35,8 +31,7 @@ pub fn audit(
     criteria: Criteria,
     wanted: Wanted,
 ) -> Result<Bands> {
-    let (key_type, _) = source.key_column(pg_sys::TEXTOID);
-    let rows = Rows { select: source.select(session, key_type, None, Chosen::All)?, key_type };
+    let rows = KeyedRows::of(session, source)?;
     let mut audit = Audit {
         scopes: Scopes::new(&source.scope_types())?,
         sketcher: Sketcher::new(criteria.config.clone()),
@@ -57,43 +52,12 @@ pub fn audit(
     }
 }
 
-/// The rows of the source.
-struct Rows<'a> {
-    select: Select<'a>,
-    key_type: Oid,
-}
-
-/// What is called with a row: its key as text, its document, and the value of its scope.
-type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
-
-impl Rows<'_> {
-    /// Calls `visit` with each row that has a document.
-    fn each(&self, visit: &mut Visit) -> Result<()> {
-        let (mut context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
-        self.select.each(&[], &mut |row| {
-            check_interrupts();
-            if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
-                // SAFETY: a key of that type.
-                let key = || unsafe { output.shown(key) };
-                let scope = |place: usize| row.value(place as i16 + 3);
-                context.run_and_reset(|| visit(&key(), document, &scope))?;
-            }
-            Ok(())
-        })
-    }
-}
-
 /// The keys of the sample: those of the least hashes, as the audit of an index takes them.
-fn chosen(rows: &Rows, wanted: Wanted) -> Result<HashSet<String>> {
+fn chosen(rows: &KeyedRows, wanted: Wanted) -> Result<HashSet<String>> {
     let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
     let count = usize::try_from(wanted.count).unwrap_or(0);
     rows.each(&mut |key, _, _| {
-        // SAFETY: PostgreSQL's hash of a text; any collation by which equal texts have equal bytes.
-        let hash = unsafe {
-            let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(wanted.seed));
-            let collation = pg_sys::C_COLLATION_OID;
-            pg_sys::OidFunctionCall2Coll(function, collation, text::write(key), seed).value() as i64
-        };
+        let hash = sample_order(key, wanted.seed);
         if least.len() == count {
             if least.peek().is_none_or(|(most, last)| (hash, key) >= (*most, last.as_str())) {
                 return Ok(());
@@ -154,7 +118,7 @@ struct Audit {
 
 impl Audit {
     /// Takes in documents of the sample, as many as memory holds.
-    fn take(&mut self, rows: &Rows, left: &mut HashSet<String>) -> Result<()> {
+    fn take(&mut self, rows: &KeyedRows, left: &mut HashSet<String>) -> Result<()> {
         let room = of_sample();
         rows.each(&mut |name, value, scope| {
             let full = self.part.truth.bytes() + self.part.bytes >= room;
@@ -183,7 +147,7 @@ impl Audit {
     }
 
     /// Compares the part of the sample at hand with all documents, and forgets it.
-    fn compare_with_all(&mut self, rows: &Rows) -> Result<()> {
+    fn compare_with_all(&mut self, rows: &KeyedRows) -> Result<()> {
         let mut part = std::mem::take(&mut self.part);
         let (mut read, mut sharing) = (0, Vec::new());
         let mut similar: Vec<(u32, f64)> = Vec::new();

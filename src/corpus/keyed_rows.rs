@@ -1,0 +1,55 @@
+//! The rows of a source by their keys as text, and the order in which samples take them.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::corpus::chosen::Chosen;
+use crate::corpus::source::Source;
+use crate::error::Result;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::output::Output;
+use crate::pg::select::Select;
+use crate::pg::spi::Session;
+use crate::pg::text;
+
+/// The rows of a source.
+pub struct KeyedRows<'a> {
+    select: Select<'a>,
+    key_type: Oid,
+}
+
+/// What is called with a row: its key as text, its document, and the value of its scope.
+pub type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
+
+impl<'a> KeyedRows<'a> {
+    /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
+    pub fn of(session: &'a Session, source: &Source) -> Result<Self> {
+        let (key_type, _) = source.key_column(pg_sys::TEXTOID);
+        Ok(Self { select: source.select(session, key_type, None, Chosen::All)?, key_type })
+    }
+
+    /// Calls `visit` with each row that has a document.
+    pub fn each(&self, visit: &mut Visit) -> Result<()> {
+        let (mut context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
+        self.select.each(&[], &mut |row| {
+            check_interrupts();
+            if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
+                // SAFETY: a key of that type.
+                let key = || unsafe { output.shown(key) };
+                let scope = |place: usize| row.value(place as i16 + 3);
+                context.run_and_reset(|| visit(&key(), document, &scope))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The place of a key in the order in which samples take documents: the least first.
+pub fn sample_order(key: &str, seed: i64) -> i64 {
+    // SAFETY: PostgreSQL's hash of a text; any collation by which equal texts have equal bytes.
+    unsafe {
+        let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(seed));
+        let collation = pg_sys::C_COLLATION_OID;
+        pg_sys::OidFunctionCall2Coll(function, collation, text::write(key), seed).value() as i64
+    }
+}

@@ -1,0 +1,100 @@
+//! `minlsh_suggest()`: which options and which threshold suit a source, by a sample of its documents.
+//!
+//! 1. [`sample`] reads the source once: it takes the sample, and counts the texts that are too long for their
+//!    shingles. The options are [chosen](choice) by what the sample is like.
+//! 2. [`nearest`] reads it once more: for each document of the sample it finds the nearest of all. How similar
+//!    those are makes a histogram, which the engine reads a threshold from.
+//! 3. [`report`] says it in rows.
+//!
+//! Memory is `work_mem`, and a few bytes for each value of a scope.
+
+mod choice;
+mod nearest;
+mod report;
+mod sample;
+
+use pgrx::pg_sys::Datum;
+use sketch::Scheme;
+
+use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::criteria::criteria;
+use crate::corpus::keyed_rows::KeyedRows;
+use crate::corpus::scopes::Scopes;
+use crate::corpus::source::Source;
+use crate::document::kind::Kind;
+use crate::error::{Result, invalid_parameter};
+use crate::memory::of_suggestion;
+use crate::options::Options;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::guc::LocalSettings;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::Session;
+use choice::Choice;
+use nearest::Found;
+use report::Report;
+use sample::{Sample, Wanted};
+
+sql_function!(minlsh_suggest, suggest);
+
+/// Documents in the sample unless told otherwise.
+const DEFAULT_SAMPLE: i32 = 1000;
+/// Slots of a signature by which neighbours are found.
+const NUM_PERM: i32 = 128;
+
+// The places of the arguments in the call.
+const SAMPLE: usize = 2;
+const SAMPLE_SEED: usize = 3;
+const KEY_COLUMN: usize = 4;
+/// Scope, and behind it shingle_size, unit, normalization, stop_words and bag.
+const SCOPE: usize = 5;
+
+/// Where they are once they stand in the order of other functions: source, body, key_column, scope,
+/// options.
+const PLACES: Places = Places { threshold: usize::MAX, verify: usize::MAX, options: 4 };
+
+/// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
+fn suggest(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let mut values = vec![call.datum(0), call.datum(1), call.datum(KEY_COLUMN)];
+    values.extend((SCOPE..call.count()).map(|place| call.datum(place)));
+    let mut arguments = Arguments::new(values, PLACES);
+    arguments.document = crate::extension::Extension::of(call).document;
+    let wanted = wanted(call)?;
+    // Keys are compared as texts.
+    let settings = LocalSettings::open();
+    settings.write_exact_text();
+    let session = Session::open();
+    let source = [Source::read(&session, &arguments, 0, "source", false)?];
+    let criteria = criteria(&session, &arguments, &source)?;
+    let (source, reader) = (&source[0], criteria.reader);
+    if reader.kind == Kind::Signature {
+        return Err(invalid_parameter("source gives signatures, which say nothing of texts")
+            .set_hint("Name the column of the texts with body => '...', or write a query."));
+    }
+    let scopes = &mut Scopes::new(&source.scope_types())?;
+    let rows = KeyedRows::of(&session, source)?;
+    let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
+    let config = config.with_scheme(Scheme::Fss);
+    let sample = Sample::take(&rows, reader, &config, scopes, wanted)?;
+    let is_given = reader.kind != Kind::Text
+        || source.named.is_some()
+        || source.own.borrow().is_some()
+        || [PLACES.options, PLACES.options + 1].iter().any(|place| arguments.raw(*place).is_some());
+    let choice = Choice::of(&sample, reader, config, is_given)?;
+    let report = Report::new(&sample, wanted, &result);
+    let found = Found::search(&rows, reader, &choice.config, scopes, sample)?;
+    report.write(source, &arguments, &choice, &found)?;
+    Ok(None)
+}
+
+fn wanted(call: &Call) -> Result<Wanted> {
+    let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
+    match usize::try_from(count) {
+        Ok(count @ 1..) => {
+            let seed = call.int8(SAMPLE_SEED).unwrap_or(0);
+            Ok(Wanted { count, seed, room: of_suggestion() })
+        }
+        _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
+            .set_hint("It is the number of documents to compare with all others.")),
+    }
+}

@@ -1,0 +1,236 @@
+//! The second reading of a suggestion: which document of the source is the nearest one to each of the sample.
+//!
+//! Documents that share a band with one of the sample are compared with it by their signatures. The nearest by
+//! that is kept, and compared exactly at the end; so a document of the sample has one comparison, however many
+//! are like it. Exact copies are told apart by a fingerprint of their shingles.
+
+use sketch::{
+    Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, estimate_jaccard, memory,
+};
+
+use super::sample::{NEAREST, Sample, Taken};
+use crate::corpus::keyed_rows::KeyedRows;
+use crate::corpus::reader::Reader;
+use crate::corpus::scopes::{Scope, Scopes};
+use crate::error::{Result, engine};
+use crate::pg::interrupts::check_interrupts;
+
+/// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
+const LEAST_ESTIMATE: f64 = 0.37;
+
+/// What the sample's neighbours are like.
+#[derive(Default)]
+pub struct Found {
+    /// How many documents of the source have no shingles.
+    pub empty: u64,
+    /// How many of the sample have an exact copy.
+    pub copies: u64,
+    /// The similarities of those nearest to the documents of the sample, which are not exact copies.
+    pub nearest: Histogram,
+}
+
+/// A document of the sample.
+struct Member {
+    taken: Taken,
+    signature: Vec<i32>,
+    fingerprint: (usize, u64),
+    has_copy: bool,
+    nearest: Option<Nearest>,
+}
+
+/// The nearest document so far.
+struct Nearest {
+    estimate: f64,
+    key: String,
+    /// What it is compared by, if that is not too much to be kept.
+    bytes: Option<Vec<u8>>,
+}
+
+/// The sample, and where its bands are found.
+struct Search {
+    members: Vec<Member>,
+    /// The bands of all members, each by its number and its hash.
+    buckets: Vec<(u32, i64, u32)>,
+    document: Document,
+    /// The members that share a band with the document at hand.
+    sharing: Vec<u32>,
+}
+
+/// The document at hand: what it is compared by, and what is made of that.
+struct Document {
+    reader: Reader,
+    config: Config,
+    banding: Banding,
+    sketcher: Sketcher,
+    bytes: Vec<u8>,
+    hashes: Vec<u64>,
+    signature: Vec<i32>,
+    bands: Vec<i64>,
+}
+
+impl Found {
+    /// Compares the sample with all rows of the source.
+    pub fn search(
+        rows: &KeyedRows,
+        reader: Reader,
+        config: &Config,
+        scopes: &mut Scopes,
+        sample: Sample,
+    ) -> Result<Self> {
+        let mut search = Search {
+            members: Vec::new(),
+            buckets: Vec::new(),
+            document: Document::new(reader, config.clone())?,
+            sharing: Vec::new(),
+        };
+        sample.taken.into_iter().try_for_each(|taken| search.add(taken))?;
+        search.buckets.sort_unstable();
+        let mut found = Self::default();
+        rows.each(&mut |key, document, scope| {
+            search.document.bytes.clear();
+            // SAFETY: a document of the source that the reader was made for.
+            unsafe { reader.append(document, &mut search.document.bytes)? };
+            if !search.document.sign()? {
+                found.empty += 1;
+                return Ok(());
+            }
+            scopes.of(scope)?.map_or(Ok(()), |scope| search.compare(key, scope))
+        })?;
+        found.count(search)
+    }
+
+    /// Compares the members with the nearest of each.
+    fn count(mut self, search: Search) -> Result<Self> {
+        let Document { reader, config, .. } = search.document;
+        let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts).map_err(engine);
+        for Member { taken, has_copy, nearest, .. } in search.members {
+            check_interrupts();
+            self.copies += u64::from(has_copy);
+            let Some(Nearest { estimate, bytes, .. }) = nearest else { continue };
+            let exact = match bytes {
+                Some(bytes) => set(&taken.bytes)?.jaccard(&set(&bytes)?),
+                None => None,
+            };
+            self.nearest.add(exact.unwrap_or(estimate));
+        }
+        Ok(self)
+    }
+}
+
+impl Document {
+    fn new(reader: Reader, config: Config) -> Result<Self> {
+        let num_perm = config.num_perm() as i64;
+        let banding = Banding::for_recall(Histogram::LEAST, num_perm, DEFAULT_RECALL);
+        Ok(Self {
+            reader,
+            banding: banding.map_err(engine)?,
+            sketcher: Sketcher::new(config.clone()),
+            config,
+            bytes: Vec::new(),
+            hashes: Vec::new(),
+            signature: Vec::new(),
+            bands: Vec::new(),
+        })
+    }
+
+    /// Signs it; false if it has no shingles.
+    fn sign(&mut self) -> Result<bool> {
+        let Self { reader, config, banding, sketcher, bytes, hashes, signature, bands } = self;
+        hashes.clear();
+        signature.clear();
+        bands.clear();
+        reader.hashes(config, bytes, hashes, &mut check_interrupts).map_err(engine)?;
+        let Some(slots) = sketcher.sketch_hashes(hashes, &mut check_interrupts).map_err(engine)?
+        else {
+            return Ok(false);
+        };
+        memory::extend(signature, slots).map_err(engine)?;
+        banding.hashes(slots, bands).map_err(engine)?;
+        Ok(true)
+    }
+
+    /// What equal sets of shingles have in common, and others but with probability 2^-64.
+    fn fingerprint(&self) -> Result<(usize, u64)> {
+        let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts);
+        let set = set.map_err(engine)?;
+        let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
+        Ok((set.len(), set.iter().map(hash).fold(0, u64::wrapping_add)))
+    }
+}
+
+impl Search {
+    /// Takes a document of the sample.
+    fn add(&mut self, taken: Taken) -> Result<()> {
+        let Self { members, buckets, document, .. } = self;
+        document.bytes.clear();
+        memory::extend(&mut document.bytes, &taken.bytes).map_err(engine)?;
+        if !document.sign()? {
+            return Ok(());
+        }
+        let number = members.len() as u32;
+        for (band, hash) in (0..).zip(&document.bands) {
+            memory::push(buckets, (band, *hash, number)).map_err(engine)?;
+        }
+        let signature = memory::copied(&document.signature).map_err(engine)?;
+        let fingerprint = document.fingerprint()?;
+        let member = Member { taken, signature, fingerprint, has_copy: false, nearest: None };
+        memory::push(members, member).map_err(engine)
+    }
+
+    /// Compares the document at hand with the members that share a band with it.
+    fn compare(&mut self, key: &str, scope: Scope) -> Result<()> {
+        self.share()?;
+        let Self { members, document, sharing, .. } = self;
+        let mut fingerprint = None;
+        for number in sharing {
+            let Member { taken, signature, fingerprint: of_member, has_copy, nearest } =
+                &mut members[*number as usize];
+            let estimate = estimate_jaccard(signature, &document.signature).map_err(engine)?;
+            if taken.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
+                continue;
+            }
+            if estimate >= 1.0 {
+                if fingerprint.is_none() {
+                    fingerprint = Some(document.fingerprint()?);
+                }
+                if fingerprint == Some(*of_member) {
+                    *has_copy = true;
+                    continue;
+                }
+            }
+            if nearest.as_ref().is_none_or(|nearest| nearest.is_behind(estimate, key)) {
+                let fits = document.bytes.len() <= NEAREST * taken.bytes.len();
+                let bytes = fits.then(|| memory::copied(&document.bytes)).transpose();
+                let key = memory::owned(key).map_err(engine)?;
+                *nearest = Some(Nearest { estimate, key, bytes: bytes.map_err(engine)? });
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the members that share a band with the document at hand.
+    fn share(&mut self) -> Result<()> {
+        let Self { buckets, document, sharing, .. } = self;
+        sharing.clear();
+        for (band, hash) in (0..).zip(&document.bands) {
+            let start = buckets.partition_point(|(b, h, _)| (b, h) < (&band, hash));
+            let bucket = buckets[start..].iter().take_while(|(b, h, _)| (b, h) == (&band, hash));
+            for (_, _, member) in bucket {
+                memory::push(sharing, *member).map_err(engine)?;
+            }
+        }
+        sharing.sort_unstable();
+        sharing.dedup();
+        Ok(())
+    }
+}
+
+impl Nearest {
+    /// Whether a document with that estimate and key comes before it. The order of the rows must not matter.
+    fn is_behind(&self, estimate: f64, key: &str) -> bool {
+        match estimate.total_cmp(&self.estimate) {
+            std::cmp::Ordering::Equal => key < self.key.as_str(),
+            order => order.is_gt(),
+        }
+    }
+}

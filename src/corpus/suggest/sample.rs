@@ -1,0 +1,190 @@
+//! The first reading of a suggestion: the sample, and what all texts are counted by.
+//!
+//! The sample is taken in the order of a hash of the keys, as many documents as were asked for and memory holds.
+//! So it is the same whatever the order of the rows.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use sketch::{Config, ShingleSet, memory, saturated};
+
+use crate::corpus::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::reader::Reader;
+use crate::corpus::scopes::{Scope, Scopes};
+use crate::document::kind::Kind;
+use crate::error::{Result, engine, invalid_parameter, out_of_memory};
+use crate::pg::interrupts::check_interrupts;
+
+/// How many times its own bytes the nearest document of a member may take.
+pub const NEAREST: usize = 2;
+/// About what a member takes beside its document and its key: its signature and bands.
+const MEMBER: usize = 2048;
+/// A document that takes a greater part of the memory is left out, so that there is room for others.
+const PARTS: usize = 16;
+
+/// Which sample is wanted.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// How many documents.
+    pub count: usize,
+    /// Which of them.
+    pub seed: i64,
+    /// How much memory they may take.
+    pub room: usize,
+}
+
+/// A document of the sample.
+pub struct Taken {
+    hash: i64,
+    /// Its key.
+    pub key: String,
+    /// What it is compared by.
+    pub bytes: Vec<u8>,
+    /// Where it is compared.
+    pub scope: Option<Scope>,
+}
+
+/// What the first reading found.
+#[derive(Default)]
+pub struct Sample {
+    /// The documents, in the order of their hashes.
+    pub taken: Vec<Taken>,
+    /// How many documents the source has.
+    pub documents: u64,
+    /// How many of them are too long for their shingles.
+    pub saturated: u64,
+    /// The size of shingles that would do for them.
+    pub better_size: usize,
+    /// How many were too large to be in the sample.
+    pub large: u64,
+}
+
+impl Ord for Taken {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.hash, &self.key).cmp(&(other.hash, &other.key))
+    }
+}
+
+impl PartialOrd for Taken {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Taken {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Taken {}
+
+impl Sample {
+    /// Takes a sample of documents, which `reader` reads.
+    pub fn take(
+        rows: &KeyedRows,
+        reader: Reader,
+        config: &Config,
+        scopes: &mut Scopes,
+        wanted: Wanted,
+    ) -> Result<Self> {
+        let mut sample = Self::default();
+        let mut least: BinaryHeap<Taken> = BinaryHeap::new();
+        let (mut cost, mut bytes) = (0, Vec::new());
+        rows.each(&mut |key, document, scope| {
+            sample.documents += 1;
+            bytes.clear();
+            // SAFETY: a document of the source that the reader was made for.
+            unsafe { reader.append(document, &mut bytes)? };
+            sample.look(reader, config, &bytes)?;
+            if cost_of(&bytes, key) > wanted.room / PARTS {
+                sample.large += 1;
+                return Ok(());
+            }
+            let hash = sample_order(key, wanted.seed);
+            if least.len() == wanted.count && least.peek().is_some_and(|last| hash > last.hash) {
+                return Ok(());
+            }
+            let taken = taken(hash, key, &bytes, scopes.of(scope)?)?;
+            cost += cost_of(&bytes, key);
+            least.try_reserve(1).map_err(|_| out_of_memory())?;
+            least.push(taken);
+            while least.len() > wanted.count || cost > wanted.room {
+                cost -= least.pop().map_or(cost, |last| cost_of(&last.bytes, &last.key));
+            }
+            Ok(())
+        })?;
+        sample.taken = least.into_sorted_vec();
+        match sample.taken.windows(2).find(|pair| pair[0] == pair[1]) {
+            None => Ok(sample),
+            Some(pair) => Err(repeated(&pair[0].key)),
+        }
+    }
+
+    /// Looks whether a text is too long for its shingles.
+    fn look(&mut self, reader: Reader, config: &Config, bytes: &[u8]) -> Result<()> {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
+        if reader.kind == Kind::Text
+            && let Some(size) = saturated(config, text, &mut check_interrupts).map_err(engine)?
+        {
+            self.saturated += 1;
+            self.better_size = self.better_size.max(size);
+        }
+        Ok(())
+    }
+}
+
+/// What the documents of a sample are like if they are cut in some way.
+pub struct Cut {
+    /// How many shingles half of them have at most.
+    pub median: usize,
+    /// How many have fewer than `robust`, but one.
+    pub short: u64,
+    /// The similarity that 95 of 100 pairs of them, picked at random, do not exceed.
+    pub unrelated: f64,
+}
+
+impl Cut {
+    /// Cuts all of `sample` by `config`; short are those with fewer shingles than `robust`.
+    pub fn of(sample: &Sample, reader: Reader, config: &Config, robust: usize) -> Result<Self> {
+        let (mut lengths, mut similarities) = (Vec::new(), Vec::new());
+        let mut last: Option<(ShingleSet, Option<Scope>)> = None;
+        for Taken { bytes, scope, .. } in &sample.taken {
+            check_interrupts();
+            let set = reader.set(config, bytes, &mut check_interrupts).map_err(engine)?;
+            memory::push(&mut lengths, set.len()).map_err(engine)?;
+            // Neighbours in the order of a hash are any two documents.
+            if let Some((other, of)) = &last
+                && of == scope
+                && let Some(similarity) = set.jaccard(other)
+            {
+                memory::push(&mut similarities, similarity).map_err(engine)?;
+            }
+            last = Some((set, *scope));
+        }
+        lengths.sort_unstable();
+        similarities.sort_unstable_by(f64::total_cmp);
+        let short = lengths.iter().filter(|length| (1..robust).contains(*length)).count();
+        Ok(Self {
+            median: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
+            short: short as u64,
+            unrelated: similarities.get(similarities.len() * 19 / 20).copied().unwrap_or(0.0),
+        })
+    }
+}
+
+/// What a document of the sample takes.
+fn cost_of(bytes: &[u8], key: &str) -> usize {
+    bytes.len() * (1 + NEAREST) + key.len() + MEMBER
+}
+
+fn taken(hash: i64, key: &str, bytes: &[u8], scope: Option<Scope>) -> Result<Taken> {
+    let key = memory::owned(key).map_err(engine)?;
+    Ok(Taken { hash, key, bytes: memory::copied(bytes).map_err(engine)?, scope })
+}
+
+fn repeated(key: &str) -> ErrorReport {
+    invalid_parameter(format!("source gives the key \"{key}\" to several documents"))
+        .set_hint("A key tells documents apart: give the primary key, or a combination of columns.")
+}

@@ -1,0 +1,66 @@
+-- minlsh_suggest(): which threshold and options suit a source, before anything is built.
+SET client_min_messages = warning;
+-- Reports of 30 words each: 40 of them have an edited copy, 10 an exact one. All begin with the same template.
+CREATE TABLE suggest_reports (id int PRIMARY KEY, region text, body text);
+CREATE FUNCTION suggest_words(seed int, words int) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(substr(md5(seed || ' ' || i), 1, 7), ' ') FROM generate_series(1, words) AS i
+$$;
+INSERT INTO suggest_reports
+	SELECT i, 'north', 'Report of the day, for all readers: ' || suggest_words(i, 25) FROM generate_series(1, 100) AS i;
+INSERT INTO suggest_reports SELECT id + 1000, region, body || ' (corrected)' FROM suggest_reports WHERE id <= 40;
+INSERT INTO suggest_reports SELECT id + 2000, 'south', upper(body) FROM suggest_reports WHERE id BETWEEN 41 AND 50;
+-- Twenty share two thirds with another one.
+INSERT INTO suggest_reports SELECT id + 3000, region, replace(left(body, 160), '  ', ' ') || suggest_words(id, 10)
+	FROM suggest_reports WHERE id BETWEEN 61 AND 80;
+INSERT INTO suggest_reports VALUES (5001, 'north', ''), (5002, 'north', NULL);
+SELECT * FROM minlsh_suggest('suggest_reports', 'body');
+
+-- It is a sample: the same seed takes the same documents, whatever the order of the rows.
+SELECT item, value, documents FROM minlsh_suggest('suggest_reports', 'body', sample => 20, sample_seed => 7)
+EXCEPT
+SELECT item, value, documents FROM minlsh_suggest('SELECT id, body FROM suggest_reports ORDER BY id DESC',
+	sample => 20, sample_seed => 7);
+SELECT documents, share FROM minlsh_suggest('suggest_reports', 'body', sample => 20) WHERE item = 'sample';
+-- Memory is work_mem: texts of 6 kB leave room for fewer of them than were asked for.
+SET work_mem = '1MB';
+SELECT documents BETWEEN 30 AND 60 AS fits, explanation
+FROM minlsh_suggest('SELECT i, suggest_words(i, 800) FROM generate_series(1, 100) AS i') WHERE item = 'sample';
+SELECT item, documents, explanation FROM minlsh_suggest('SELECT i, repeat(suggest_words(i, 800), 1 + 9 * (i % 2))
+	FROM generate_series(1, 10) AS i') WHERE item IN ('sample', 'too large') ORDER BY item;
+RESET work_mem;
+
+-- Titles are short: shingles of three characters.
+CREATE VIEW suggest_titles AS SELECT id, initcap(left(suggest_words(id, 3), 20)) AS title FROM suggest_reports;
+SELECT item, value, documents, share, explanation FROM minlsh_suggest('suggest_titles', key_column => 'id')
+WHERE item NOT IN ('nearest', 'random pairs');
+-- What you pass is taken as it is.
+SELECT item, value, explanation FROM minlsh_suggest('suggest_titles', 'title', key_column => 'id', unit => 'word',
+	shingle_size => 1) WHERE value IS NOT NULL AND item NOT IN ('nearest', 'random pairs') OR item = 'pairs';
+
+-- Within a scope: the exact copies are in another region.
+SELECT item, documents, explanation FROM minlsh_suggest('suggest_reports', 'body', scope => 'region')
+WHERE item IN ('identical', 'index');
+
+-- An index is asked with its own options, a column of arrays has no shingles.
+CREATE INDEX suggest_index ON suggest_reports USING minlsh (body) WITH (threshold = 0.9, shingle_size = 7);
+SELECT item, value, explanation FROM minlsh_suggest('suggest_index')
+WHERE item IN ('shingle_size', 'threshold', 'index', 'pairs');
+SELECT item, value, documents, explanation
+FROM minlsh_suggest('SELECT id, string_to_array(body, '' '') FROM suggest_reports')
+WHERE item NOT IN ('nearest', 'random pairs');
+-- Nothing to choose by.
+SELECT item, value, documents, explanation FROM minlsh_suggest('SELECT id, body FROM suggest_reports WHERE false')
+WHERE item IN ('documents', 'threshold');
+SELECT item, value, documents FROM minlsh_suggest('SELECT 1, ''alone''') WHERE item IN ('documents', 'threshold');
+
+-- Wrong calls show the right ones.
+SELECT * FROM minlsh_suggest('suggest_reports');
+SELECT * FROM minlsh_suggest('suggest_reports', 'title');
+SELECT * FROM minlsh_suggest('suggest_reports', 'body', 0);
+SELECT * FROM minlsh_suggest('SELECT 1, body FROM suggest_reports');
+SELECT * FROM minlsh_suggest('SELECT id, minlsh_signature(minhash(body)) FROM suggest_reports WHERE body <> ''''');
+SELECT * FROM minlsh_suggest(NULL);
+
+DROP VIEW suggest_titles;
+DROP TABLE suggest_reports;
+DROP FUNCTION suggest_words;
