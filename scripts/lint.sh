@@ -8,6 +8,7 @@ cargo fmt --all --check
 scripts/dist.sh --check
 python3 scripts/structure.py
 python3 scripts/links.py
+python3 scripts/words.py
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/lint \
 	cargo clippy --locked --workspace --all-targets --no-default-features --features "pg$(pg_major)" -- -D warnings
 if command -v shellcheck >/dev/null; then

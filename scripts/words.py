@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Fails on words that PostgreSQL's manual would not use, in all that users read: the manual, the comments of SQL
+objects, messages, and the doc comments of the code.
+
+    scripts/words.py
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# What must not stand there, and what to write instead.
+WORDS = {
+    r"\bany ?more\b": "no longer",
+    r"\banew\b": "again, from scratch",
+    r"(?<!there )\b(?:is|are) none\b": "is not a, has no",
+    r"(?<!there )(?<!where )\b(?:is|are) no (?!longer\b|more\b|less\b|fewer\b|other\b)": "is not a",
+    r"\btells\b(?!(?: \w+){1,6} apart)": "shows, lists, reports, says",
+    r"\bunless told\b|\b(?:is|are) not told\b": "unless you specify",
+    r"\bshall\b": "must",
+    r"\bin vain\b": "without success",
+    r"\b(?:hitherto|thereof|whereof|nought)\b": "a plain word",
+}
+FORBIDDEN = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in WORDS.items()]
+
+FENCE = re.compile(r"(?ms)^(```|~~~).*?^\1[ \t]*$")
+CODE = re.compile(r"`[^`\n]*`")
+SQL_PROSE = re.compile(r"(?s)COMMENT ON .*? IS\s+'(?:[^']|'')*'|--[^\n]*(?:\n--[^\n]*)*")
+RUST_PROSE = re.compile(r'//[/!][^\n]*(?:\n\s*//[/!][^\n]*)*|(?<!b)"(?:[^"\\]|\\.)*"', re.DOTALL)
+# The end of a line, with what continues a comment or a string on the next one.
+LINE_END = re.compile(r"\\?\n[ \t]*(?://[/!]|--)?[ \t]*")
+
+
+def blank(found: re.Match) -> str:
+    """As many lines, with nothing in them: line numbers stay."""
+    return "\n" * found[0].count("\n")
+
+
+def prose(file: Path, text: str):
+    """The parts of a file that people read: (position, text)."""
+    if file.suffix == ".sql":
+        pattern = SQL_PROSE
+    elif file.suffix == ".rs":
+        pattern = RUST_PROSE
+    else:
+        yield 0, FENCE.sub(blank, text)
+        return
+    for found in pattern.finditer(text):
+        yield found.start(), found[0]
+
+
+def faults(file: Path):
+    text = file.read_text(encoding="utf-8")
+    for start, part in prose(file, text):
+        # Words may stand at both sides of the end of a line, which one space takes the place of.
+        ends = [found.start() for found in LINE_END.finditer(part)]
+        joined = LINE_END.sub(lambda found: " " + "\0" * (len(found[0]) - 1), CODE.sub(lambda f: "`" * len(f[0]), part))
+        for pattern, instead in FORBIDDEN:
+            for found in pattern.finditer(joined.replace("\0", "")):
+                place = position(joined, found.start())
+                line = text.count("\n", 0, start) + sum(end <= place for end in ends) + 1
+                yield f'{file}:{line}: "{found[0].strip()}": write {instead}'
+
+
+def position(joined: str, place: int) -> int:
+    """Where the character is that has this place when fillers are left out."""
+    for index, character in enumerate(joined):
+        if character != "\0":
+            if place == 0:
+                return index
+            place -= 1
+    return len(joined)
+
+
+def main() -> None:
+    known = subprocess.check_output(
+        ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True)
+    found = [fault for name in known.split() for fault in faults(Path(name))]
+    if found:
+        sys.exit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()
