@@ -929,7 +929,8 @@ CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
 COMMENT ON FUNCTION minlsh_options(regclass) IS 'options with which an index was built';
 
 CREATE FUNCTION minlsh_describe(index regclass, OUT storage regclass, OUT relation regclass, OUT kind text,
-		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb) RETURNS record
+		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb,
+		OUT queued bigint, OUT queued_since timestamptz) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_describe' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION minlsh_describe(regclass) IS 'properties of an index that the view minlsh_indexes shows';
 
@@ -944,7 +945,8 @@ CREATE VIEW minlsh_indexes AS
 		CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
 				FROM pg_catalog.pg_partition_tree(d.storage) AS t)
-			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size
+			ELSE pg_catalog.pg_total_relation_size(d.storage) END AS size,
+		d.queued, d.queued_since
 	FROM pg_catalog.pg_index AS x
 		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) x.indexrelid
 		JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam

@@ -13,11 +13,15 @@ use crate::pg::guc;
 /// corpus without such templates never gets there.
 const DEFAULT_BUCKET_LIMIT: i32 = 1000;
 
+/// Kilobytes of a queue of tracked clusters, about 10 million rows.
+const DEFAULT_QUEUE_WARNING: i32 = 512 << 10;
+
 /// The range of `minlsh.threshold`; below it `~=` would find what nobody calls near-duplicate.
 const LEAST_THRESHOLD: f64 = 0.01;
 
 static THRESHOLD: GucSetting<f64> = GucSetting::<f64>::new(sketch::DEFAULT_THRESHOLD);
 static BUCKET_LIMIT: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_BUCKET_LIMIT);
+static QUEUE_WARNING: GucSetting<i32> = GucSetting::<i32>::new(DEFAULT_QUEUE_WARNING);
 
 /// Makes the settings known; called once, when the library is loaded.
 pub fn define() {
@@ -31,6 +35,16 @@ pub fn define() {
         i32::MAX,
         GucContext::Userset,
         GucFlags::default(),
+    );
+    GucRegistry::define_int_guc(
+        c"minlsh.queue_warning",
+        c"Size of a queue of tracked clusters from which on a statement that writes to it raises a warning.",
+        c"A queue grows until minlsh_refresh_clusters() empties it. 0 turns the warning off.",
+        &QUEUE_WARNING,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_KB,
     );
     GucRegistry::define_float_guc_with_hooks(
         c"minlsh.threshold",
@@ -60,6 +74,11 @@ unsafe extern "C-unwind" fn threshold_changes(threshold: f64, _extra: *mut c_voi
 /// `minlsh.bucket_limit`
 pub fn bucket_limit() -> usize {
     usize::try_from(BUCKET_LIMIT.get()).unwrap_or(1)
+}
+
+/// `minlsh.queue_warning` in bytes, if there is to be a warning.
+pub fn queue_warning() -> Option<u64> {
+    u64::try_from(QUEUE_WARNING.get()).ok().filter(|limit| *limit > 0).map(|limit| limit << 10)
 }
 
 /// `minlsh.threshold`

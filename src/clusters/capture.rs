@@ -18,11 +18,9 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock};
 use crate::pg::row::Row;
 use crate::pg::trigger::{Event, Fired, Trigger, triggers};
+use crate::settings;
 
 sql_function!(minlsh_capture, capture);
-
-/// Pages of a queue, about 10 million rows, from which on a session that writes is warned once for a statement.
-const LONG: u32 = 1 << 16;
 
 /// Which columns of the documents matter.
 #[derive(Clone, Debug)]
@@ -121,7 +119,9 @@ impl Statement {
         }
         let key = columns.remove(0);
         let is_second = trigger.oid != record.trigger;
-        warn_of_length(record.queue);
+        if !is_second {
+            warn_of_length(record.queue);
+        }
         Ok(Self { record, key, others: columns, is_second })
     }
 
@@ -152,12 +152,17 @@ impl Statement {
     }
 }
 
-/// A queue that nobody empties grows.
+/// A queue that nobody empties grows: whoever writes is warned, once for a statement.
 fn warn_of_length(queue: Oid) {
+    let Some(limit) = settings::queue_warning() else { return };
     let Some(open) = Open::relation(queue, Lock::Write) else { return };
-    if open.class().relkind as u8 == b'r' && open.pages() >= LONG {
+    if open.class().relkind as u8 != b'r' {
+        return;
+    }
+    if u64::from(open.pages()) * u64::from(pg_sys::BLCKSZ) >= limit {
         let tracked = relation_name(queue).trim_end_matches("_queue").to_owned();
-        warning(format!("queue \"{}\" has {} pages", relation_name(queue), open.pages()))
+        let (queue, limit) = (relation_name(queue), limit >> 10);
+        warning(format!("queue \"{queue}\" exceeds minlsh.queue_warning, which is {limit} kB"))
             .set_detail(
                 "Every row that is written adds to the queue, and the clusters have not been \
                  refreshed for a long time.",
@@ -165,7 +170,7 @@ fn warn_of_length(queue: Oid) {
             .set_hint(format!(
                 "Run SELECT minlsh_refresh_clusters({}), or drop the tracked clusters with \
                  minlsh_untrack_clusters().",
-                regclass_literal(queue).replace(&relation_name(queue), &tracked)
+                regclass_literal(open.oid()).replace(&queue, &tracked)
             ))
             .report(PgLogLevel::WARNING);
     }

@@ -1,10 +1,12 @@
 //! What `minlsh_check()` finds in tracked clusters: what a refresh of all documents would do, though
-//! nothing was written since the last one.
+//! nothing was written since the last one; sizes that are not those of the members; and members that are
+//! not where the log has put them.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::{ClusterId, Event};
 
 use crate::clusters::refresh::Refresh;
+use crate::clusters::replay;
 use crate::clusters::tables::{Tables, list, members};
 use crate::clusters::tracked::Tracked;
 use crate::error::Result;
@@ -60,6 +62,8 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         }
     }
     sizes(&tables, &refresh, &report)?;
+    let keys = (key, tracked.key.collation());
+    replay::check(&tables, refresh.snapshot(), keys, refresh.last_seq(), &report)?;
     Ok(true)
 }
 

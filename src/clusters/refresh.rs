@@ -185,6 +185,11 @@ impl<'a> Refresh<'a> {
         &self.snapshot
     }
 
+    /// The number of the last row of the log.
+    pub fn last_seq(&self) -> i64 {
+        self.state.last_seq
+    }
+
     /// Whether something was written since the last refresh.
     pub fn is_behind(&self) -> Result<bool> {
         let (changed, truncated) = self.queued()?;

@@ -30,9 +30,17 @@ pub mod list {
     pub const SIZE: i16 = 2;
     pub const SINCE: i16 = 3;
 }
+pub mod log {
+    pub const SEQ: i16 = 1;
+    pub const EVENT: i16 = 4;
+    pub const CLUSTER: i16 = 5;
+    pub const OTHER: i16 = 6;
+    pub const DOC_ID: i16 = 7;
+}
 mod queue {
     pub const DOC_ID: i16 = 1;
     pub const STATE: i16 = 2;
+    pub const SINCE: i16 = 3;
 }
 
 /// One of the tables.
@@ -176,7 +184,24 @@ impl Queue {
         let Some(open) = Open::relation(oid, Lock::Write) else { return Ok(None) };
         // The type of the keys is for `check_key` to look at.
         let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
-        Table::checked(open, Lock::Write, &[key, pg_sys::TEXTOID]).map(|table| Some(Self(table)))
+        Self::open(open, Lock::Write, key).map(Some)
+    }
+
+    /// Opens a queue to look at, whoever owns it; `None` if it is not one.
+    pub fn to_look_at(oid: Oid) -> Option<Self> {
+        let open = Open::relation(oid, Lock::Read)?;
+        let key = open.attributes().next().map_or(Oid::INVALID, |key| key.atttypid);
+        Self::open(open, Lock::Read, key).ok()
+    }
+
+    fn open(open: Open, lock: Lock, key: Oid) -> Result<Self> {
+        let columns = [key, pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID];
+        Table::checked(open, lock, &columns).map(Self)
+    }
+
+    /// Since when the row of an entry is there: the beginning of the transaction that has written it.
+    pub fn since(row: &Row) -> Option<i64> {
+        row.value(queue::SINCE).map(|since| since.value() as i64)
     }
 
     /// Refuses keys of another type than those of the queue.
@@ -200,13 +225,13 @@ impl Queue {
     /// Adds a key, or that the documents were truncated. The key is of the type that `check_key` has found.
     pub fn note(&self, key: Option<Datum>) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[key, None]) };
+        unsafe { self.0.insert(&[key, None, Some(now())]) };
     }
 
     /// Puts the state there.
     pub fn put_state(&self, state: &str) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[None, Some(text::write(state))]) };
+        unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
     }
 
     /// Calls `visit` with each entry and its row.
@@ -231,6 +256,12 @@ impl Queue {
     pub fn delete(&self, row: &Row) {
         self.0.delete(row);
     }
+}
+
+/// When the transaction began.
+fn now() -> Datum {
+    // SAFETY: within a transaction.
+    Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
 }
 
 /// All tables, for a refresh.
@@ -261,7 +292,8 @@ impl Tables {
         let members = Table::open(oids.members, alone, &[key, INT8, pg_sys::BYTEAOID], owner)?;
         let event = [INT8, INT8, TIME, pg_sys::TEXTOID, INT8, INT8, key, INT8];
         let log = Table::open(oids.log, write, &event, owner)?;
-        let queue = Queue(Table::open(oids.queue, write, &[key, pg_sys::TEXTOID], owner)?);
+        let entry = [key, pg_sys::TEXTOID, TIME];
+        let queue = Queue(Table::open(oids.queue, write, &entry, owner)?);
         Ok(Self { members, list, log, queue })
     }
 }

@@ -150,7 +150,10 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
         .text("cluster_id pg_catalog.int8 NOT NULL, other_id pg_catalog.int8, ");
     column(events).text(", size pg_catalog.int8").text(heap).run()?;
     let queue = with_suffix(name, QUEUE);
-    column(table(&queue)).text(", state pg_catalog.text").text(heap).run()?;
+    column(table(&queue))
+        .text(", state pg_catalog.text, since pg_catalog.timestamptz")
+        .text(heap)
+        .run()?;
     let on = |name: &CStr| Sql::new("CREATE INDEX ON ").qualified(schema, name);
     on(name).text(" USING btree (cluster_id)").run()?;
     on(&list).text(" USING btree (size, cluster_id)").run()?;

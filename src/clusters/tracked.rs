@@ -165,6 +165,17 @@ fn tables_of(members: Oid) -> Result<Oids> {
     Ok(Oids { members, list: beside(LIST)?, log: beside(LOG)?, queue: beside(QUEUE)? })
 }
 
+/// The relations that the members beside a queue are linked to; the index is one of them.
+pub fn index_of_queue(queue: Oid) -> Vec<Oid> {
+    let name = sql::relation_name(queue);
+    let Some(members) = name.to_bytes().strip_suffix(QUEUE.as_bytes()) else { return Vec::new() };
+    let members = CString::new(members).unwrap_or_default();
+    match catalog::relation_called(&members, catalog::relation_schema(queue)) {
+        Oid::INVALID => Vec::new(),
+        members => dependency::relations_needed_by(members),
+    }
+}
+
 fn missing(members: Oid, name: &CStr) -> ErrorReport {
     wrong_state(format!(
         "there is no table \"{}\" in the schema of \"{}\"",

@@ -2,6 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::clusters::waiting::{self, Waiting};
 use crate::document::kind::Kind;
 use crate::error::{Result, wrong_state};
 use crate::index::info::Info;
@@ -35,8 +36,8 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     json(&stored_options::to_json(options)?).map(Some)
 }
 
-/// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options)`: of an index of
-/// the access method, whatever state it is in. `key` and, of a side table, `body` are numbers of
+/// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, queued, queued_since)`: of an index
+/// of the access method, whatever state it is in. `key` and, of a side table, `body` are numbers of
 /// columns of the table; of an index, `body` is that of its document column. Nothing of what is
 /// not sound, and no options of what the caller may not read.
 fn describe(call: &Call) -> Result<Option<Datum>> {
@@ -52,8 +53,8 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
     });
     let number = |number: Option<i16>| number.map(Datum::from);
     let row = match described {
-        None => [None; 7],
-        Some(Described { storage, relation, kind, key, body, valid, options }) => [
+        None => [None; 9],
+        Some(Described { storage, relation, kind, key, body, valid, options, waiting }) => [
             Some(Datum::from(storage)),
             relation.map(Datum::from),
             Some(crate::pg::text::write(kind)),
@@ -61,6 +62,8 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
             number(body),
             Some(Datum::from(valid)),
             options.map(|options| json(&options)).transpose()?,
+            waiting.map(|waiting| Datum::from(waiting.rows)),
+            waiting.and_then(|waiting| waiting.since).map(Datum::from),
         ],
     };
     result_row(call, row).map(Some)
@@ -75,6 +78,7 @@ struct Described {
     body: Option<i16>,
     valid: bool,
     options: Option<String>,
+    waiting: Option<Waiting>,
 }
 
 impl Described {
@@ -90,6 +94,7 @@ impl Described {
             body: Some(info.document_place()),
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
+            waiting: waiting::of_index(info),
         }
     }
 
@@ -107,6 +112,7 @@ impl Described {
                 body: None,
                 valid,
                 options: None,
+                waiting: None,
             };
         };
         let (key, body) = (side.key.number, side.body.number);
@@ -119,6 +125,7 @@ impl Described {
             body: Some(body),
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
+            waiting: None,
         }
     }
 }

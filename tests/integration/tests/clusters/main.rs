@@ -4,6 +4,7 @@
 //!
 //! A short run in `make integration`; `make torture` makes it as long as CHANGES says: with kills and restarts.
 
+mod carried;
 mod model;
 mod traps;
 mod writers;
@@ -175,6 +176,7 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
     create(&mut client, seed, partitioned);
     let mut observer = Observer::new();
     let mut total = Count::default();
+    let is_long = changes > 10 * SHORT;
     for round in 0..=kills {
         let (done, allowed) = (AtomicU64::new(0), AtomicU64::new(0));
         let mut random = Random::new(seed.wrapping_add(round));
@@ -192,7 +194,8 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
             let mut last = Ok(());
             while done.load(Ordering::Relaxed) < wanted && last.is_ok() {
                 // Few changes at a time, or many: refreshes of changes and of all documents.
-                let more = [10, 30, 60, 500][random.below(4)];
+                let more = if is_long { [30, 100, 300, 2000] } else { [10, 30, 60, 500] };
+                let more = more[random.below(4)];
                 allowed.store(done.load(Ordering::Relaxed) + more, Ordering::Relaxed);
                 let limit = PATIENCE * u32::try_from(wanted / 1000 + 1).expect("a number");
                 assert!(begun.elapsed() < limit, "the writers are too slow");

@@ -9,7 +9,7 @@ fn body(family: &str) -> String {
     format!("(SELECT string_agg(md5('{family}' || w), ' ') FROM generate_series(1, 10) w)")
 }
 
-fn tracked(database: &Database, table: &str) -> Client {
+pub fn tracked(database: &Database, table: &str) -> Client {
     let mut client = database.connect();
     client
         .batch_execute(&format!(
@@ -20,7 +20,7 @@ fn tracked(database: &Database, table: &str) -> Client {
     client
 }
 
-const PLAIN: &str = "CREATE TABLE docs (id bigint PRIMARY KEY, body text)";
+pub const PLAIN: &str = "CREATE TABLE docs (id bigint PRIMARY KEY, body text)";
 
 const PARTITIONED: &str =
     "CREATE TABLE docs (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -28,7 +28,7 @@ const PARTITIONED: &str =
     CREATE TABLE d2 PARTITION OF docs FOR VALUES FROM (100) TO (1000000)";
 
 /// Refreshes, and finds no difference from a computation from scratch.
-fn assert_refreshed(client: &mut Client, what: &str) {
+pub fn assert_refreshed(client: &mut Client, what: &str) {
     client.batch_execute("SELECT minlsh_refresh_clusters('docs_clusters')").expect(what);
     let wrong = texts(
         client,
@@ -39,13 +39,13 @@ fn assert_refreshed(client: &mut Client, what: &str) {
     assert!(wrong.is_empty(), "{what}: {wrong:?}");
 }
 
-fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
+pub fn insert(client: &mut Client, table: &str, keys: &str, family: &str) {
     let sql =
         format!("INSERT INTO {table} SELECT i, {} FROM generate_series({keys}) i", body(family));
     client.batch_execute(&sql).expect("rows");
 }
 
-fn members(client: &mut Client) -> String {
+pub fn members(client: &mut Client) -> String {
     texts(client, "SELECT count(*) FROM docs_clusters").remove(0)
 }
 

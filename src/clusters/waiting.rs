@@ -1,0 +1,57 @@
+//! What waits for a refresh: for the view `minlsh_indexes`.
+
+use crate::clusters::capture;
+use crate::clusters::state::State;
+use crate::clusters::tables::{Entry, Queue};
+use crate::clusters::tracked;
+use crate::index::info::Info;
+use crate::pg::open::Open;
+use crate::pg::relation::{Lock, is_owned_by};
+use crate::pg::restricted::current_role;
+use crate::pg::snapshot::Snapshot;
+
+/// Rows of a queue.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    /// How many.
+    pub rows: i64,
+    /// When the transaction of the first of them began.
+    pub since: Option<i64>,
+}
+
+/// What waits in the queues of the clusters that are tracked by an index, which is locked; `None` if there are none,
+/// or the table is not the caller's.
+pub fn of_index(info: &Info) -> Option<Waiting> {
+    let documents = Open::relation(info.index.table, Lock::Read)?;
+    if !is_owned_by(documents.oid(), current_role()) {
+        return None;
+    }
+    let queues = capture::records(&documents).into_iter().map(|record| record.queue);
+    let found = queues.filter_map(|queue| {
+        let is_linked = tracked::index_of_queue(queue).contains(&info.index.oid);
+        of_queue(&Queue::to_look_at(queue)?, &info.index.name, is_linked)
+    });
+    found.reduce(|a, b| Waiting {
+        rows: a.rows + b.rows,
+        since: a.since.into_iter().chain(b.since).min(),
+    })
+}
+
+/// What waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
+fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
+    let mut waiting = Waiting { rows: 0, since: None };
+    let mut is_of_index = is_linked;
+    let read = queue.each(&Snapshot::statement(), &mut |entry, row| {
+        match entry {
+            Entry::State(text) => {
+                is_of_index |= State::read(text, "").is_ok_and(|state| state.index == index);
+            }
+            Entry::Key(_) | Entry::Truncated => {
+                waiting.rows += 1;
+                waiting.since = waiting.since.into_iter().chain(Queue::since(row)).min();
+            }
+        }
+        Ok(())
+    });
+    (read.is_ok() && is_of_index).then_some(waiting)
+}
