@@ -1,4 +1,4 @@
-"""The table of figures in README.md, from the same raw figures as docs/benchmarks.md."""
+"""The five rows of figures in README.md, from the same raw figures as docs/benchmarks.md."""
 
 from pathlib import Path
 
@@ -13,53 +13,31 @@ def largest(sizes: dict, name: str):
     return (max(counts), sizes[str(max(counts))]) if counts else (None, {})
 
 
-def bytes_each(value: float) -> str:
-    return f"{value:,.0f} bytes"
-
-
 def pairs(figures: dict):
-    peers = {"rensa": "rensa", "datasketch": "datasketch", "scan": "reading the table"}
+    peers = {"rensa": "rensa, the fastest peer", "scan": "reading the table"}
     for name, label in peers.items():
         count, each = largest(figures, name)
         if count:
-            yield "table → all pairs at 0.9, exact, no index", count, each["pairs"], label, each[name], duration
+            yield "all pairs of a table, without an index", count, each["pairs"], label, each[name], duration
 
 
 def index(figures: dict):
     count, each = largest(figures["sizes"], "pg_trgm: create")
     if count:
         own, other = each["minlsh: create"] / count, each["pg_trgm: create"] / count
-        yield "`CREATE INDEX`, a document of 1 kB", count, own, "pg_trgm GIN", other, duration
-        own, other = each["minlsh: size"] / count, each["pg_trgm: size"] / count
-        yield "its size, a document", count, own, "pg_trgm GIN", other, bytes_each
+        yield "`CREATE INDEX`, each document", count, own, "pg_trgm GIN", other, duration
         own, other = each["near_duplicates: p50"], each["pg_trgm: p50"]
-        yield "`near_duplicates(id, 0.9)`, p50", count, own, "pg_trgm GIN", other, duration
-    count, each = largest(figures["sizes"], "operator: p50")
-    first, of_first = min((int(count), each) for count, each in figures["sizes"].items())
-    if first < count:
-        label = f"the same among {first:,}"
-        yield "a lookup by `~=`, p50", count, each["operator: p50"], label, of_first["operator: p50"], duration
+        yield "a lookup, median", count, own, "pg_trgm GIN", other, duration
     copy = figures["inserts"]
     own = copy["minlsh"] - copy["no index"]
     other = copy["pg_trgm"] - copy["no index"]
-    yield "COPY, a row, above no index", copy["rows"], own, "pg_trgm GIN", other, duration
-
-
-def files(figures: dict):
-    if figures:
-        count, own, other = figures["documents"], figures["minlsh, exact, 0.8"], figures["minlsh, signature, 0.8"]
-        yield "all pairs at 0.8 of real files, exact", count, own, "by signature", other, duration
-
-
-def engine(figures: dict):
-    own, other = (figures["signatures"][name] for name in ("minlsh: fss", "datasketch: text"))
-    yield "text → signature, 1 kB", 1, own, "datasketch", other, duration
+    yield "COPY, each row, more than without an index", copy["rows"], own, "pg_trgm GIN", other, duration
 
 
 def write(results: dict, file: Path) -> None:
     """Replaces the first table after the heading Performance."""
     body = []
-    for section in (pairs, index, files, engine):
+    for section in (pairs, index):
         name = section.__name__
         if name in results:
             for what, count, own, peer, other, show in section(results[name]["figures"]):

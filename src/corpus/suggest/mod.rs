@@ -36,7 +36,7 @@ use sample::{Sample, Wanted};
 
 sql_function!(minlsh_suggest, suggest);
 
-/// Documents in the sample unless told otherwise.
+/// How many documents are in the sample by default.
 const DEFAULT_SAMPLE: i32 = 1000;
 /// Slots of a signature by which neighbours are found.
 const NUM_PERM: i32 = 128;
@@ -68,8 +68,10 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let criteria = criteria(&session, &arguments, &source)?;
     let (source, reader) = (&source[0], criteria.reader);
     if reader.kind == Kind::Signature {
-        return Err(invalid_parameter("source gives signatures, which say nothing of texts")
-            .set_hint("Name the column of the texts with body => '...', or write a query."));
+        return Err(invalid_parameter(
+            "source must return texts, sets or documents, not signatures",
+        )
+        .set_hint("Pass the name of the text column with body => '...', or write a query."));
     }
     let scopes = &mut Scopes::new(&source.scope_types())?;
     let rows = KeyedRows::of(&session, source)?;
@@ -95,6 +97,6 @@ fn wanted(call: &Call) -> Result<Wanted> {
             Ok(Wanted { count, seed, room: of_suggestion() })
         }
         _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
-            .set_hint("It is the number of documents to compare with all others.")),
+            .set_hint("Pass the number of documents to compare with all others.")),
     }
 }

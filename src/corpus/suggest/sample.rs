@@ -185,6 +185,6 @@ fn taken(hash: i64, key: &str, bytes: &[u8], scope: Option<Scope>) -> Result<Tak
 }
 
 fn repeated(key: &str) -> ErrorReport {
-    invalid_parameter(format!("source gives the key \"{key}\" to several documents"))
-        .set_hint("A key tells documents apart: give the primary key, or a combination of columns.")
+    invalid_parameter(format!("source has several documents with the key \"{key}\""))
+        .set_hint("Use the primary key, or a combination of columns that is unique.")
 }
