@@ -1,9 +1,9 @@
 -- A hidden text read by passages: by ~>, by the functions of passages, and by EXPLAIN ANALYZE, which counts the rows
 -- that a condition removes. An index that gives all rows for recheck would tell how many have a guess of one letter,
 -- and the guess would get longer from one query to the next. So where rows are hidden no plan searches by an index for
--- a passage that is shorter than its min_match, or of which nothing is known.
+-- a passage.
 -- Attacker: a reader under a policy, or of one column. Must not: a hidden text come out, or what is counted depend on
--- a guess that is shorter than min_match of the index.
+-- a guess.
 
 -- as owner:
 CREATE TABLE app.docs (id int PRIMARY KEY, body text, who name);
@@ -64,10 +64,6 @@ END $$;
 CREATE FUNCTION evil.same(query text) RETURNS boolean LANGUAGE sql AS $$
 	SELECT evil.removed(format(query, 'the SECRET words')) = evil.removed(format(query, 'xyz'))
 $$;
--- The index is what plans use for a passage that it serves.
--- gives: 0
-SELECT evil.removed($q$SELECT id FROM app.docs
-	WHERE body ~> minlsh_passage('no such text as this one was ever written by anybody alive')$q$);
 -- gives: t
 SELECT evil.same($q$SELECT id FROM app.docs WHERE body ~> minlsh_passage(%L)$q$);
 -- gives: t

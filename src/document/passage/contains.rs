@@ -1,7 +1,6 @@
 //! The operators `~>` and `<~`: whether a text has enough of a passage.
 //!
-//! They fail for no value, so they are LEAKPROOF, and row-level security does not keep the planner from
-//! an index.
+//! They fail for no value, and are not LEAKPROOF all the same: `sql/minlsh.sql` says why.
 
 use pgrx::pg_sys::Datum;
 use sketch::Normalization;
