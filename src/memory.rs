@@ -17,14 +17,14 @@ use pgrx::pg_sys;
 
 /// The parts of a build of an index, or of a check, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Entries {
+pub struct BuildShares {
     /// For rows that are on their way to their entries.
     pub rows: usize,
     /// For entries that are sorted.
     pub sort: usize,
 }
 
-impl Entries {
+impl BuildShares {
     /// All of `maintenance_work_mem`.
     pub fn of_index() -> Self {
         let all = maintenance();
@@ -56,7 +56,7 @@ pub fn of_result() -> i32 {
 
 /// The parts of a whole-corpus job, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Job {
+pub struct JobShares {
     /// For the documents, or for their hashes.
     pub documents: usize,
     /// For documents that are being signed, before there is anything to compare.
@@ -67,7 +67,7 @@ pub struct Job {
     pub batch: usize,
 }
 
-impl Job {
+impl JobShares {
     /// A job that a user starts by itself.
     pub fn of_corpus() -> Self {
         let share = maintenance() / 3;

@@ -20,7 +20,7 @@ use crate::corpus::reader::{Copied, Reader};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
 use crate::error::{Result, engine, error};
-use crate::memory::Job;
+use crate::memory::JobShares;
 use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -83,7 +83,7 @@ impl Documents {
     pub fn new(
         criteria: &Criteria,
         known: Scopes,
-        memory: &Job,
+        memory: &JobShares,
         progress: Progress,
     ) -> Result<Self> {
         let width = criteria.banding.bands() + 1;

@@ -19,7 +19,7 @@ use crate::corpus::work::report;
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, invalid_parameter, not_supported};
 use crate::extension::Extension;
-use crate::memory::Job;
+use crate::memory::JobShares;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::hands::for_job;
 use crate::pg::interrupts::check_interrupts;
@@ -70,7 +70,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
         }
     }
     let criteria = criteria_of(&arguments, kind, own)?;
-    let memory = Job::of_window();
+    let memory = JobShares::of_window();
     let mut documents =
         Documents::new(&criteria, Scopes::new(&[])?, &memory, Progress::start(None))?;
     let mut partition = Partition { window, places: Vec::new() };

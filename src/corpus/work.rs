@@ -18,7 +18,7 @@ use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
 use crate::error::{Result, error, warning};
-use crate::memory::Job;
+use crate::memory::JobShares;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::hands::for_job;
 use crate::pg::names::type_label;
@@ -125,7 +125,7 @@ impl Work {
         key_type: Oid,
         order: Order,
     ) -> Result<Self> {
-        let memory = Job::of_corpus();
+        let memory = JobShares::of_corpus();
         let table = sources.iter().find_map(|source| source.relation);
         let scopes = Scopes::new(&common_scopes(sources)?)?;
         let mut documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;

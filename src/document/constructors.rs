@@ -57,10 +57,10 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
 pub struct Outline {
     /// The threshold, unless it is unknown.
     pub threshold: Option<Threshold>,
-    kind: Kind,
+    kind: Constructed,
 }
 
-enum Kind {
+enum Constructed {
     /// A text and its options, unless one of them is unknown.
     Text(Option<Canonical>),
     Set,
@@ -81,7 +81,7 @@ impl Outline {
         // SAFETY: the caller's promise: values of those types.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
         let kind = match c_function(function)?.as_slice() {
-            b"minlsh_document_of_text" => Kind::Text((|| {
+            b"minlsh_document_of_text" => Constructed::Text((|| {
                 let options = Options {
                     shingle_size: known(2, pg_sys::INT4OID)?.value() as i32,
                     unit: text(3)?,
@@ -92,8 +92,8 @@ impl Outline {
                 };
                 options.config().ok().map(|config| Canonical::of(&config))
             })()),
-            b"minlsh_document_of_set" => Kind::Set,
-            b"minlsh_document_of_signature" => Kind::Signature,
+            b"minlsh_document_of_set" => Constructed::Set,
+            b"minlsh_document_of_signature" => Constructed::Signature,
             _ => return None,
         };
         let threshold = known(1, pg_sys::FLOAT8OID);
@@ -114,9 +114,9 @@ impl Outline {
         let threshold = self.threshold.unwrap_or(least);
         let slots;
         let content = match &self.kind {
-            Kind::Text(options) => Content::Text(options.as_ref()?.shingling(), b""),
-            Kind::Set => Content::Set(&[]),
-            Kind::Signature => {
+            Constructed::Text(options) => Content::Text(options.as_ref()?.shingling(), b""),
+            Constructed::Set => Content::Set(&[]),
+            Constructed::Signature => {
                 slots = vec![[0; 4]; num_perm];
                 Content::Signature(&slots)
             }

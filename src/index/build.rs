@@ -78,7 +78,7 @@ unsafe fn build(
     unsafe {
         let options = reloptions::wanted(index)?;
         let keys = Keys::of(index)?;
-        let memory = memory::Entries::of_index();
+        let memory = memory::BuildShares::of_index();
         let mut sorter = Sorter::new(memory.sort);
         validate::refuse_settings(index, info, keys.layout().document())?;
         if keys.kind() == Kind::Set {

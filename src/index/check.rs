@@ -80,7 +80,7 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
         let keys = Keys::of(index)?;
-        let memory = memory::Entries::of_index();
+        let memory = memory::BuildShares::of_index();
         let mut sorter = Sorter::new(memory.sort);
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);

@@ -31,7 +31,7 @@ const THRESHOLD: usize = 1;
 const INDEX: usize = 2;
 const MAX_MEMBERS: usize = 3;
 
-/// Members that a cluster may have unless the call says otherwise.
+/// FoundMembers that a cluster may have unless the call says otherwise.
 const DEFAULT_MAX_MEMBERS: i32 = 10_000;
 
 /// `near_duplicate_cluster_of(key, threshold, index, max_members) → (doc_id)`
@@ -47,7 +47,7 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let asked = Asked::new(&target, threshold, None)?;
     let key_type = asked.key_type()?;
     let Some(key) = row_key::argument(call, OF, key_type, target.name())? else { return Ok(None) };
-    let mut members = Members::new(key_type, target.key()?.collation(), most)?;
+    let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
     let session = Session::open();
     let of_table = target.key()?;
@@ -87,7 +87,7 @@ fn stored_key(session: &Session, key: &Key) -> Result<TableQuery> {
 }
 
 /// The members found so far. Keys are told apart by how their type writes them.
-struct Members {
+struct FoundMembers {
     keys: DocumentKeys,
     key_type: Oid,
     known: HashMap<String, u32, RandomState>,
@@ -96,7 +96,7 @@ struct Members {
     most: usize,
 }
 
-impl Members {
+impl FoundMembers {
     fn new(key_type: Oid, collation: Oid, most: usize) -> Result<Self> {
         let keys = DocumentKeys::new(key_type, collation)?;
         Ok(Self { keys, key_type, known: HashMap::default(), done: Vec::new(), most })

@@ -82,7 +82,7 @@ pub struct Asked<'a> {
 }
 
 /// How the near-duplicates of something are found.
-enum Search {
+enum Way {
     /// By a query.
     Query(Wanted),
     /// By the estimates of a side table.
@@ -103,44 +103,44 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
-    fn of_row(&self, session: &Session, key: Datum, limit: Option<i64>) -> Result<Option<Search>> {
+    fn of_row(&self, session: &Session, key: Datum, limit: Option<i64>) -> Result<Option<Way>> {
         let wanted = || self.index.of_row(session, key, self.threshold, limit);
-        let Some(side) = &self.side else { return Ok(wanted()?.map(Search::Query)) };
+        let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
-            return Ok(side.stored(key)?.map(Search::Estimates));
+            return Ok(side.stored(key)?.map(Way::Estimates));
         }
         let Some(wanted) = wanted()? else { return Ok(None) };
         side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
     }
 
     /// The search for the near-duplicates of an argument of a call.
-    fn of_argument(&self, session: &Session, argument: Parameter) -> Result<Option<Search>> {
+    fn of_argument(&self, session: &Session, argument: Parameter) -> Result<Option<Way>> {
         let wanted = || self.index.of_argument(session, argument, self.threshold);
         if self.side.is_none() {
-            return Ok(wanted()?.map(Search::Query));
+            return Ok(wanted()?.map(Way::Query));
         }
         if let Some(signature) = argument.int4_array()? {
             self.check_length(signature.len())?;
-            return Ok(Some(Search::Estimates(Probe { key: None, signature: signature.to_vec() })));
+            return Ok(Some(Way::Estimates(Probe { key: None, signature: signature.to_vec() })));
         }
         let Some(text) = argument.text()? else { return Ok(None) };
         let Some(signed) = sign_text(&self.index.options, &text)? else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
-            return Ok(Some(Search::Estimates(probe)));
+            return Ok(Some(Way::Estimates(probe)));
         }
         wanted()?.map(|wanted| self.among(wanted, &probe)).transpose()
     }
 
     /// The search among the candidates of the side table.
-    fn among(&self, wanted: Wanted, probe: &Probe) -> Result<Search> {
-        let Some(side) = &self.side else { return Ok(Search::Query(wanted)) };
+    fn among(&self, wanted: Wanted, probe: &Probe) -> Result<Way> {
+        let Some(side) = &self.side else { return Ok(Way::Query(wanted)) };
         let memory = Memory::scratch(c"minlsh candidates");
         let found = side.candidates(probe, self.threshold, Verify::Exact, &memory)?;
         let keys = found.into_iter().map(|(key, _)| key).collect();
         // SAFETY: keys of the side table, which are of the type of the documents'; they are copied.
         let keys = unsafe { self.index.key()?.array(keys) };
-        Ok(Search::Query(wanted.among(keys)))
+        Ok(Way::Query(wanted.among(keys)))
     }
 
     /// Refuses a signature of another length than those of the side table.
@@ -159,14 +159,14 @@ impl<'a> Asked<'a> {
     fn answer(
         &self,
         session: &Session,
-        search: Search,
+        search: Way,
         limit: Option<i64>,
         result: &ResultRows,
     ) -> Result<()> {
         let (shown, key_type) = (result.column_type(0), self.key_type()?);
         match (search, &self.side) {
-            (Search::Query(wanted), _) => self.index.answer(session, &wanted, result),
-            (Search::Estimates(probe), Some(side)) => side.each_estimated(
+            (Way::Query(wanted), _) => self.index.answer(session, &wanted, result),
+            (Way::Estimates(probe), Some(side)) => side.each_estimated(
                 session,
                 &probe,
                 self.threshold,
@@ -177,7 +177,7 @@ impl<'a> Asked<'a> {
                     Ok(())
                 },
             ),
-            (Search::Estimates(_), None) => Ok(()),
+            (Way::Estimates(_), None) => Ok(()),
         }
     }
 
@@ -190,8 +190,8 @@ impl<'a> Asked<'a> {
     ) -> Result<()> {
         let key_type = self.key_type()?;
         match (self.of_row(session, key, None)?, &self.side) {
-            (Some(Search::Query(wanted)), _) => self.index.each(session, &wanted, visit),
-            (Some(Search::Estimates(probe)), Some(side)) => {
+            (Some(Way::Query(wanted)), _) => self.index.each(session, &wanted, visit),
+            (Some(Way::Estimates(probe)), Some(side)) => {
                 side.each_estimated(
                     session,
                     &probe,

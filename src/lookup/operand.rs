@@ -20,12 +20,12 @@ use crate::side_table::sign;
 
 /// A document, as old as the row that it was read from.
 pub struct Operand<'a> {
-    content: Form<'a>,
+    content: OperandContent<'a>,
     /// The least similarity that it asks for itself.
     pub least: f64,
 }
 
-enum Form<'a> {
+enum OperandContent<'a> {
     Text(Cow<'a, str>),
     /// The elements of an array, each with its hash, and their type.
     Elements(Vec<(u64, Datum)>, Oid),
@@ -45,7 +45,7 @@ pub enum Measured<'a> {
 impl Default for Operand<'_> {
     /// A document without shingles.
     fn default() -> Self {
-        Self { content: Form::Text("".into()), least: 0.0 }
+        Self { content: OperandContent::Text("".into()), least: 0.0 }
     }
 }
 
@@ -59,7 +59,7 @@ impl<'a> Operand<'a> {
         // SAFETY: the caller's promise; elements live as long as their array.
         let content = unsafe {
             match kind {
-                Kind::Text | Kind::Passage => Form::Text(lossless::read(value)?),
+                Kind::Text | Kind::Passage => OperandContent::Text(lossless::read(value)?),
                 Kind::Set => {
                     let of = base_element_type(value_type);
                     let elements = array::elements(value, of)?;
@@ -68,15 +68,17 @@ impl<'a> Operand<'a> {
                         let hash = element::read(element, of)?.hash(ElementHash::default());
                         hashed.push((hash, element));
                     }
-                    Form::Elements(hashed, of)
+                    OperandContent::Elements(hashed, of)
                 }
-                Kind::Signature => Form::Signature(array::read_int4(value)?.into()),
+                Kind::Signature => OperandContent::Signature(array::read_int4(value)?.into()),
                 Kind::Document => {
                     let Document { threshold: least, content } = Document::read(value)?;
                     let content = match content {
-                        Content::Text(_, text) => Form::Text(lossless::decode(text)?),
-                        Content::Set(stored) => Form::Hashes(image::hashes(stored)?),
-                        Content::Signature(stored) => Form::Signature(image::slots(stored).into()),
+                        Content::Text(_, text) => OperandContent::Text(lossless::decode(text)?),
+                        Content::Set(stored) => OperandContent::Hashes(image::hashes(stored)?),
+                        Content::Signature(stored) => {
+                            OperandContent::Signature(image::slots(stored).into())
+                        }
                     };
                     return Ok(Self { content, least: least.get() });
                 }
@@ -90,7 +92,7 @@ impl<'a> Operand<'a> {
         match self.set(config)? {
             Some(set) => Ok(Measured::Set(set)),
             None => match self.content {
-                Form::Signature(slots) => Ok(Measured::Signature(slots)),
+                OperandContent::Signature(slots) => Ok(Measured::Signature(slots)),
                 _ => Ok(Measured::Set(ShingleSet::default())),
             },
         }
@@ -98,15 +100,17 @@ impl<'a> Operand<'a> {
 
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
-        if let Form::Text(text) = &self.content { Some(text) } else { None }
+        if let OperandContent::Text(text) = &self.content { Some(text) } else { None }
     }
 
     /// The set of its shingles or elements; none of a signature.
     pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
         let set = match &self.content {
-            Form::Text(text) => ShingleSet::from_text(config, text, &mut check_interrupts),
-            Form::Signature(_) => return Ok(None),
-            Form::Elements(..) | Form::Hashes(_) => {
+            OperandContent::Text(text) => {
+                ShingleSet::from_text(config, text, &mut check_interrupts)
+            }
+            OperandContent::Signature(_) => return Ok(None),
+            OperandContent::Elements(..) | OperandContent::Hashes(_) => {
                 self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut check_interrupts))
             }
         };
@@ -115,9 +119,11 @@ impl<'a> Operand<'a> {
 
     fn hashes(&self) -> std::result::Result<Vec<u64>, sketch::Error> {
         match &self.content {
-            Form::Elements(elements, _) => memory::collect(elements.iter().map(|(hash, _)| *hash)),
-            Form::Hashes(hashes) => memory::copied(hashes),
-            Form::Text(_) | Form::Signature(_) => Ok(Vec::new()),
+            OperandContent::Elements(elements, _) => {
+                memory::collect(elements.iter().map(|(hash, _)| *hash))
+            }
+            OperandContent::Hashes(hashes) => memory::copied(hashes),
+            OperandContent::Text(_) | OperandContent::Signature(_) => Ok(Vec::new()),
         }
     }
 
@@ -125,8 +131,8 @@ impl<'a> Operand<'a> {
     /// made of elements that can be shown.
     pub fn some(&self, count: usize, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
         let (elements, of) = match &self.content {
-            Form::Elements(elements, of) => (elements, of),
-            Form::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
+            OperandContent::Elements(elements, of) => (elements, of),
+            OperandContent::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),
             _ => return Ok(None),
         };
         let output = Output::of(*of);
@@ -143,10 +149,10 @@ impl<'a> Operand<'a> {
     /// Its signature and bands, `None` if it has no shingles.
     pub fn signed(&self, options: &IndexOptions) -> Result<Option<StoredSketch>> {
         match &self.content {
-            Form::Text(text) => sign::sign_text(options, text),
-            Form::Signature(slots) if slots.is_empty() => Ok(None),
-            Form::Signature(slots) => sign::of_signature(options, slots).map(Some),
-            Form::Elements(..) | Form::Hashes(_) => {
+            OperandContent::Text(text) => sign::sign_text(options, text),
+            OperandContent::Signature(slots) if slots.is_empty() => Ok(None),
+            OperandContent::Signature(slots) => sign::of_signature(options, slots).map(Some),
+            OperandContent::Elements(..) | OperandContent::Hashes(_) => {
                 let hashes = self.hashes().map_err(engine)?;
                 with_sketcher(&options.config, |sketcher| {
                     let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);

@@ -75,48 +75,48 @@ look_ups! {
 ///
 /// # Safety
 /// `CACHE` must have rows that begin like this, by the OID alone.
-pub unsafe trait Form {
+pub unsafe trait CatalogForm {
     /// The cache by OID.
     const CACHE: u32;
 }
 
 // SAFETY: `pg_class` by its OID.
-unsafe impl Form for pg_sys::FormData_pg_class {
+unsafe impl CatalogForm for pg_sys::FormData_pg_class {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::RELOID;
 }
 
 // SAFETY: `pg_index` by the OID of the index.
-unsafe impl Form for pg_sys::FormData_pg_index {
+unsafe impl CatalogForm for pg_sys::FormData_pg_index {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::INDEXRELID;
 }
 
 // SAFETY: `pg_opclass` by its OID.
-unsafe impl Form for pg_sys::FormData_pg_opclass {
+unsafe impl CatalogForm for pg_sys::FormData_pg_opclass {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::CLAOID;
 }
 
 // SAFETY: `pg_collation` by its OID.
-unsafe impl Form for pg_sys::FormData_pg_collation {
+unsafe impl CatalogForm for pg_sys::FormData_pg_collation {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::COLLOID;
 }
 
 // SAFETY: `pg_operator` by its OID.
-unsafe impl Form for pg_sys::FormData_pg_operator {
+unsafe impl CatalogForm for pg_sys::FormData_pg_operator {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::OPEROID;
 }
 
 // SAFETY: `pg_proc` by its OID.
-unsafe impl Form for pg_sys::FormData_pg_proc {
+unsafe impl CatalogForm for pg_sys::FormData_pg_proc {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::PROCOID;
 }
 
 /// A row of a catalog, held while this lives.
-pub struct CatalogRow<F: Form> {
+pub struct CatalogRow<F: CatalogForm> {
     tuple: pg_sys::HeapTuple,
     form: PhantomData<F>,
 }
 
-impl<F: Form> CatalogRow<F> {
+impl<F: CatalogForm> CatalogRow<F> {
     /// The row of that OID, if there is one.
     pub fn find(oid: Oid) -> Option<Self> {
         // SAFETY: a lookup in a cache by OID; `Drop` gives the row back.
@@ -143,16 +143,16 @@ impl<F: Form> CatalogRow<F> {
     }
 }
 
-impl<F: Form> Deref for CatalogRow<F> {
+impl<F: CatalogForm> Deref for CatalogRow<F> {
     type Target = F;
 
     fn deref(&self) -> &F {
-        // SAFETY: a row that is held begins with its fixed columns, as `Form` promises.
+        // SAFETY: a row that is held begins with its fixed columns, as `CatalogForm` promises.
         unsafe { &*pg_sys::GETSTRUCT(self.tuple).cast::<F>() }
     }
 }
 
-impl<F: Form> Drop for CatalogRow<F> {
+impl<F: CatalogForm> Drop for CatalogRow<F> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             // SAFETY: found by `find`, given back once; after an ERROR the abort does it.

@@ -43,7 +43,7 @@ impl Object {
 
 /// A row of `pg_depend`; its layout has been the same since PostgreSQL 7.3.
 #[repr(C)]
-struct Form {
+struct DependencyRow {
     dependent_class: Oid,
     dependent: Oid,
     dependent_column: i32,
@@ -132,7 +132,7 @@ pub fn follows_a_trigger(trigger: Oid) -> bool {
 }
 
 /// Visits the rows of one side's object, by the index of that side.
-fn each(index: u32, object: Object, mut visit: impl FnMut(&Form)) {
+fn each(index: u32, object: Object, mut visit: impl FnMut(&DependencyRow)) {
     let address = object.address();
     let first = if index == DEPEND_BY_DEPENDENT { 1 } else { 4 };
     let mut keys = [pg_sys::ScanKeyData::default(); 2];
@@ -164,7 +164,7 @@ fn each(index: u32, object: Object, mut visit: impl FnMut(&Form)) {
             if tuple.is_null() {
                 break;
             }
-            visit(&*pg_sys::GETSTRUCT(tuple).cast::<Form>());
+            visit(&*pg_sys::GETSTRUCT(tuple).cast::<DependencyRow>());
         }
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, lock);

@@ -19,7 +19,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
-use crate::memory::Job;
+use crate::memory::JobShares;
 use crate::pg::call::Call;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
@@ -131,7 +131,7 @@ impl Texts {
                     "Pass the name of the text column with body => '...', or write a query.",
                 ));
         }
-        let share = Job::of_corpus().rows;
+        let share = JobShares::of_corpus().rows;
         let key = source.key_column(arguments.key_type);
         let mut texts = Self {
             rows: TupleStore::rewindable(share),

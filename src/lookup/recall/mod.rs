@@ -47,7 +47,7 @@ const BODY: usize = 5;
 
 /// Which sample is wanted.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Sampling {
     /// How many documents.
     count: i32,
     /// Which of them.
@@ -64,7 +64,7 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
         return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
             .set_hint("Pass the number of documents to compare with all others."));
     }
-    let wanted = Wanted { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
+    let wanted = Sampling { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
             let threshold = find::threshold(call, PLACES.threshold, &target)?;

@@ -7,7 +7,7 @@ use sketch::memory;
 
 use super::tally::{Bands, Tally};
 use super::truth::Truth;
-use super::{ENTRY, Wanted};
+use super::{ENTRY, Sampling};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::error::{Result, engine};
 use crate::lookup::indexed::Indexed;
@@ -24,7 +24,7 @@ pub fn audit(
     target: &Indexed,
     threshold: Threshold,
     verify: Option<Verify>,
-    wanted: Wanted,
+    wanted: Sampling,
 ) -> Result<Bands> {
     let documents = Documents::of(target)?;
     let mut audit = Audit {
@@ -72,7 +72,7 @@ struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    fn run(&mut self, wanted: Wanted) -> Result<()> {
+    fn run(&mut self, wanted: Sampling) -> Result<()> {
         let room = of_sample();
         let (documents, session) = (self.documents, self.session);
         documents.sample(session, wanted.seed, wanted.count, &mut |stored| {

@@ -11,7 +11,7 @@ use sketch::{ShingleSet, Sketcher, estimate_jaccard, memory};
 
 use super::tally::{Bands, Tally};
 use super::truth::Truth;
-use super::{ENTRY, Wanted};
+use super::{ENTRY, Sampling};
 use crate::corpus::arguments::Criteria;
 use crate::corpus::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::scopes::{Scope, Scopes};
@@ -29,7 +29,7 @@ pub fn audit(
     session: &Session,
     source: &Source,
     criteria: Criteria,
-    wanted: Wanted,
+    wanted: Sampling,
 ) -> Result<Bands> {
     let rows = KeyedRows::of(session, source)?;
     let mut audit = Audit {
@@ -53,7 +53,7 @@ pub fn audit(
 }
 
 /// The keys of the sample: those of the least hashes, as the audit of an index takes them.
-fn chosen(rows: &KeyedRows, wanted: Wanted) -> Result<HashSet<String>> {
+fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
     let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
     let count = usize::try_from(wanted.count).unwrap_or(0);
     rows.each(&mut |key, _, _| {
