@@ -28,6 +28,7 @@ FENCE = re.compile(r"(?ms)^(```|~~~).*?^\1[ \t]*$")
 CODE = re.compile(r"`[^`\n]*`")
 SQL_PROSE = re.compile(r"(?s)COMMENT ON .*? IS\s+'(?:[^']|'')*'|--[^\n]*(?:\n--[^\n]*)*")
 RUST_PROSE = re.compile(r'//[/!][^\n]*(?:\n\s*//[/!][^\n]*)*|(?<!b)"(?:[^"\\]|\\.)*"', re.DOTALL)
+NO_VERB = re.compile(r"HINT:  (An?|At|By|For|If|Its?|That|The|There|These|They|This|Those|To|[0-9a-z\"]\S*)\b")
 # The end of a line, with what continues a comment or a string on the next one.
 LINE_END = re.compile(r"\\?\n[ \t]*(?://[/!]|--)?[ \t]*")
 
@@ -73,10 +74,18 @@ def position(joined: str, place: int) -> int:
     return len(joined)
 
 
+def hints():
+    """HINTs that do not say what to do: what regression tests print begins with a verb."""
+    for file in sorted(Path("tests/pg_regress/expected").glob("*.out")):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if found := NO_VERB.match(line):
+                yield f'{file}:{number}: a HINT begins with a verb, not "{found[1]}"'
+
+
 def main() -> None:
     known = subprocess.check_output(
         ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True)
-    found = [fault for name in known.split() for fault in faults(Path(name))]
+    found = [fault for name in known.split() for fault in faults(Path(name))] + list(hints())
     if found:
         sys.exit("\n".join(found))
 

@@ -38,7 +38,7 @@ use crate::row_key::Key;
 use crate::side_table::SideTable;
 
 /// What a HINT says of a query.
-const QUERY: &str = "A query returns the key first and the text second, as in $$SELECT id, title || ' ' || \
+const QUERY: &str = "Select the key first and the text second, as in $$SELECT id, title || ' ' || \
      body FROM docs$$.";
 
 /// Where documents come from.
@@ -525,10 +525,10 @@ impl Source {
             );
             match (name, self.relation) {
                 (None, Some(_)) => report.set_hint(format!(
-                    "For an expression write a query, as in $$SELECT id, title || ' ' || body FROM {}$$.",
+                    "Write a query for an expression, as in $$SELECT id, title || ' ' || body FROM {}$$.",
                     self.relation.map(visible_name).unwrap_or_default()
                 )),
-                _ => report.set_hint(format!("Its columns are {}.", list(&self.columns))),
+                _ => report.set_hint(format!("Use one of its columns: {}.", list(&self.columns))),
             }
         })
     }
