@@ -753,9 +753,10 @@ CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
 COMMENT ON FUNCTION minlsh_reindex(regclass) IS
 	'builds a side table from scratch, with the options of the index on its bands';
 
-CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, OUT doc_id text, OUT problem text) RETURNS SETOF record
+CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, sample double precision DEFAULT NULL,
+		sample_seed bigint DEFAULT 0, OUT doc_id text, OUT problem text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
-COMMENT ON FUNCTION minlsh_check(regclass) IS
+COMMENT ON FUNCTION minlsh_check(regclass, double precision, bigint) IS
 	'checks that an index agrees with its table; returns a row for each difference';
 
 -- queries
@@ -931,10 +932,15 @@ CREATE FUNCTION minlsh_options(index regclass) RETURNS jsonb
 COMMENT ON FUNCTION minlsh_options(regclass) IS 'options with which an index was built';
 
 CREATE FUNCTION minlsh_describe(index regclass, OUT storage regclass, OUT relation regclass, OUT kind text,
-		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb,
+		OUT key smallint, OUT body smallint, OUT valid boolean, OUT options jsonb, OUT reindex_reason text,
 		OUT queued bigint, OUT queued_since timestamptz) RETURNS record
 	AS 'MODULE_PATHNAME', 'minlsh_describe' LANGUAGE C STABLE PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION minlsh_describe(regclass) IS 'properties of an index that the view minlsh_indexes shows';
+
+CREATE FUNCTION minlsh_warn_reindex() RETURNS bigint
+	AS 'MODULE_PATHNAME', 'minlsh_warn_reindex' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION minlsh_warn_reindex() IS
+	'warns of the indexes that another version built and that must be built again; returns their number';
 
 CREATE VIEW minlsh_indexes AS
 	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
@@ -943,7 +949,7 @@ CREATE VIEW minlsh_indexes AS
 		s.columns AS scope, pg_catalog.pg_get_expr(x.indpred, x.indrelid, true) AS predicate,
 		o.threshold, o.recall, o.bands, o.rows,
 		lsh_probability(o.threshold, o.bands, o.rows) AS recall_at_threshold,
-		d.options, d.valid,
+		d.options, d.valid, d.reindex_reason IS NOT NULL AS needs_reindex, d.reindex_reason,
 		CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'I' THEN
 				(SELECT pg_catalog.sum(pg_catalog.pg_relation_size(t.relid))::pg_catalog.int8
 				FROM pg_catalog.pg_partition_tree(d.storage) AS t)

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
     Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, StopWords,
+    UNICODE_VERSIONS,
 };
 
 use crate::error::{Result, engine, invalid_parameter};
@@ -99,11 +100,50 @@ pub struct IndexOptions {
     pub recall: f64,
     /// Of an index of passages, how long they are at least: it is made of them instead of bands.
     pub min_match: Option<usize>,
-    /// Whether this version of the library would make the same entries.
-    pub current: bool,
+    /// By what it was built, if this version of the library would make other entries.
+    pub outdated: Option<Versions>,
+}
+
+/// The versions of what entries depend on.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Versions {
+    /// The form of keys, tuples and stored options.
+    pub format: u32,
+    /// How signatures are computed.
+    pub algorithm: i32,
+    /// The tables of Unicode by which texts are normalized and cut.
+    pub unicode: Cow<'static, str>,
+}
+
+impl Versions {
+    /// Those of this library.
+    pub const CURRENT: Self =
+        Self { format: 1, algorithm: Config::VERSION, unicode: Cow::Borrowed(UNICODE_VERSIONS) };
+
+    /// What differs from this library.
+    pub fn difference(&self) -> String {
+        let Self { format, algorithm, unicode } = self;
+        let current = Self::CURRENT;
+        let mut all = Vec::new();
+        if *format != current.format {
+            all.push(format!("built with format {format}, now {}", current.format));
+        }
+        if *algorithm != current.algorithm {
+            all.push(format!("built with algorithm {algorithm}, now {}", current.algorithm));
+        }
+        if *unicode != current.unicode {
+            all.push(format!("built with Unicode: {unicode}; now {}", current.unicode));
+        }
+        all.join(", ")
+    }
 }
 
 impl IndexOptions {
+    /// Whether this version of the library would make the same entries.
+    pub fn is_current(&self) -> bool {
+        self.outdated.is_none()
+    }
+
     /// The options of a new index.
     ///
     /// # Errors
@@ -115,7 +155,7 @@ impl IndexOptions {
         let banding = Banding::for_recall(threshold.get(), num_perm, recall)
             .map_err(engine)?
             .trimmed(threshold.get(), recall);
-        Ok(Self { config, banding, threshold, recall, min_match: None, current: true })
+        Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
     }
 }
 

@@ -33,7 +33,7 @@ mod stamp;
 mod state;
 mod tables;
 mod track;
-mod tracked;
+pub mod tracked;
 mod untrack;
 pub mod waiting;
 mod write;

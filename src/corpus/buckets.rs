@@ -67,7 +67,7 @@ impl Buckets {
         let hash = criteria.config.scheme().element_hash();
         let same_hash = criteria.reader.kind != Kind::Set || hash == ElementHash::default();
         same_hash
-            && options.current
+            && options.is_current()
             && options.config == criteria.config
             && options.threshold <= criteria.threshold
             && options.recall >= criteria.recall

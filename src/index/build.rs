@@ -13,6 +13,7 @@ use crate::error::{Result, raise};
 use crate::index::keys::Keys;
 use crate::index::nbtree;
 use crate::index::pages;
+use crate::index::share::Share;
 use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_writer::TreeWriter;
@@ -96,6 +97,7 @@ unsafe fn build(
             info,
             true,
             std::ptr::null_mut(),
+            Share::ALL,
             &keys,
             &options,
             memory.rows,

@@ -1,10 +1,11 @@
 //! What `minlsh_check` finds in an index: whether its pages are a tree, and whether it has the entries
 //! of each row, and no others.
 //!
-//! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off; on a standby,
-//! where that is not possible, the links between levels are not looked at, and neither are entries of rows that
-//! are gone. The table is scanned as a concurrent build would scan it, by a snapshot that is older than what is
-//! read of the index, by the rights that the caller has made its own.
+//! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off. They are not where a share of
+//! the rows is checked, and on a standby they cannot be: then the links between levels are not looked at, and on a
+//! standby neither are entries of rows that are gone, for VACUUM goes on there. The table is scanned as a
+//! concurrent build would scan it, by a snapshot that is older than what is read of the index, by the rights that
+//! the caller has made its own.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
@@ -12,6 +13,7 @@ use pgrx::pg_sys::{self, Oid, Relation};
 use crate::error::Result;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
+use crate::index::share::Share;
 use crate::index::sort::Sorter;
 use crate::index::table_scan;
 use crate::index::tree_check::{self, Links};
@@ -22,41 +24,48 @@ use crate::options::IndexOptions;
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 
-/// Checks an index, whose table the caller has locked ([`lock`]); calls `report` with each problem.
-pub fn check(index: Oid, report: &mut Report) -> Result<()> {
+/// Checks an index, whose table the caller has locked ([`lock`]), by a share of its rows if one was asked for;
+/// calls `report` with each problem.
+pub fn check(index: Oid, share: Option<Share>, report: &mut Report) -> Result<()> {
     // SAFETY: both relations are open until the end; an ERROR closes them too.
     unsafe {
         let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
         let table = (*(*index).rd_index).indrelid;
         let heap = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
-        let result = check_open(heap, index, report);
+        let result = check_open(heap, index, share, report);
         pg_sys::table_close(heap, pg_sys::NoLock as i32);
         pg_sys::index_close(index, pg_sys::NoLock as i32);
         result
     }
 }
 
-/// The lock that a table needs while its index is checked.
-pub fn lock() -> pg_sys::LOCKMODE {
+/// The lock that a table needs while its index is checked: it holds off writers, or for a share of the rows
+/// VACUUM alone, which would remove what the check has read.
+pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
     // SAFETY: reads the state of the server.
-    let mode = if unsafe { pg_sys::RecoveryInProgress() } {
-        pg_sys::AccessShareLock
-    } else {
-        pg_sys::ShareLock
+    let mode = match (unsafe { pg_sys::RecoveryInProgress() }, share) {
+        (true, _) => pg_sys::AccessShareLock,
+        (false, Some(_)) => pg_sys::ShareUpdateExclusiveLock,
+        (false, None) => pg_sys::ShareLock,
     };
     mode as pg_sys::LOCKMODE
 }
 
 /// # Safety
 /// `index` is an open index of this access method on the open table `heap`.
-unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Result<()> {
+unsafe fn check_open(
+    heap: Relation,
+    index: Relation,
+    share: Option<Share>,
+    report: &mut Report,
+) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe {
         let options = match stored_options::built_of(index) {
             Ok(options) => options,
             Err(cause) => return report(None, cause.message()),
         };
-        if !options.current {
+        if !options.is_current() {
             report(None, "it was built by another version and needs REINDEX")?;
             return Ok(());
         }
@@ -78,14 +87,16 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
         // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
         // rows that it sees, and what it does not see is no row that lacks one.
         let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
-        let links = if pg_sys::RecoveryInProgress() { Links::Skip } else { Links::Check };
+        let has_writers = pg_sys::RecoveryInProgress() || share.is_some();
+        let links = if has_writers { Links::Skip } else { Links::Check };
+        let share = share.unwrap_or(Share::ALL);
         let keys = Keys::of(index)?;
         let memory = memory::BuildShares::of_index();
         let mut sorter = Sorter::new(memory.sort);
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
         tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
-            sorter.push(mark(entry, ACTUAL))
+            if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
         })?;
         let mut take = |entry| sorter.push(mark(entry, EXPECTED));
         let info = concurrent_scan(index);
@@ -95,6 +106,7 @@ unsafe fn check_open(heap: Relation, index: Relation, report: &mut Report) -> Re
             info,
             false,
             snapshot,
+            share,
             &keys,
             &options,
             memory.rows,

@@ -149,7 +149,7 @@ unsafe fn plan(root: *mut pg_sys::PlannerInfo, path: *mut pg_sys::IndexPath) -> 
         });
         pg_sys::index_close(index, pg_sys::NoLock as i32);
         let (layout, kind, options) = known.ok()?;
-        if !options.current {
+        if !options.is_current() {
             return None;
         }
         let mut columns = vec![false; layout.columns()];

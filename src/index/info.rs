@@ -157,7 +157,7 @@ impl Info {
     /// The same, unless another version of the library would make other entries.
     pub fn current_options(&self) -> Result<Rc<IndexOptions>> {
         let (options, name) = (self.options()?, &self.index.name);
-        if options.current {
+        if options.is_current() {
             return Ok(options);
         }
         Err(wrong_state(format!("index \"{name}\" was built by another version of minlsh"))

@@ -21,6 +21,7 @@ mod passage_scan;
 pub mod reloptions;
 pub mod rows_of;
 mod scan;
+pub mod share;
 pub mod sort;
 pub mod stored_options;
 mod table_scan;

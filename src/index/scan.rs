@@ -341,7 +341,7 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
             return Ok(Lookup::AllRows);
         };
         let options = stored_options::built_of((*scan).indexRelation)?;
-        if !options.current {
+        if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
         let mut found = Vec::new();

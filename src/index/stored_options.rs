@@ -8,26 +8,23 @@ use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid, Relation};
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
-use sketch::{Banding, Config, UNICODE_VERSIONS};
+use sketch::Banding;
 
 use crate::error::{Result, error, not_supported, wrong_state};
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::{layout, pages, reloptions};
-use crate::options::{IndexOptions, Options, Threshold};
+use crate::options::{IndexOptions, Options, Threshold, Versions};
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
-/// The form of what stands there, and of keys and tuples.
-const FORMAT: u32 = 1;
 /// How many indexes' options a session remembers.
 const REMEMBERED: usize = 64;
 
 /// What block 1 holds, as JSON.
 #[derive(Serialize, Deserialize)]
 struct Built {
-    format: u32,
-    algorithm: i32,
-    unicode: String,
+    #[serde(flatten)]
+    versions: Versions,
     threshold: f64,
     recall: f64,
     bands: usize,
@@ -39,9 +36,7 @@ struct Built {
 impl Built {
     fn of(options: &IndexOptions) -> Self {
         Self {
-            format: FORMAT,
-            algorithm: Config::VERSION,
-            unicode: UNICODE_VERSIONS.to_owned(),
+            versions: options.outdated.clone().unwrap_or(Versions::CURRENT),
             threshold: options.threshold.get(),
             recall: options.recall,
             bands: options.banding.bands(),
@@ -52,13 +47,12 @@ impl Built {
 
     fn options(&self) -> std::result::Result<IndexOptions, sketch::Error> {
         let config = self.config.read()?;
-        let same_unicode = self.unicode == UNICODE_VERSIONS || !config.depends_on_unicode();
         Ok(IndexOptions {
             banding: Banding::new(self.bands as i64, self.rows as i64)?,
             threshold: Threshold::checked(self.threshold)?,
             recall: self.recall,
             min_match: None,
-            current: self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode,
+            outdated: outdated(&self.versions, config.depends_on_unicode()),
             config,
         })
     }
@@ -67,9 +61,8 @@ impl Built {
 /// What block 1 of an index of passages holds.
 #[derive(Serialize, Deserialize)]
 struct BuiltOfPassages {
-    format: u32,
-    algorithm: i32,
-    unicode: String,
+    #[serde(flatten)]
+    versions: Versions,
     min_match: usize,
     normalization: String,
 }
@@ -77,9 +70,7 @@ struct BuiltOfPassages {
 impl BuiltOfPassages {
     fn of(options: &IndexOptions, min_match: usize) -> Self {
         Self {
-            format: FORMAT,
-            algorithm: Config::VERSION,
-            unicode: UNICODE_VERSIONS.to_owned(),
+            versions: options.outdated.clone().unwrap_or(Versions::CURRENT),
             min_match,
             normalization: options.config.normalization().to_string(),
         }
@@ -87,11 +78,18 @@ impl BuiltOfPassages {
 
     fn options(&self) -> Result<IndexOptions> {
         let options = IndexOptions::of_passages(self.min_match as i64, &self.normalization)?;
-        let same_unicode =
-            self.unicode == UNICODE_VERSIONS || options.config.normalization().is_none();
-        let current = self.format == FORMAT && self.algorithm == Config::VERSION && same_unicode;
-        Ok(IndexOptions { current, ..options })
+        let depends_on_unicode = !options.config.normalization().is_none();
+        Ok(IndexOptions { outdated: outdated(&self.versions, depends_on_unicode), ..options })
     }
+}
+
+/// The versions by which an index was built, if this library would make other entries.
+fn outdated(versions: &Versions, depends_on_unicode: bool) -> Option<Versions> {
+    let mut versions = versions.clone();
+    if !depends_on_unicode {
+        versions.unicode = Versions::CURRENT.unicode;
+    }
+    (versions != Versions::CURRENT).then_some(versions)
 }
 
 /// The options that an item of block 1 says.

@@ -14,6 +14,7 @@ use crate::error::{Result, engine, raise};
 use crate::index::entries::{Maker, Rows};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
+use crate::index::share::Share;
 use crate::options::IndexOptions;
 use crate::pg::hands::{for_build, setting};
 use crate::pg::open::Open;
@@ -31,6 +32,8 @@ struct Scan<'a, 'scope, 'env> {
     /// The batch that is being filled, and how many bytes fill it.
     rows: Rows,
     full: usize,
+    /// Which rows are taken.
+    share: Share,
     /// What one row needs; emptied after each.
     memory: pg_sys::MemoryContext,
 }
@@ -41,6 +44,9 @@ impl Scan<'_, '_, '_> {
     /// # Safety
     /// As for [`Keys::row`].
     unsafe fn row(&mut self, values: *mut Datum, nulls: *mut bool, tid: u64) -> Result<()> {
+        if !self.share.has(tid) {
+            return Ok(());
+        }
         let documents = &mut self.rows.documents;
         // SAFETY: the caller's promise; the context is alive, and nothing of the row is used after it
         // was copied.
@@ -75,7 +81,8 @@ pub struct Scanned {
 /// `table_index_build_scan`: calls `take` with each entry that the index should have, row by row in the
 /// order of their addresses. What `take` allocates outlives the row. `memory` bytes are for rows that
 /// are computed together, by threads as well if the table is large enough for them.
-/// `progress` is reported where a build is in progress. With a snapshot the rows are those that it sees.
+/// `progress` is reported where a build is in progress. With a snapshot the rows are those that it sees, and
+/// of them those of `share`.
 ///
 /// # Safety
 /// `heap` is an open table, `index` an open index of it that `keys` are of, and `info` describes it.
@@ -86,6 +93,7 @@ pub unsafe fn each_entry(
     info: *mut pg_sys::IndexInfo,
     progress: bool,
     snapshot: pg_sys::Snapshot,
+    share: Share,
     keys: &Keys,
     options: &IndexOptions,
     memory: usize,
@@ -107,7 +115,8 @@ pub unsafe fn each_entry(
     let rows = hands(setting(memory), make().map_err(engine)?, &mut others, |hands| {
         let (context, full) = (row_context(), BATCH.min(memory / 4));
         let rows = Rows::default();
-        let mut scan = Scan { keys, options, take: &mut take, hands, rows, full, memory: context };
+        let mut scan =
+            Scan { keys, options, take: &mut take, hands, rows, full, share, memory: context };
         // SAFETY: the caller's promise; the context was made above.
         let found = unsafe {
             let found = each_row(heap, index, info, progress, snapshot, &mut scan);

@@ -4,8 +4,9 @@ use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::clusters;
-use crate::error::{Result, error};
+use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::index;
+use crate::index::share::Share;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
@@ -19,18 +20,28 @@ use crate::side_table;
 
 sql_function!(minlsh_check, check);
 
-/// `minlsh_check(index) → (doc_id, problem)`; NULL: all indexes that the caller owns.
+/// `minlsh_check(index, sample, sample_seed) → (doc_id, problem)`; NULL: all indexes that the caller owns.
 fn check(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
+    let share = call.float8(1).map(|part| share(part, call.int8(2).unwrap_or(0))).transpose()?;
     match call.oid(0) {
-        Some(name) => check_named(name, &result)?,
+        Some(name) => check_named(name, share, &result)?,
         None => {
             for table in indexed_tables()? {
-                check_named(table, &result)?;
+                check_named(table, share, &result)?;
             }
         }
     }
     Ok(None)
+}
+
+/// The share of the rows that `sample` asks for.
+fn share(part: f64, seed: i64) -> Result<Share> {
+    if part > 0.0 && part <= 1.0 {
+        return Ok(Share::new(part, seed));
+    }
+    Err(invalid_parameter(format!("sample must be greater than 0 and at most 1, not {part}"))
+        .set_hint("Pass 0.1 to check a tenth of the rows."))
 }
 
 /// The tables with an index that the caller may check.
@@ -55,11 +66,17 @@ fn indexed_tables() -> Result<Vec<Oid>> {
 }
 
 /// Checks the index, or all those of a table, that are named.
-fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
+fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<()> {
+    if share.is_some() && clusters::tracked::Tracked::is_one(name) {
+        let message =
+            format!("\"{}\" has tracked clusters, which have no sample", relation_name(name));
+        return Err(not_supported(message)
+            .set_hint("Check them as a whole, without sample. Writers go on meanwhile."));
+    }
     if clusters::check::check(name, result)? {
         return Ok(());
     }
-    let of_side_tables = side_table::check::check(name, result)?;
+    let of_side_tables = side_table::check::check(name, share, result)?;
     let mut indexes = native_indexes(name);
     if of_side_tables.is_none() && indexes.is_empty() {
         return Err(missing(name));
@@ -68,7 +85,7 @@ fn check_named(name: Oid, result: &ResultRows) -> Result<()> {
     indexes.sort_unstable_by_key(|index| index.to_u32());
     indexes.dedup();
     let several = indexes.len() > 1 || indexes.first() != Some(&name);
-    indexes.into_iter().try_for_each(|index| check_native(index, several, result))
+    indexes.into_iter().try_for_each(|index| check_native(index, share, several, result))
 }
 
 /// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
@@ -96,15 +113,20 @@ fn leaves_of_index(index: Oid) -> Vec<Oid> {
 }
 
 /// Checks one index, with the rights of its table's owner: its expressions are the owner's code.
-fn check_native(index: Oid, several: bool, result: &ResultRows) -> Result<()> {
+fn check_native(
+    index: Oid,
+    share: Option<Share>,
+    several: bool,
+    result: &ResultRows,
+) -> Result<()> {
     let Some(table) = index::check::table_of(index) else { return Ok(()) };
     check_owner(table)?;
     // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
     // has taken the index along, which is opened next.
-    unsafe { pg_sys::LockRelationOid(table, index::check::lock()) };
+    unsafe { pg_sys::LockRelationOid(table, index::check::lock(share)) };
     let name = relation_name(index);
     let _owner = restricted_to(owner_of(table));
-    index::check::check(index, &mut |row, problem| {
+    index::check::check(index, share, &mut |row, problem| {
         let row = row.map(|row| text::write(&row));
         let problem = if several {
             text::write(&format!("index \"{name}\": {problem}"))

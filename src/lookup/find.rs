@@ -158,7 +158,7 @@ impl Finder {
             }
         }
         // One that this version of the library made is better than one that must be rebuilt.
-        let is_current = |info: &&Info| info.options().is_ok_and(|options| options.current);
+        let is_current = |info: &&Info| info.options().is_ok_and(|options| options.is_current());
         Ok(Some(indexes.iter().find(is_current).unwrap_or(first).index.oid))
     }
 

@@ -1,24 +1,33 @@
-//! `minlsh_options()`, and what the view `minlsh_indexes` shows.
+//! `minlsh_options()`, what the view `minlsh_indexes` shows, and the warning of an update.
 
+use pgrx::PgLogLevel;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::clusters::waiting::{self, Waiting};
 use crate::document::kind::Kind;
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, warning, wrong_state};
 use crate::index::info::Info;
 use crate::index::stored_options;
 use crate::lookup::find;
+use crate::options::Versions;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
-use crate::pg::names::cstring;
+use crate::pg::ffi::inheritors;
+use crate::pg::names::{cstring, regclass_literal, visible_name};
 use crate::pg::relation::{self, Lock};
 use crate::pg::result_rows::result_row;
 use crate::pg::rights;
+use crate::pg::spi::Session;
+use crate::pg::text;
 use crate::row_key::Key;
 use crate::side_table::{self, SideTable};
 
 sql_function!(minlsh_options, of_index);
 sql_function!(minlsh_describe, describe);
+sql_function!(minlsh_warn_reindex, warn_reindex);
+
+/// The kind of an index of the access method.
+const INDEX: &str = "index";
 
 /// `minlsh_options(index) → jsonb`: as it was built.
 fn of_index(call: &Call) -> Result<Option<Datum>> {
@@ -28,7 +37,7 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     }
     let target = find::required(call, 0)?;
     let options = &target.options;
-    if !options.current {
+    if !options.is_current() {
         return Err(
             wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
         );
@@ -36,37 +45,89 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     json(&stored_options::to_json(options)?).map(Some)
 }
 
-/// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, queued, queued_since)`: of an index
-/// of the access method, whatever state it is in. `key` and, of a side table, `body` are numbers of
-/// columns of the table; of an index, `body` is that of its document column. Nothing of what is
-/// not sound, and no options of what the caller may not read.
+/// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, reindex_reason, queued,
+/// queued_since)`: of an index of the access method, whatever state it is in. `key` and, of a side table,
+/// `body` are numbers of columns of the table; of an index, `body` is that of its document column. Nothing of
+/// what is not sound, and no options of what the caller may not read.
 fn describe(call: &Call) -> Result<Option<Datum>> {
     let described = call.oid(0).and_then(Info::open).and_then(|info| {
         // The table goes last of all that a DROP removes.
-        relation::lock(info.index.table, Lock::Read).then(|| {
-            if side_table::is_one(info.index.table) {
-                Described::of_side_table(&info)
-            } else {
-                Described::of_index(&info)
-            }
-        })
+        relation::lock(info.index.table, Lock::Read).then(|| Described::of(&info))
     });
     let number = |number: Option<i16>| number.map(Datum::from);
     let row = match described {
-        None => [None; 9],
-        Some(Described { storage, relation, kind, key, body, valid, options, waiting }) => [
+        None => [None; 10],
+        Some(Described {
+            storage,
+            relation,
+            kind,
+            key,
+            body,
+            valid,
+            options,
+            outdated,
+            waiting,
+        }) => [
             Some(Datum::from(storage)),
             relation.map(Datum::from),
-            Some(crate::pg::text::write(kind)),
+            Some(text::write(kind)),
             number(key),
             number(body),
             Some(Datum::from(valid)),
             options.map(|options| json(&options)).transpose()?,
+            outdated.map(|reason| text::write(&reason)),
             waiting.map(|waiting| Datum::from(waiting.rows)),
             waiting.and_then(|waiting| waiting.since).map(Datum::from),
         ],
     };
     result_row(call, row).map(Some)
+}
+
+/// `minlsh_warn_reindex() → bigint`: what update scripts end with. Indexes of all owners count.
+fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
+    let mut found = Vec::new();
+    for info in all_indexes()? {
+        let described = Described::of(&info);
+        if let Some(reason) = described.outdated {
+            let storage = described.storage;
+            let statement = match described.kind {
+                INDEX => format!("REINDEX INDEX {};", visible_name(storage)),
+                _ => format!("SELECT minlsh_reindex({});", regclass_literal(storage)),
+            };
+            found.push((format!("{}: {reason}.", visible_name(storage)), statement));
+        }
+    }
+    let (reasons, statements): (Vec<String>, Vec<String>) = found.into_iter().unzip();
+    if !statements.is_empty() {
+        let needing = match statements.len() {
+            1 => "1 minlsh index needs".to_owned(),
+            count => format!("{count} minlsh indexes need"),
+        };
+        warning(format!("{needing} to be built again"))
+            .set_detail(reasons.join("\n"))
+            .set_hint(format!(
+                "Run these statements. Until then, queries do not use the indexes.\n{}",
+                statements.join("\n")
+            ))
+            .report(PgLogLevel::WARNING);
+    }
+    Ok(Some(Datum::from(statements.len() as i64)))
+}
+
+/// All indexes of this database, but the partitions of others and what is temporary in other sessions.
+fn all_indexes() -> Result<Vec<Info>> {
+    let session = Session::open();
+    let rows = session.query(
+        "SELECT c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam \
+         WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
+         AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) ORDER BY c.oid",
+        &[],
+    )?;
+    let mut all = Vec::new();
+    for row in 0..rows.len() {
+        all.extend(rows.oid(row, 1)?.and_then(Info::open));
+    }
+    Ok(all)
 }
 
 /// What the view shows of an index.
@@ -78,10 +139,19 @@ struct Described {
     body: Option<i16>,
     valid: bool,
     options: Option<String>,
+    /// Why it needs REINDEX.
+    outdated: Option<String>,
     waiting: Option<Waiting>,
 }
 
 impl Described {
+    fn of(info: &Info) -> Self {
+        match side_table::is_one(info.index.table) {
+            true => Self::of_side_table(info),
+            false => Self::of_index(info),
+        }
+    }
+
     fn of_index(info: &Info) -> Self {
         let index = &info.index;
         let kind = catalog::relation_kind(index.table);
@@ -89,11 +159,12 @@ impl Described {
         Self {
             storage: index.oid,
             relation: Some(index.table),
-            kind: "index",
+            kind: INDEX,
             key: Key::of_table(index.table, kind, info.document()).ok().map(|key| key.column),
             body: Some(info.document_place()),
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
+            outdated: outdated(info),
             waiting: waiting::of_index(info),
         }
     }
@@ -112,6 +183,7 @@ impl Described {
                 body: None,
                 valid,
                 options: None,
+                outdated: None,
                 waiting: None,
             };
         };
@@ -125,9 +197,35 @@ impl Described {
             body: Some(body),
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
+            outdated: outdated(info),
             waiting: None,
         }
     }
+}
+
+/// Why the library that is loaded does not use the entries of an index, or of a part of it.
+fn outdated(info: &Info) -> Option<String> {
+    if catalog::relation_kind(info.index.oid) == b'I' {
+        let parts = inheritors(info.index.oid, Lock::Read.mode()).into_iter();
+        let mut parts = parts.filter(|part| *part != info.index.oid).filter_map(Info::open);
+        return parts.find_map(|part| {
+            let reason = outdated(&part)?;
+            Some(format!("partition index {}: {reason}", visible_name(part.index.oid)))
+        });
+    }
+    match info.options() {
+        Ok(options) => options.outdated.as_ref().map(Versions::difference),
+        Err(_) if is_out_of_reach(info) => None,
+        Err(cause) => Some(cause.message().to_owned()),
+    }
+}
+
+/// Whether a standby has no pages of an index, because it is unlogged.
+fn is_out_of_reach(info: &Info) -> bool {
+    let is_unlogged = |index: relation::Relation| index.persistence == b'u';
+    // SAFETY: reads the state of the server.
+    let is_standby = unsafe { pg_sys::RecoveryInProgress() };
+    is_standby && relation::Relation::open(info.index.oid, Lock::Read).is_some_and(is_unlogged)
 }
 
 /// As JSON; nothing if they cannot be read.

@@ -1,8 +1,10 @@
 //! What `minlsh_check()` finds in a side table: every difference between it and its table.
 
 use pgrx::pg_sys::{Datum, Oid};
+use sketch::ElementHash;
 
 use crate::error::Result;
+use crate::index::share::Share;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
@@ -22,9 +24,9 @@ use crate::side_table::{SideTable, find};
 /// Takes a problem, and the key of the document that has it.
 type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
 
-/// Checks the side tables that a name stands for, each by its rows; returns the indexes over their
+/// Checks the side tables that a name stands for, each by its rows or a share of them; returns the indexes over their
 /// bands, `None` if there is no side table.
-pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
+pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
     let mut indexes = Vec::new();
     let all = find::all(name, Lock::Read);
     if all.is_empty() {
@@ -43,7 +45,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<Option<Vec<Oid>>> {
                     result.push(&[key, Some(text::write(problem))]);
                 };
                 structure(&side, &found.watch, &mut report)?;
-                documents(&side, &mut report)?;
+                documents(&side, share, &mut report)?;
             }
         }
     }
@@ -107,8 +109,8 @@ fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
     }
 }
 
-/// Signs every document again and compares.
-fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
+/// Signs every document, or a share of them, again and compares.
+fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Result<()> {
     let storage = side.open()?;
     if let Err(outdated) = storage.check_current() {
         report(None, outdated.message());
@@ -120,8 +122,13 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
     let mut memory = Memory::child(c"minlsh check");
     let mut matched = 0u64;
+    let output = Output::of(side.key.type_oid);
+    let wanted = |key: Datum| share.is_none_or(|share| has(share, &output, key));
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
+            if !wanted(key) {
+                return Ok(());
+            }
             // SAFETY: the column was found to be stored as text is.
             let expected = body.map(|body| unsafe { sign(&side.options, body) });
             let expected = expected.transpose()?.flatten();
@@ -153,15 +160,24 @@ fn documents(side: &SideTable, report: &mut Report) -> Result<()> {
             Ok(())
         })
     })?;
-    superfluous(side, &storage, &snapshot, matched, report)
+    let matched = share.is_none().then_some(matched);
+    superfluous(side, &storage, &snapshot, matched, &wanted, report)
 }
 
-/// Reports the rows of documents that are not in the table. `matched` rows are known to have theirs.
+/// Whether a key is of a share.
+fn has(share: Share, output: &Output, key: Datum) -> bool {
+    // SAFETY: a key of the type that the output is for.
+    share.has(ElementHash::Xxh3.hash(unsafe { output.shown(key) }.as_bytes()))
+}
+
+/// Reports the rows of documents that are not in the table, of those `wanted`. So many are known to have theirs, if
+/// all were looked at.
 fn superfluous(
     side: &SideTable,
     storage: &Storage,
     snapshot: &Snapshot,
-    matched: u64,
+    matched: Option<u64>,
+    wanted: &dyn Fn(Datum) -> bool,
     report: &mut Report,
 ) -> Result<()> {
     let mut rows = 0;
@@ -169,7 +185,7 @@ fn superfluous(
         rows += 1;
         Ok(Continue::Yes)
     })?;
-    if rows == matched {
+    if Some(rows) == matched {
         return Ok(());
     }
     let leaves: Vec<(Open, OpenIndex)> = crate::pg::relation::leaves(&side.table, Lock::Read)
@@ -188,6 +204,9 @@ fn superfluous(
                 report(None, "a row of the side table has no key");
                 return Ok(Continue::Yes);
             };
+            if !wanted(key) {
+                return Ok(Continue::Yes);
+            }
             let mut found = false;
             for (leaf, index) in &leaves {
                 let find = |_: &Row| {

@@ -90,7 +90,7 @@ impl Storage {
 
 /// Refuses a side table whose signatures another version of the library has made.
 pub fn check_current(storage: Oid, options: &IndexOptions) -> Result<()> {
-    if options.current {
+    if options.is_current() {
         return Ok(());
     }
     let (shown, name) = (relation_name(storage), regclass_literal(storage));

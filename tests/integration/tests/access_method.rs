@@ -341,6 +341,15 @@ fn an_index_of_another_version_misleads_nobody() {
             told(&mut client, "near"),
             ["it was built by another version and needs REINDEX"]
         );
+        let needs = "SELECT index || ' ' || reindex_reason FROM minlsh_indexes WHERE needs_reindex";
+        let reason = texts(&mut client, needs).concat();
+        assert!(reason.starts_with("near built with "), "{reason}");
+        // What an update script ends with.
+        assert_eq!(texts(&mut client, "SELECT minlsh_warn_reindex()"), ["1"]);
+        let log = server.log();
+        assert!(log.contains("WARNING:  1 minlsh index needs to be built again"), "{log}");
+        assert!(log.contains(&format!("DETAIL:  {}.", reason.replacen(' ', ": ", 1))), "{log}");
+        assert!(log.contains("\tREINDEX INDEX near;"), "{log}");
         for plan in PLANS {
             only(&mut client, plan);
             assert_eq!(texts(&mut client, &search(5)), ["5"]);
@@ -364,6 +373,8 @@ fn an_index_of_another_version_misleads_nobody() {
             assert_eq!(sqlstate(&mut client, &insert(template)), "23P01", "{template}");
         }
         client.batch_execute("REINDEX INDEX near; ANALYZE apart").expect("REINDEX");
+        assert_eq!(texts(&mut client, needs), Vec::<String>::new());
+        assert_eq!(texts(&mut client, "SELECT minlsh_warn_reindex()"), ["0"]);
         assert_consistent(&mut client, "near");
         for (template, id) in [(5, "0"), (501, "0"), (600, "6"), (7, "7")] {
             let expected = [[id]; 3].map(|ids| ids.map(str::to_owned).to_vec());

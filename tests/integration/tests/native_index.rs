@@ -264,6 +264,53 @@ fn a_check_that_had_to_wait_takes_no_old_row_for_a_present_one() {
     assert_eq!(waiting.join().expect("thread"), Vec::<String>::new());
 }
 
+/// A check of a sample waits for no writer, and takes nothing of what they do for a problem.
+#[test]
+fn a_check_of_a_sample_lets_writers_write() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client, 1_000);
+    client
+        .batch_execute(
+            "CREATE SEQUENCE ids START 10000; CREATE INDEX near ON docs USING minlsh (body); \
+             ALTER TABLE docs SET (autovacuum_enabled = off)",
+        )
+        .expect("an index");
+    let mut writer = database.connect();
+    writer.batch_execute("BEGIN; UPDATE docs SET body = near(7, 0) WHERE id < 100").expect("rows");
+    client.batch_execute("SET lock_timeout = '1ms'").expect("a setting");
+    assert_eq!(sqlstate(&mut client, "SELECT minlsh_check('near')"), "55P03");
+    let check = |part| format!("SELECT problem FROM minlsh_check('near', sample => {part})");
+    assert_eq!(texts(&mut client, &check(1)), Vec::<String>::new());
+    writer.batch_execute("ROLLBACK").expect("ROLLBACK");
+    client.batch_execute("RESET lock_timeout").expect("a setting");
+    let end = std::sync::atomic::AtomicBool::new(false);
+    let found = std::thread::scope(|scope| {
+        let mut random = Random::by_the_clock();
+        for _ in 0..2 {
+            let mut session = database.connect();
+            let mut seeds = Random::new(random.seed());
+            let end = &end;
+            scope.spawn(move || {
+                while !end.load(std::sync::atomic::Ordering::Relaxed) {
+                    churn(&mut session, Random::new(seeds.seed()), 20);
+                }
+            });
+        }
+        let mut found = Vec::new();
+        for round in 0..20 {
+            found.extend(texts(&mut client, &check(1)));
+            if round % 5 == 0 {
+                each(&mut client, "VACUUM docs");
+            }
+        }
+        end.store(true, std::sync::atomic::Ordering::Relaxed);
+        found
+    });
+    assert_eq!(found, Vec::<String>::new());
+    assert_sound(&mut client, "near");
+}
+
 #[test]
 fn a_body_of_50_mb_is_indexed_and_found() {
     let database = database();
