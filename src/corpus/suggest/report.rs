@@ -1,6 +1,6 @@
 //! The rows of a suggestion.
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Suggested, Unit};
 
 use super::choice::{Choice, Why};
@@ -12,7 +12,7 @@ use crate::document::kind::Kind;
 use crate::error::Result;
 use crate::options::Options;
 use crate::pg::call::float8_datum;
-use crate::pg::catalog::relation_kind;
+use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
@@ -171,7 +171,15 @@ impl<'a> Report<'a> {
                 let with: Vec<String> =
                     with.map(|(name, value)| format!("{name} = {value}")).collect();
                 let scope = source.scopes.first();
-                let scope = scope.map(|place| quoted(&label(&source.columns[*place].name)));
+                let scope = scope.map(|place| {
+                    let name = quoted(&label(&source.columns[*place].name));
+                    // By its default class a text would be a second document.
+                    let is_text = source
+                        .scope_types()
+                        .first()
+                        .is_some_and(|(scope, _)| is_stored_as(base_type(*scope), pg_sys::TEXTOID));
+                    if is_text { format!("{name} minlsh_text_scope_ops") } else { name }
+                });
                 let columns: Vec<String> = scope.into_iter().chain([body]).collect();
                 let (columns, with) = (columns.join(", "), with.join(", "));
                 let table = visible_name(table);
