@@ -50,8 +50,9 @@ impl State {
     pub fn read(text: &str, tracked: &str) -> Result<Self> {
         let state: Option<Self> = serde_json::from_str(text).ok();
         let sound = state.filter(|state| {
-            let numbers = [state.next_id - 1, state.last_seq, state.refreshes, state.clusters];
+            let numbers = [state.next_id, state.last_seq, state.refreshes, state.clusters];
             state.version == VERSION
+                && state.next_id > 0
                 && state.threshold > 0.0
                 && state.threshold <= 1.0
                 && numbers.iter().all(|number| (0..i64::MAX / 2).contains(number))
