@@ -197,7 +197,7 @@ pub struct Options<'a> {
     pub normalization: Cow<'a, str>,
     /// `english`, or words with white space between them.
     pub stop_words: Cow<'a, str>,
-    /// Whether a repeat of a shingle counts.
+    /// True if a repeat of a shingle counts.
     pub bag: bool,
 }
 

@@ -39,7 +39,7 @@ pub enum NoKey {
     Missing,
 }
 
-/// Whether a key column need not be NOT NULL.
+/// True if a key column need not be NOT NULL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     Allowed,

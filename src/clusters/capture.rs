@@ -49,7 +49,7 @@ pub fn records(documents: &Open) -> Vec<Record> {
     ours.filter_map(|trigger| Record::of(&trigger)).collect()
 }
 
-/// Whether a function is `minlsh_capture()`: only a superuser can make one that runs our code.
+/// True if a function is `minlsh_capture()`: only a superuser can make one that runs our code.
 pub fn is_capture(function: Oid) -> bool {
     c_function(function).is_some_and(|symbol| symbol == b"minlsh_capture")
 }
@@ -97,7 +97,7 @@ struct Statement {
     record: Record,
     key: Column,
     others: Vec<Column>,
-    /// Whether the record sees to updates that name one of its columns.
+    /// True if the record sees to updates that name one of its columns.
     is_second: bool,
 }
 

@@ -81,7 +81,7 @@ impl Places {
         Ok(documents)
     }
 
-    /// Whether a key is among those that were merged.
+    /// True if a key is among those that were merged.
     ///
     /// # Safety
     /// The key is of the type of the keys.

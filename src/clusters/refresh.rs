@@ -190,7 +190,7 @@ impl<'a> Refresh<'a> {
         self.state.last_seq
     }
 
-    /// Whether something was written since the last refresh.
+    /// True if something was written since the last refresh.
     pub fn is_behind(&self) -> Result<bool> {
         let (changed, truncated) = self.queued()?;
         Ok(changed.len() > 0 || truncated || !self.nothing_went_by)

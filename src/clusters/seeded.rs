@@ -159,7 +159,7 @@ impl Blocks {
         Ok(number)
     }
 
-    /// Whether a set of a block is a new one.
+    /// True if a set of a block is a new one.
     fn is_new(&mut self, number: usize, print: Fingerprint) -> Result<bool> {
         self.sets.try_reserve(1).map_err(|_| out_of_memory())?;
         Ok(self.sets.insert((number, print)))
@@ -328,7 +328,7 @@ impl Seeded<'_> {
         Ok(budget.spend(rest.stored.len() as f64 / STEPS + job.tags.len() as f64))
     }
 
-    /// Whether what is left of a cluster has a copy of each document that it has lost.
+    /// True if what is left of a cluster has a copy of each document that it has lost.
     fn has_copies(
         &self,
         cluster: ClusterId,

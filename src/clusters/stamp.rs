@@ -22,7 +22,7 @@ use crate::pg::trigger::triggers;
 pub struct Stamp {
     /// The digest.
     pub digest: String,
-    /// Whether triggers see every row that is written, also by replication.
+    /// True if triggers see every row that is written, also by replication.
     pub sees_all: bool,
 }
 

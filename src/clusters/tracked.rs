@@ -32,7 +32,7 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// Whether a relation is the table of members of something.
+    /// True if a relation is the table of members of something.
     pub fn is_one(relation: Oid) -> bool {
         tables_of(relation).is_ok_and(|oids| !dependency::triggers_of(oids.queue).is_empty())
     }

@@ -117,7 +117,7 @@ impl Arguments {
         self.float8(self.places.options + 8)
     }
 
-    /// Whether an option of signatures was passed.
+    /// True if an option of signatures was passed.
     pub fn has_options(&self) -> bool {
         (self.places.options..self.places.options + 8).any(|place| self.raw(place).is_some())
     }

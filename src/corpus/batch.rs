@@ -136,7 +136,7 @@ impl Batch {
         }
     }
 
-    /// Whether the bytes of its documents are in memory.
+    /// True if the bytes of its documents are in memory.
     pub fn is_held(&self) -> bool {
         self.file.is_none()
     }

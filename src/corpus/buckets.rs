@@ -60,7 +60,7 @@ impl Buckets {
         is_plain.then(|| Self { info: info.clone(), options: options.clone(), from })
     }
 
-    /// Whether rows that `criteria` brings together share a bucket here, of the same documents.
+    /// True if rows that `criteria` brings together share a bucket here, of the same documents.
     pub fn serves(&self, criteria: &Criteria) -> bool {
         let options = &self.options;
         // The index hashes elements in its own way, whatever the scheme.
@@ -169,7 +169,7 @@ fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> 
     })
 }
 
-/// Whether an index has all rows that the statement sees, as the planner decides: it may lack
+/// True if an index has all rows that the statement sees, as the planner decides: it may lack
 /// versions of rows that were updated, without entries in other indexes, before it was built.
 pub fn is_usable(index: Oid) -> bool {
     let Some(index) = Open::relation(index, Lock::Held) else { return false };

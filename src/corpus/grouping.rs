@@ -33,7 +33,7 @@ pub struct Cluster {
 pub struct Least {
     /// The similarity.
     pub similarity: f64,
-    /// Whether all pairs were looked at; else there may be a lower one.
+    /// True if all pairs were looked at; else there may be a lower one.
     pub is_exact: bool,
 }
 

@@ -17,7 +17,7 @@ struct Part {
     /// The number of its first one.
     first: u32,
     keys: DocumentKeys,
-    /// Whether the result wants the keys as text.
+    /// True if the result wants the keys as text.
     as_text: bool,
 }
 

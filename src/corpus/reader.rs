@@ -19,7 +19,7 @@ use crate::pg::{array, element, lossless};
 pub struct Reader {
     /// What they are once they are read: texts, sets or signatures.
     pub kind: Kind,
-    /// Whether they are values of type `minlsh_document`.
+    /// True if they are values of type `minlsh_document`.
     is_document: bool,
 }
 

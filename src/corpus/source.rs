@@ -61,7 +61,7 @@ pub struct Source {
     pub relation: Option<Oid>,
     /// The table's columns of key and document, if its rows can be fetched by their places.
     plain: Option<[i16; 2]>,
-    /// Whether no two rows have the same key, as it is stored.
+    /// True if no two rows have the same key, as it is stored.
     key_is_unique: bool,
     /// The index that was named.
     pub named: Option<Named>,
@@ -400,7 +400,7 @@ impl Source {
         }
     }
 
-    /// Whether the scopes are the columns of an index of the table, which hashes them as they compare.
+    /// True if the scopes are the columns of an index of the table, which hashes them as they compare.
     pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
         let own = info.scope_columns().map(|column| {
             let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
@@ -561,7 +561,7 @@ impl Source {
         (wanted, catalog::type_collation(wanted))
     }
 
-    /// Whether no two rows have the same key, as it is given out: as stored, as text, or by a cast under
+    /// True if no two rows have the same key, as it is given out: as stored, as text, or by a cast under
     /// which keys that differ go on to differ.
     pub fn key_is_unique(&self, wanted: Oid) -> bool {
         let stored = self.columns[self.key].type_oid;

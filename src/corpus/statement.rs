@@ -83,7 +83,7 @@ pub fn wrong_order(cause: Complaint) -> ErrorReport {
     )
 }
 
-/// Whether a text begins as queries do, behind white space and comments.
+/// True if a text begins as queries do, behind white space and comments.
 pub fn is_query(text: &[u8]) -> bool {
     let text = skip_comments(text);
     let word =

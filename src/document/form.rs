@@ -68,7 +68,7 @@ impl Form {
         Ok(Some(bytes::concatenate(&[&[SENT], text::to_client(&literal)])))
     }
 
-    /// Whether a literal is an object of the type, and no mere text.
+    /// True if a literal is an object of the type, and no mere text.
     pub fn is_object(&self, literal: &[u8]) -> bool {
         literal.starts_with(self.start.as_bytes())
     }

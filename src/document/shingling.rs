@@ -66,7 +66,7 @@ impl Canonical {
     }
 }
 
-/// Whether both cut texts into the same shingles.
+/// True if both cut texts into the same shingles.
 pub fn same(a: &Config, b: &Config) -> bool {
     a.unit() == b.unit()
         && a.shingle_size() == b.shingle_size()

@@ -85,7 +85,7 @@ impl Kind {
         Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
     }
 
-    /// Whether an index with these options serves a search for `value`, as [`Kind::search`] would
+    /// True if an index with these options serves a search for `value`, as [`Kind::search`] would
     /// find: for plans.
     ///
     /// # Safety
@@ -102,7 +102,7 @@ impl Kind {
         !matches!(service, Ok(Service::Everything))
     }
 
-    /// Whether an index with these options serves a search for that document: for plans.
+    /// True if an index with these options serves a search for that document: for plans.
     pub fn serves_document(self, document: &Document, index: &IndexOptions) -> bool {
         !matches!(self.document(*document, index), Ok(Service::Everything))
     }
@@ -126,7 +126,7 @@ impl Kind {
         }
     }
 
-    /// Whether a search for a value of that type is one by `minlsh.threshold`.
+    /// True if a search for a value of that type is one by `minlsh.threshold`.
     pub fn takes_setting(self, value_type: Oid) -> bool {
         matches!(self, Self::Text | Self::Set) && self.of_value(value_type) == self
     }
@@ -255,7 +255,7 @@ impl<'a> Sketched<'a> {
         })
     }
 
-    /// Whether a signature is as long as those of the index.
+    /// True if a signature is as long as those of the index.
     fn has_length_of(&self, index: &IndexOptions) -> bool {
         match self {
             Self::Signature(slots) => slots.len() == index.config.num_perm(),

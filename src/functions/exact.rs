@@ -82,7 +82,7 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
     overlap.map(Some).map_err(engine)
 }
 
-/// Whether texts of that collation are equal only if their bytes are.
+/// True if texts of that collation are equal only if their bytes are.
 fn is_deterministic(collation: Oid) -> bool {
     collation != Oid::INVALID && catalog::is_deterministic(collation)
 }

@@ -118,7 +118,7 @@ unsafe fn check_open(
     }
 }
 
-/// Whether an index is a partition's, and was built with other options than the partitioned index
+/// True if an index is a partition's, and was built with other options than the partitioned index
 /// says: ATTACH PARTITION takes an index that is there for the one it would make.
 ///
 /// # Safety

@@ -111,7 +111,7 @@ struct Plan {
     risk: f64,
 }
 
-/// Whether an index serves a search.
+/// True if an index serves a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Serves {
     Yes,
@@ -125,7 +125,7 @@ impl Serves {
         if served { Self::Yes } else { Self::No }
     }
 
-    /// Whether it serves both.
+    /// True if it serves both.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
@@ -179,7 +179,7 @@ unsafe fn plan(root: *mut pg_sys::PlannerInfo, path: *mut pg_sys::IndexPath) -> 
     }
 }
 
-/// Whether conditions that the caller cannot see past keep rows of a relation from it: a policy, or a view
+/// True if conditions that the caller cannot see past keep rows of a relation from it: a policy, or a view
 /// that is a security barrier.
 ///
 /// # Safety
@@ -211,7 +211,7 @@ struct Search<'a> {
     root: *mut pg_sys::PlannerInfo,
     kind: Kind,
     options: &'a IndexOptions,
-    /// Whether only what cannot change before the scan counts as known.
+    /// True if only what cannot change before the scan counts as known.
     certain: bool,
 }
 
@@ -302,7 +302,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the index serves a search for the value of `expression`.
+    /// True if the index serves a search for the value of `expression`.
     ///
     /// # Safety
     /// As for [`Search::clause`].
@@ -334,7 +334,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the index serves a search for a document of which that is known.
+    /// True if the index serves a search for a document of which that is known.
     fn made(&self, outline: &Outline) -> Serves {
         let enough = outline.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
         if !enough && self.kind != Kind::Document {
@@ -350,7 +350,7 @@ impl Search<'_> {
         served.and(if known { Serves::Yes } else { Serves::Perhaps })
     }
 
-    /// Whether the index serves a search for a value of that type, of which nothing is known.
+    /// True if the index serves a search for a value of that type, of which nothing is known.
     fn unknown(&self, type_oid: Oid) -> Serves {
         let (base, element) = (catalog::base_type(type_oid), catalog::base_element_type(type_oid));
         // SAFETY: an empty value of a type that an operator of the family takes.

@@ -114,7 +114,7 @@ impl Info {
         })
     }
 
-    /// Whether it has an entry for each row of its table: it is valid, and not partial.
+    /// True if it has an entry for each row of its table: it is valid, and not partial.
     pub fn has_all_rows(&self) -> bool {
         self.index.valid && !self.index.partial
     }
@@ -129,7 +129,7 @@ impl Info {
         self.place as i16 + 1
     }
 
-    /// Whether it has columns beside the document.
+    /// True if it has columns beside the document.
     pub fn has_scopes(&self) -> bool {
         self.index.columns.len() > 1
     }
@@ -245,7 +245,7 @@ impl Info {
             .collect()
     }
 
-    /// Whether the caller may read what it is made of.
+    /// True if the caller may read what it is made of.
     pub fn is_readable(&self) -> bool {
         rights::may_read(self.index.table, &self.columns_read())
     }
@@ -258,12 +258,12 @@ impl Info {
     }
 }
 
-/// Whether a column is a scope.
+/// True if a column is a scope.
 fn is_scope(column: &IndexColumn) -> bool {
     is_scope_class(column.family, column.input_type)
 }
 
-/// Whether the operator class of a family for a type is for scope columns.
+/// True if the operator class of a family for a type is for scope columns.
 pub fn is_scope_class(family: Oid, input: Oid) -> bool {
     let hash = catalog::function_of_family(family, input, SCOPE_HASH as i16);
     hash != Oid::INVALID

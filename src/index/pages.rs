@@ -227,7 +227,7 @@ impl PageCopy {
         self.meta(4).zip(self.meta(5))
     }
 
-    /// Whether equal keys have equal bytes, of a metapage; `None` if the page is not one, or says neither.
+    /// True if equal keys have equal bytes, of a metapage; `None` if the page is not one, or says neither.
     pub fn all_equal_image(&self) -> Option<bool> {
         // Behind eight words and a number of eight bytes.
         let flag = *self.0.get(PAGE_HEADER.next_multiple_of(8) + 40)?;

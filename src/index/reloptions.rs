@@ -271,7 +271,7 @@ pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
     }
 }
 
-/// Whether an index is of passages.
+/// True if an index is of passages.
 ///
 /// # Safety
 /// As for [`wanted`].
@@ -292,7 +292,7 @@ pub unsafe fn fillfactor(index: Relation) -> usize {
     }
 }
 
-/// Whether entries of one key are kept together.
+/// True if entries of one key are kept together.
 ///
 /// # Safety
 /// As for [`wanted`].
@@ -304,7 +304,7 @@ pub unsafe fn deduplicates(index: Relation) -> bool {
     }
 }
 
-/// Whether an open relation is an index (with pages) of this access method.
+/// True if an open relation is an index (with pages) of this access method.
 ///
 /// # Safety
 /// `relation` is open.
@@ -315,7 +315,7 @@ pub unsafe fn is_ours(relation: Relation) -> bool {
     }
 }
 
-/// Whether an open relation is a partitioned index of this access method.
+/// True if an open relation is a partitioned index of this access method.
 ///
 /// # Safety
 /// `relation` is open.

@@ -1,4 +1,4 @@
-//! Whether the pages of an index are a tree: what `minlsh_check` asks first, since amcheck takes
+//! Checks that the pages of an index are a tree, which is what `minlsh_check` asks first, since amcheck takes
 //! B-trees of core's own access method only.
 //!
 //! Level by level from the root: each page is of its level and linked with its neighbours, its items
@@ -39,7 +39,7 @@ struct Downlink {
     pivot: Option<Pivot>,
 }
 
-/// Whether the links between levels are looked at: they are not at rest while somebody writes.
+/// True if the links between levels are looked at: they are not at rest while somebody writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Check,
@@ -115,7 +115,7 @@ impl Walk<'_> {
         unsafe { read_page(self.index, block) }
     }
 
-    /// Whether searches may start at a page: it is the only one of its level.
+    /// True if searches may start at a page: it is the only one of its level.
     fn is_fast_root(&self, place: Option<(BlockNumber, u32)>, height: u32) -> bool {
         let Some((block, level)) = place else { return false };
         let opaque = self.page(block).and_then(|page| page.opaque());
@@ -201,7 +201,7 @@ impl Walk<'_> {
         pivot(self.layout, page.item(nbtree::HIGH_KEY)?)
     }
 
-    /// Whether the entries of a leaf page ascend and keep within its high key; visits them.
+    /// True if the entries of a leaf page ascend and keep within its high key; visits them.
     fn leaf(
         &self,
         page: &PageCopy,
@@ -230,7 +230,7 @@ impl Walk<'_> {
         Ok(sound)
     }
 
-    /// Whether the downlinks of an inner page ascend and keep within its high key; appends them to
+    /// True if the downlinks of an inner page ascend and keep within its high key; appends them to
     /// `downlinks`.
     fn inner(
         &self,
@@ -303,7 +303,7 @@ fn compare(
 }
 
 impl Pivot {
-    /// Whether an entry may be on the page to the left of this bound.
+    /// True if an entry may be on the page to the left of this bound.
     fn bounds(self, layout: &Layout, entry: Entry) -> bool {
         let leading = layout.leading(entry.key, self.attributes.into());
         leading < self.key || (leading == self.key && self.row.is_some_and(|row| entry.tid <= row))

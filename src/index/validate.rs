@@ -80,7 +80,7 @@ fn problems(class: &Class) -> Vec<String> {
     problems
 }
 
-/// Whether the family has an operator at all: which types it takes differs from class to class.
+/// True if the family has an operator at all: which types it takes differs from class to class.
 fn has_operator(class: &Class) -> bool {
     let unused = Datum::from(0);
     // SAFETY: a lookup in the system cache; the list is released after the read.
@@ -131,7 +131,7 @@ thread_local! {
     static DOCUMENT: Cell<Oid> = const { Cell::new(Oid::INVALID) };
 }
 
-/// Whether an operator class for values of that type can be one for documents: the values are read as such.
+/// True if an operator class for values of that type can be one for documents: the values are read as such.
 pub fn is_readable(family: Oid, input_type: Oid) -> bool {
     if Kind::of_class(family, input_type) != Kind::Document || DOCUMENT.get() == input_type {
         return true;

@@ -291,7 +291,7 @@ fn oids(indexes: &[Info]) -> Vec<Oid> {
     indexes.iter().map(|info| info.index.oid).collect()
 }
 
-/// Whether two indexes of a table give the same answers: what they are of, and their options.
+/// True if two indexes of a table give the same answers: what they are of, and their options.
 fn agree(session: &Session, a: &Info, b: &Info) -> Result<bool> {
     let (of_a, of_b) = (a.options()?, b.options()?);
     let same = a.kind == b.kind

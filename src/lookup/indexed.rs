@@ -29,7 +29,7 @@ pub struct Indexed {
     pub extension: Extension,
     /// The types of its scopes, as the table has them.
     pub scopes: Vec<Oid>,
-    /// Whether its table has others, among which the planner has to choose.
+    /// True if its table has others, among which the planner has to choose.
     pub has_rivals: bool,
     /// The side table that has the signatures, where the index is of those and not of the table itself.
     pub side: Option<SideTable>,

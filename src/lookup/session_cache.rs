@@ -32,7 +32,7 @@ pub enum Purpose {
     OfGiven,
     /// The near-duplicates among rows with given keys.
     Among,
-    /// Whether there is a row with a key.
+    /// True if there is a row with a key.
     Seen,
     /// What the row with a key has.
     Value,
@@ -52,7 +52,7 @@ thread_local! {
     static STALE: Cell<bool> = const { Cell::new(false) };
     /// What was found to be the only index there is, for whom.
     static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
-    /// Whether any relation, schema or role has changed since.
+    /// True if any relation, schema or role has changed since.
     static CHANGED: Cell<bool> = const { Cell::new(false) };
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }

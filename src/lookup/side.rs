@@ -127,7 +127,7 @@ impl<'a> Side<'a> {
         Ok(())
     }
 
-    /// Whether the caller sees the document with that key.
+    /// True if the caller sees the document with that key.
     fn is_seen(&self, session: &Session, key: Datum) -> Result<bool> {
         if self.visibility == Visibility::All {
             return Ok(true);

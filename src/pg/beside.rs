@@ -78,7 +78,7 @@ impl Beside {
     }
 }
 
-/// Whether the owner of a table beside the documents is theirs. A partition may belong to somebody else than the
+/// True if the owner of a table beside the documents is theirs. A partition may belong to somebody else than the
 /// partitioned table, to which what stands beside them belongs.
 pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
     documents.class().relowner == owner

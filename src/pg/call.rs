@@ -181,13 +181,13 @@ impl Call {
         unsafe { (*self.fcinfo).fncollation }
     }
 
-    /// Whether argument `index` is the same in all calls of this query.
+    /// True if argument `index` is the same in all calls of this query.
     pub fn is_constant(&self, index: usize) -> bool {
         // SAFETY: a valid call has a valid flinfo.
         unsafe { pg_sys::get_fn_expr_arg_stable((*self.fcinfo).flinfo, index as i32) }
     }
 
-    /// Whether the call is of no place in a query: an exclusion constraint compares values so.
+    /// True if the call is of no place in a query: an exclusion constraint compares values so.
     pub fn has_no_place(&self) -> bool {
         // SAFETY: a valid call has a valid flinfo.
         unsafe { (*(*self.fcinfo).flinfo).fn_expr.is_null() }

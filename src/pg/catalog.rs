@@ -33,21 +33,21 @@ look_ups! {
     type_collation(type_oid: Oid) -> Oid = pg_sys::get_typcollation(type_oid);
     /// `pg_type.typtype`
     type_kind(type_oid: Oid) -> u8 = pg_sys::get_typtype(type_oid) as u8;
-    /// Whether values of a type are stored as those of another.
+    /// True if values of a type are stored as those of another.
     is_stored_as(type_oid: Oid, other: Oid) -> bool = pg_sys::IsBinaryCoercible(type_oid, other);
-    /// Whether texts of a collation are equal only if their bytes are. An error if it does not exist.
+    /// True if texts of a collation are equal only if their bytes are. An error if it does not exist.
     is_deterministic(collation: Oid) -> bool = pg_sys::get_collation_isdeterministic(collation);
     /// `pg_class.relkind`; 0 if there is no such relation.
     relation_kind(relation: Oid) -> u8 = pg_sys::get_rel_relkind(relation) as u8;
     /// The schema of a relation.
     relation_schema(relation: Oid) -> Oid = pg_sys::get_rel_namespace(relation);
-    /// Whether a relation is a partition, or the index of one.
+    /// True if a relation is a partition, or the index of one.
     is_partition(relation: Oid) -> bool = pg_sys::get_rel_relispartition(relation);
-    /// Whether the search path finds a relation by its name alone.
+    /// True if the search path finds a relation by its name alone.
     is_visible(relation: Oid) -> bool = pg_sys::RelationIsVisible(relation);
     /// The relation of that name in a schema.
     relation_called(name: &CStr, schema: Oid) -> Oid = pg_sys::get_relname_relid(name.as_ptr(), schema);
-    /// Whether a schema is that of the temporary tables of another session.
+    /// True if a schema is that of the temporary tables of another session.
     is_of_other_session(schema: Oid) -> bool = pg_sys::isOtherTempNamespace(schema);
     /// The table that an index is of.
     table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);

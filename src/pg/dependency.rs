@@ -110,7 +110,7 @@ fn needed_by(object: Object) -> Vec<Oid> {
     relations
 }
 
-/// Whether `dependent` is recorded to depend on `referenced`, in whatever way.
+/// True if `dependent` is recorded to depend on `referenced`, in whatever way.
 pub fn depends(dependent: Object, referenced: Object) -> bool {
     let referenced = referenced.address();
     let mut found = false;
@@ -122,7 +122,7 @@ pub fn depends(dependent: Object, referenced: Object) -> bool {
     found
 }
 
-/// Whether a trigger is recorded to depend on another trigger.
+/// True if a trigger is recorded to depend on another trigger.
 pub fn follows_a_trigger(trigger: Oid) -> bool {
     let mut found = false;
     each(DEPEND_BY_DEPENDENT, Object::Trigger(trigger), |form| {
@@ -232,7 +232,7 @@ fn with_trigger<T>(
     }
 }
 
-/// Whether there is such a trigger.
+/// True if there is such a trigger.
 pub fn exists(trigger: Oid) -> bool {
     table_of_trigger(trigger).is_some()
 }

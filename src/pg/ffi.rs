@@ -97,7 +97,7 @@ pub fn partition_ancestors(relation: pg_sys::Oid) -> Vec<pg_sys::Oid> {
     }
 }
 
-/// Whether a table has a constraint of that name.
+/// True if a table has a constraint of that name.
 pub fn constraint_name_is_used(relation: pg_sys::Oid, name: &std::ffi::CStr) -> bool {
     const CONSTRAINT_RELATION: c_int = 0;
     let name = name.as_ptr();
@@ -135,7 +135,7 @@ pub unsafe fn set_tuplestore_receiver(
     }
 }
 
-/// Whether two datums are the same, byte for byte, after detoasting.
+/// True if two datums are the same, byte for byte, after detoasting.
 ///
 /// # Safety
 /// Both are non-null values of the type with that length and passing.

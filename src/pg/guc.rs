@@ -73,7 +73,7 @@ pub fn has_assertions() -> bool {
     })
 }
 
-/// Whether the transaction is SERIALIZABLE.
+/// True if the transaction is SERIALIZABLE.
 pub fn is_serializable() -> bool {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }

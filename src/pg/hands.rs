@@ -14,7 +14,7 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 
 thread_local! {
-    /// Whether this thread is one of ours.
+    /// True if this thread is one of ours.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -16,13 +16,13 @@ pub struct Index {
     pub table: Oid,
     /// The access method.
     pub method: Oid,
-    /// Whether it has all rows: its building is finished.
+    /// True if it has all rows: its building is finished.
     pub valid: bool,
-    /// Whether it is that of the primary key.
+    /// True if it is that of the primary key.
     pub primary: bool,
-    /// Whether two rows with equal keys are refused at once.
+    /// True if two rows with equal keys are refused at once.
     pub unique: bool,
-    /// Whether it has some rows only.
+    /// True if it has some rows only.
     pub partial: bool,
     /// Its key columns.
     pub columns: Vec<IndexColumn>,

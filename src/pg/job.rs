@@ -34,7 +34,7 @@ thread_local! {
 
 /// A running job, shown until it is dropped.
 pub struct Job {
-    /// Whether this one has the slot: a job within a COPY, or within another job, is not shown.
+    /// True if this one has the slot: a job within a COPY, or within another job, is not shown.
     is_shown: bool,
 }
 

@@ -51,7 +51,7 @@ impl Open {
         }
     }
 
-    /// Whether `snapshot` is younger than the relation as it is now: one that was created or built again
+    /// True if `snapshot` is younger than the relation as it is now: one that was created or built again
     /// since has rows that the snapshot does not see.
     pub fn is_older_than(&self, snapshot: &Snapshot) -> bool {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(self.oid()) else {

@@ -53,14 +53,14 @@ impl OpenIndex {
         (form.indnkeyatts == 1 && column != 0).then_some(column)
     }
 
-    /// Whether rows are told apart by its only column, at any time: what a key needs.
+    /// True if rows are told apart by its only column, at any time: what a key needs.
     pub fn is_key(&self) -> bool {
         let form = self.form();
         let is_btree = self.class().relam == pg_sys::BTREE_AM_OID;
         is_btree && form.indisunique && form.indimmediate && form.indisvalid && self.is_plain()
     }
 
-    /// Whether it has all rows, by their columns as they are.
+    /// True if it has all rows, by their columns as they are.
     pub fn is_plain(&self) -> bool {
         let null = std::ptr::null_mut();
         // SAFETY: an open index has its pg_index tuple.

@@ -28,7 +28,7 @@ impl Parameter {
         Self { type_oid, value: None }
     }
 
-    /// Whether it is NULL.
+    /// True if it is NULL.
     pub fn is_null(&self) -> bool {
         self.value.is_none()
     }

@@ -46,7 +46,7 @@ impl Passing {
         }
     }
 
-    /// Whether two values are the same, byte for byte. Those that are stored alike, in place or in the
+    /// True if two values are the same, byte for byte. Those that are stored alike, in place or in the
     /// same row of a TOAST table, are not read from there.
     ///
     /// # Safety

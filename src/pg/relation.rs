@@ -105,12 +105,12 @@ impl Relation {
         }
     }
 
-    /// Whether it is a partitioned table.
+    /// True if it is a partitioned table.
     pub fn is_partitioned(&self) -> bool {
         self.kind == b'p'
     }
 
-    /// Whether it is a temporary table.
+    /// True if it is a temporary table.
     pub fn is_temporary(&self) -> bool {
         self.persistence == b't'
     }
@@ -171,13 +171,13 @@ pub fn owner_of(relation: Oid) -> Oid {
     row.map_or(Oid::INVALID, |row| row.relowner)
 }
 
-/// Whether policies decide which rows of a relation a role sees.
+/// True if policies decide which rows of a relation a role sees.
 pub fn has_row_security(relation: Oid) -> bool {
     let row = CatalogRow::<pg_sys::FormData_pg_class>::find(relation);
     row.is_some_and(|row| row.relrowsecurity)
 }
 
-/// Whether `role` has the rights of the relation's owner.
+/// True if `role` has the rights of the relation's owner.
 pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
     // SAFETY: a lookup in the system caches.
     #[cfg(feature = "pg15")]

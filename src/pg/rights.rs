@@ -27,7 +27,7 @@ pub enum Visibility {
     Joined,
 }
 
-/// Whether the caller may read those columns of a table; 0 stands for the whole row.
+/// True if the caller may read those columns of a table; 0 stands for the whole row.
 pub fn may_read(table: Oid, columns: &[i16]) -> bool {
     // SAFETY: lookups in the system caches.
     unsafe {

@@ -78,7 +78,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Whether it reads that relation.
+    /// True if it reads that relation.
     pub fn reads(&self, relation: Oid) -> bool {
         // SAFETY: the plan's source has a list of relations, perhaps an empty one.
         unsafe { pg_sys::list_member_oid((*source(self.plan)).relationOids, relation) }
@@ -156,7 +156,7 @@ unsafe fn source(plan: pg_sys::SPIPlanPtr) -> *mut pg_sys::CachedPlanSource {
     unsafe { first(pg_sys::SPI_plan_get_plan_sources(plan)).cast() }
 }
 
-/// Whether the plan is that of one SELECT, without row locks and data-changing parts.
+/// True if the plan is that of one SELECT, without row locks and data-changing parts.
 ///
 /// # Safety
 /// A plan of `SPI_prepare_cursor`.

@@ -231,7 +231,7 @@ impl Rows<'_> {
         self.count
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -115,7 +115,7 @@ impl Open {
         places.truncate(found);
     }
 
-    /// Whether `row`, fetched from this table, is still there in the eyes of this transaction.
+    /// True if `row`, fetched from this table, is still there in the eyes of this transaction.
     pub fn has_live(&self, row: &Row) -> bool {
         // SAFETY: an open table, and a row of it with its place and its page pinned.
         unsafe {

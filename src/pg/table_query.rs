@@ -31,7 +31,7 @@ pub struct Parts<'a> {
     pub limit: Option<Expression<'a>>,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
-    /// Whether it is worth the time to plan it for the values of its parameters.
+    /// True if it is worth the time to plan it for the values of its parameters.
     pub custom: bool,
 }
 

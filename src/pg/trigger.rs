@@ -32,7 +32,7 @@ pub struct Trigger {
     pub name: CString,
     /// The function that it calls.
     pub function: Oid,
-    /// Whether it is a partition's copy of one of the partitioned table.
+    /// True if it is a partition's copy of one of the partitioned table.
     pub is_copy: bool,
     /// The table in FROM, of a constraint trigger.
     pub other_table: Option<Oid>,
@@ -66,18 +66,18 @@ impl Trigger {
         }
     }
 
-    /// Whether it fires after each row that is written.
+    /// True if it fires after each row that is written.
     pub fn is_after_row(&self) -> bool {
         let timing = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_INSTEAD;
         self.kind & pg_sys::TRIGGER_TYPE_ROW != 0 && self.kind & timing == 0
     }
 
-    /// Whether it fires upon TRUNCATE.
+    /// True if it fires upon TRUNCATE.
     pub fn is_truncate(&self) -> bool {
         self.kind & pg_sys::TRIGGER_TYPE_TRUNCATE != 0
     }
 
-    /// Whether it fires upon INSERT, UPDATE and DELETE.
+    /// True if it fires upon INSERT, UPDATE and DELETE.
     pub fn is_for_all_rows(&self) -> bool {
         let all =
             pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
@@ -98,7 +98,7 @@ pub fn triggers(table: &Open) -> Vec<Trigger> {
     }
 }
 
-/// Whether the session writes what another server has written: that of a logical-replication worker.
+/// True if the session writes what another server has written: that of a logical-replication worker.
 pub fn is_replica() -> bool {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::SessionReplicationRole == pg_sys::SESSION_REPLICATION_ROLE_REPLICA as i32 }
@@ -141,17 +141,17 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// Whether it fires for each row.
+    /// True if it fires for each row.
     pub fn for_each_row(&self) -> bool {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_ROW != 0
     }
 
-    /// Whether it fires after what happened.
+    /// True if it fires after what happened.
     pub fn is_after(&self) -> bool {
         self.0.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK == pg_sys::TRIGGER_EVENT_AFTER
     }
 
-    /// Whether the UPDATE named this column.
+    /// True if the UPDATE named this column.
     pub fn names(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: a set of the trigger in progress, or null.
@@ -172,7 +172,7 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// Whether a row has in a column what it had before; not so of a row that is new, or gone.
+    /// True if a row has in a column what it had before; not so of a row that is new, or gone.
     pub fn is_unchanged(&self, column: i16) -> bool {
         let (Some(old), Some(new)) = (self.old_row(), self.new_row()) else { return false };
         match (old.value(column), new.value(column)) {

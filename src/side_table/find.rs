@@ -15,7 +15,7 @@ use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
 use crate::side_table::watch::{self, Watch};
 
-/// Whether a table is the side table of another, sound or not.
+/// True if a table is the side table of another, sound or not.
 pub fn is_one(table: Oid) -> bool {
     watch::documents_of(table, Lock::Read).is_some()
 }

@@ -125,7 +125,7 @@ impl SideTable {
             .set_hint("Try again in a new transaction."))
     }
 
-    /// Whether COMMIT has emptied a temporary table (ON COMMIT DELETE ROWS fires no trigger): then
+    /// True if COMMIT has emptied a temporary table (ON COMMIT DELETE ROWS fires no trigger): then
     /// it has no page, and what the side table has is left over.
     pub(super) fn is_emptied(&self, storage: &Storage) -> bool {
         self.table.is_temporary()

@@ -135,7 +135,7 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
 }
 
-/// Whether a table has the columns of a side table, whatever its keys are.
+/// True if a table has the columns of a side table, whatever its keys are.
 pub fn is_shaped_like_one(table: Oid) -> bool {
     let expected = [pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
     Open::relation(table, Lock::Held).is_some_and(|table| {

@@ -62,7 +62,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(0)))
 }
 
-/// Whether somebody brings a row to the side table that the triggers of the documents bring as well: replication, and
+/// True if somebody brings a row to the side table that the triggers of the documents bring as well: replication, and
 /// a restore of the data alone, which fires them. Such a row is not written.
 fn brought(fired: &Fired, event: Event, documents: &Open, watch: &Watch) -> Result<bool> {
     if trigger::is_replica() {

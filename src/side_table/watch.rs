@@ -79,7 +79,7 @@ pub fn linked_documents(storage: Oid) -> Vec<Oid> {
     tables
 }
 
-/// Whether a copy of a trigger is that of a table that `partition` is a part of. DETACH PARTITION leaves copies there,
+/// True if a copy of a trigger is that of a table that `partition` is a part of. DETACH PARTITION leaves copies there,
 /// also when the partition then becomes one of another table.
 pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
     partition.class().relispartition
@@ -87,7 +87,7 @@ pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
             .is_some_and(|table| ffi::partition_ancestors(partition.oid()).contains(&table))
 }
 
-/// Whether a function is `minlsh_sync()`: only a superuser can make one that runs our code.
+/// True if a function is `minlsh_sync()`: only a superuser can make one that runs our code.
 pub fn is_sync(function: Oid) -> bool {
     c_function(function).is_some_and(|symbol| symbol == b"minlsh_sync")
 }
@@ -98,7 +98,7 @@ pub fn key_index(documents: &Open, key: i16, lock: Lock) -> Option<OpenIndex> {
     indexes.find(|index| index.is_key() && index.only_column() == Some(key))
 }
 
-/// Whether the catalog knows that side table and documents belong together: a dump does not carry
+/// True if the catalog knows that side table and documents belong together: a dump does not carry
 /// that.
 pub fn is_linked(documents: Oid, watch: &Watch) -> bool {
     let column = Object::Column(documents, watch.key);

@@ -151,13 +151,13 @@ impl Config {
         &self.stop_words
     }
 
-    /// Whether a repeat of a shingle counts.
+    /// True if a repeat of a shingle counts.
     #[must_use]
     pub const fn bag(&self) -> bool {
         self.bag
     }
 
-    /// Whether the tables of Unicode have a say: not if characters are compared
+    /// True if the tables of Unicode have a say: not if characters are compared
     /// as they are written.
     #[must_use]
     pub fn depends_on_unicode(&self) -> bool {

@@ -71,7 +71,7 @@ impl Scheme {
         }
     }
 
-    /// Whether signatures are those of datasketch. Then the seed is
+    /// True if signatures are those of datasketch. Then the seed is
     /// datasketch's, `0..=u32::MAX`.
     #[must_use]
     pub const fn is_datasketch(self) -> bool {

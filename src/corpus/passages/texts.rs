@@ -36,7 +36,7 @@ pub struct Question {
     normalization: Normalization,
     /// In how many documents a passage must be.
     pub min_documents: u32,
-    /// Whether equal texts count once.
+    /// True if equal texts count once.
     pub collapses: bool,
 }
 
@@ -293,7 +293,7 @@ impl Frequent {
         Ok(frequent)
     }
 
-    /// Whether as many documents may have it.
+    /// True if as many documents may have it.
     pub fn has(&self, entry: u64) -> bool {
         let (word, bit) = self.place(entry);
         self.0[word] & bit != 0

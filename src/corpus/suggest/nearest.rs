@@ -226,7 +226,7 @@ impl Search {
 }
 
 impl Nearest {
-    /// Whether a document with that estimate and key comes before it. The order of the rows must not matter.
+    /// True if a document with that estimate and key comes before it. The order of the rows must not matter.
     fn is_behind(&self, estimate: f64, key: &str) -> bool {
         match estimate.total_cmp(&self.estimate) {
             std::cmp::Ordering::Equal => key < self.key.as_str(),

@@ -105,7 +105,7 @@ pub(super) fn inherit(
     Ok(next)
 }
 
-/// Whether the least document decides to which component the id of an old cluster goes, and is not
+/// True if the least document decides to which component the id of an old cluster goes, and is not
 /// known.
 pub(super) fn is_tie(of_one: &[Piece]) -> bool {
     let most = of_one.iter().map(|piece| piece.weight).max();

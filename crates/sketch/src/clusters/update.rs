@@ -71,7 +71,7 @@ impl State<'_> {
         &rest[..rest.partition_point(|piece| piece.old == old)]
     }
 
-    /// Whether an old cluster has ended, but all that is left of it is in one component.
+    /// True if an old cluster has ended, but all that is left of it is in one component.
     fn is_merged(&self, old: ClusterId) -> bool {
         matches!(self.pieces_of(old), [piece] if self.id(Some(piece.component)) != Some(old))
     }

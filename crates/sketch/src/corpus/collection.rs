@@ -42,7 +42,7 @@ pub trait Corpus: Hashes {
     /// What the storage says.
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Self::Error>;
 
-    /// Whether two documents share one of the first `bands` bands.
+    /// True if two documents share one of the first `bands` bands.
     ///
     /// # Errors
     /// What the storage says.

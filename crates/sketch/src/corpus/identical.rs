@@ -48,7 +48,7 @@ impl Identical {
         self.leaders[document as usize]
     }
 
-    /// Whether `document` stands for itself.
+    /// True if `document` stands for itself.
     #[must_use]
     pub fn is_leader(&self, document: u32) -> bool {
         self.leader(document) == document

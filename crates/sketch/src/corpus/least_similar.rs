@@ -13,7 +13,7 @@ pub struct LeastSimilar {
     pub pair: Pair,
     /// Pairs that were compared.
     pub compared: u64,
-    /// Whether these were all: else there may be a pair that is less similar.
+    /// True if these were all: else there may be a pair that is less similar.
     pub is_exact: bool,
 }
 

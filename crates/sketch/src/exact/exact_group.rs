@@ -47,7 +47,7 @@ impl<'a> ExactGroup<'a> {
         Ok(Self { sets, level: Level::best(), shared })
     }
 
-    /// Whether pairs are compared by their bits, not by merging sets.
+    /// True if pairs are compared by their bits, not by merging sets.
     #[must_use]
     pub fn is_numbered(&self) -> bool {
         self.shared.is_some()

@@ -50,7 +50,7 @@ impl Outlines {
         })
     }
 
-    /// Whether a document has its outline.
+    /// True if a document has its outline.
     #[must_use]
     pub fn has(&self, document: usize) -> bool {
         self.sizes[document].elements > 0
@@ -68,7 +68,7 @@ impl Outlines {
         self.sizes[document] = Size { elements: set.len() as u32 + 1, bits };
     }
 
-    /// Whether the Jaccard similarity of two documents, which have outlines, may be `threshold` or
+    /// True if the Jaccard similarity of two documents, which have outlines, may be `threshold` or
     /// more.
     #[must_use]
     pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {

@@ -61,7 +61,7 @@ impl PreparedSet {
         self.len
     }
 
-    /// Whether there is no shingle: then nothing is similar.
+    /// True if there is no shingle: then nothing is similar.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

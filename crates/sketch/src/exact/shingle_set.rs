@@ -58,7 +58,7 @@ impl ShingleSet {
         self.0.len()
     }
 
-    /// Whether there is no shingle.
+    /// True if there is no shingle.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -69,7 +69,7 @@ impl ShingleSet {
         self.0.iter().copied()
     }
 
-    /// Whether a shingle is in the set, given its hash.
+    /// True if a shingle is in the set, given its hash.
     #[must_use]
     pub fn contains(&self, hash: u64) -> bool {
         self.0.binary_search(&hash).is_ok()

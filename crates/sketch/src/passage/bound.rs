@@ -121,7 +121,7 @@ impl Bound {
         end.saturating_sub(first) + need > self.length
     }
 
-    /// Whether a text can have enough of the passage that has only those entries, by their places
+    /// True if a text can have enough of the passage that has only those entries, by their places
     /// in [`Self::entries`], that are not `absent`.
     pub fn is_possible(&self, absent: impl Fn(usize) -> bool) -> bool {
         match self.need {

@@ -89,7 +89,7 @@ impl<'a> Characters<'a> {
         self.wide.as_ref().map_or(self.text.len(), Vec::len)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()

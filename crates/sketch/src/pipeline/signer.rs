@@ -47,7 +47,7 @@ impl Batch {
         self.documents.len()
     }
 
-    /// Whether it has no document.
+    /// True if it has no document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
@@ -113,9 +113,9 @@ impl Batch {
 pub struct Signer {
     sketcher: Sketcher,
     banding: Banding,
-    /// Whether to add a hash of the whole signature.
+    /// True to add a hash of the whole signature.
     whole: bool,
-    /// Whether to look for texts that are too long for their shingles.
+    /// True to look for texts that are too long for their shingles.
     looks: bool,
     bands: Vec<i64>,
     slots: Vec<i32>,

@@ -75,7 +75,7 @@ impl<T> TextBatch<T> {
         memory::push(&mut self.ends, end)
     }
 
-    /// Whether it has no text.
+    /// True if it has no text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -67,7 +67,7 @@ impl<'a> HashBuffer<'a> {
         self.filled = 0;
     }
 
-    /// Whether further hashes are wanted; others are dropped.
+    /// True if further hashes are wanted; others are dropped.
     pub(crate) fn is_wanted(&self) -> bool {
         self.flow.is_continue()
     }

@@ -64,7 +64,7 @@ impl WeightedSet {
         self.0.len()
     }
 
-    /// Whether there is no element.
+    /// True if there is no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

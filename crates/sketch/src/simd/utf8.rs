@@ -1,4 +1,4 @@
-//! Whether bytes are UTF-8, 32 at a time (Keiser and Lemire, "Validating UTF-8 in less than one
+//! Checks that bytes are UTF-8, 32 at a time (Keiser and Lemire, "Validating UTF-8 in less than one
 //! instruction per byte", Software: Practice and Experience 51, 2021).
 //!
 //! Each byte and the one before it are looked up in three tables of what can be wrong about such a

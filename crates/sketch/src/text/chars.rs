@@ -8,7 +8,7 @@ pub fn utf8(bytes: &[u8]) -> Option<&str> {
     Level::best().text(bytes)
 }
 
-/// Whether `text` has no character but white space: no token at all.
+/// True if `text` has no character but white space: no token at all.
 pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
     text.chars().enumerate().all(|(i, c)| {
         if i % (16 * 1024) == 0 {

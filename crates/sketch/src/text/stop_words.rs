@@ -80,7 +80,7 @@ impl StopWords {
         self.0.len()
     }
 
-    /// Whether there is no word.
+    /// True if there is no word.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

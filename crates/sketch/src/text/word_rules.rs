@@ -81,7 +81,7 @@ impl WordRules {
         outcome
     }
 
-    /// Whether a shingle can start with `word`.
+    /// True if a shingle can start with `word`.
     #[inline]
     pub(crate) fn starts_shingle(&self, word: &str) -> bool {
         self.anchors.as_ref().is_none_or(|anchors| anchors.contains(word))

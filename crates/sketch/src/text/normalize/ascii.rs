@@ -42,7 +42,7 @@ impl Bytes {
         }
     }
 
-    /// Whether a byte is removed.
+    /// True if a byte is removed.
     pub(super) fn removes(self, byte: u8) -> bool {
         self.removed(byte) != 0
     }
@@ -273,7 +273,7 @@ fn select(mask: u8, yes: u8, no: u8) -> u8 {
     (mask & yes) | (!mask & no)
 }
 
-/// Whether `byte` is one of `count` from `first` on.
+/// True if `byte` is one of `count` from `first` on.
 #[inline(always)]
 fn among(byte: u8, first: u8, count: u8) -> u8 {
     mask(byte.wrapping_sub(first) < count)

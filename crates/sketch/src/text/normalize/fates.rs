@@ -77,12 +77,12 @@ impl Entry {
         if self.kind() == Self::FOLLOWS { Some(self.0 as u8) } else { None }
     }
 
-    /// Whether nothing but its neighbours changes the character.
+    /// True if nothing but its neighbours changes the character.
     pub(super) const fn is_alone(self) -> bool {
         matches!(self.kind(), Self::FOLLOWS | Self::STAYS)
     }
 
-    /// Whether a mark that follows can be behind this.
+    /// True if a mark that follows can be behind this.
     pub(super) const fn precedes(self, class: u8) -> bool {
         match self.kind() {
             0 | Self::BECOMES => true,
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// Whether a text can be cut before such a character.
+    /// True if a text can be cut before such a character.
     pub(super) const fn is_cut(self) -> bool {
         matches!(
             self.kind(),
@@ -239,7 +239,7 @@ fn entry_of(steps: Characters, c: char, longer: &mut Vec<String>) -> Result<Entr
     Ok(Entry(kind << 56 | number))
 }
 
-/// Whether `c` neither composes with what stands before it nor changes places
+/// True if `c` neither composes with what stands before it nor changes places
 /// with it.
 fn starts_anew(c: char) -> bool {
     canonical_combining_class(c) == 0 && composes_with_nothing(c)

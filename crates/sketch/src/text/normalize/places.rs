@@ -48,7 +48,7 @@ impl Places {
 
 /// Sees what becomes of each character, in order.
 pub(super) trait Record {
-    /// Whether it looks.
+    /// True if it looks.
     const LOOKS: bool;
 
     /// Makes room for what becomes of `characters`, but for those of [`Self::together`].

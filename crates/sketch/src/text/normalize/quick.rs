@@ -142,7 +142,7 @@ struct Pass<'a, R: Record> {
     out: Vec<u8>,
     /// Where the output ends.
     end: usize,
-    /// Whether the output is empty or ends with a space.
+    /// True if the output is empty or ends with a space.
     spaced: bool,
     record: &'a mut R,
 }
@@ -347,7 +347,7 @@ impl<R: Record> Pass<'_, R> {
         0
     }
 
-    /// Whether the text can be cut before byte `at`, where a character starts or the text ends.
+    /// True if the text can be cut before byte `at`, where a character starts or the text ends.
     #[inline(always)]
     fn is_cut(&self, bytes: &[u8], at: usize) -> bool {
         match bytes.get(at) {
@@ -357,7 +357,7 @@ impl<R: Record> Pass<'_, R> {
         }
     }
 
-    /// Whether a mark of a class stays behind the last of some characters, from byte `at` on.
+    /// True if a mark of a class stays behind the last of some characters, from byte `at` on.
     fn can_precede(&self, bytes: &[u8], at: usize, leads: u64, removed: u64, class: u8) -> bool {
         let Some(place) = leads.checked_ilog2() else { return false };
         match bytes[at + place as usize].is_ascii() {

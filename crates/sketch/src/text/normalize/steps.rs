@@ -155,13 +155,13 @@ impl Normalization {
         }
     }
 
-    /// Whether there is no step at all.
+    /// True if there is no step at all.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a step drops tokens.
+    /// True if a step drops tokens.
     pub(crate) fn drops_tokens(&self) -> bool {
         self.min_length > 1 || self.stop_words != Dropped::Nothing
     }
