@@ -14,7 +14,7 @@
 SET client_min_messages = warning;
 
 \echo '== 1. A table of documents'
-\echo '   The texts of the SPDX licence list, loaded as any table would be.'
+\echo '   The texts of the SPDX licence list, loaded like any other table.'
 \echo
 
 CREATE EXTENSION IF NOT EXISTS minlsh;
@@ -46,14 +46,14 @@ FROM licenses WHERE body ~= minlsh_document(:'remembered', 0.8);
 EXPLAIN (COSTS OFF) SELECT id FROM licenses WHERE body ~= 'some text';
 
 \echo '== 3. Which licences read like the Apache licence?'
-\echo '   near_duplicates(id, threshold) asks the index, and puts the most similar first.'
+\echo '   near_duplicates(id, threshold) searches the index and returns the most similar first.'
 \echo
 
 SELECT n.doc_id, round(n.similarity::numeric, 3) AS similarity, left(l.name, 48) AS name
 FROM near_duplicates('Apache-2.0', 0.8) n JOIN licenses l ON l.id = n.doc_id;
 
 \echo '== 4. ... and where do two of them differ?'
-\echo '   Plain SQL from here: cut both texts into clauses, keep those that only one has.'
+\echo '   Plain SQL cuts both texts into clauses and keeps those that only one of them has.'
 \echo
 
 CREATE OR REPLACE FUNCTION clauses(body text) RETURNS TABLE (n bigint, clause text)
@@ -82,11 +82,11 @@ $$;
 \echo
 SELECT doc_id, round(similarity::numeric, 3) AS similarity FROM near_duplicates('MS-PL', 0.9);
 SELECT * FROM side_by_side('MS-PL', 'MS-LPL');
-\echo '   The one on the right is for Windows alone. And MIT beside JSON:'
+\echo '   The one on the right is only for Windows. These are MIT and JSON:'
 \echo
 SELECT * FROM side_by_side('MIT', 'JSON');
 
-\echo '== 5. The whole corpus needs no index: name a table, or give a query'
+\echo '== 5. The whole corpus, without an index: pass a table or a query'
 \echo '   near_duplicate_pairs(''SELECT id, body FROM licenses'', 0.9)'
 \echo
 
@@ -106,7 +106,7 @@ FROM pairs
 WHERE similarity = 1 AND doc_a NOT IN (SELECT doc_b FROM pairs WHERE similarity = 1)
 GROUP BY doc_a ORDER BY names DESC, text LIMIT 5;
 
-\echo '   Families: near_duplicate_clusters(''licenses'', 0.9). least_similar: of any two members.'
+\echo '   Families: near_duplicate_clusters(''licenses'', 0.9). least_similar is the lowest similarity of two members.'
 \echo
 SELECT cluster_id AS family, size, round(least_similar::numeric, 2) AS least_similar,
        left(string_agg(doc_id, ' ' ORDER BY doc_id), 60) AS members
@@ -118,7 +118,7 @@ GROUP BY cluster_id, size, least_similar ORDER BY size DESC, cluster_id LIMIT 6;
 SELECT count(*) AS to_remove, count(DISTINCT kept_id) AS kept_instead
 FROM near_duplicate_plan('licenses', 0.9, body => 'body', keep => 'length(id), id');
 
-\echo '== 6. As a window function: the cluster of each row, named by its first row'
+\echo '== 6. A window function: the cluster of each row, named by its first row'
 \echo '   near_duplicate_cluster(body, 0.9) OVER (ORDER BY id)'
 \echo
 SELECT id, cluster, cluster = number AS keep
@@ -138,11 +138,11 @@ SELECT doc_id, round(similarity::numeric, 3) AS similarity FROM near_duplicates(
 SELECT * FROM side_by_side('Acme-1.0', 'BSL-1.0');
 ROLLBACK;
 
-\echo '   Rolled back, and the index with it:'
+\echo '   The rollback also removes the index entry:'
 \echo
 SELECT count(*) AS near_copies_of_boost FROM near_duplicates('BSL-1.0', 0.8);
 
-\echo '== 8. Kept out: no two near-duplicates in one table'
+\echo '== 8. A constraint: no two near-duplicates in one table'
 \echo '   EXCLUDE USING minlsh (minlsh_document(body, 0.9) WITH ~=), and INSERT ... ON CONFLICT DO NOTHING'
 \echo
 
@@ -150,7 +150,7 @@ CREATE TEMP TABLE distinct_texts (id text, body text, EXCLUDE USING minlsh (minl
 INSERT INTO distinct_texts SELECT id, body FROM licenses ORDER BY id ON CONFLICT DO NOTHING;
 SELECT (SELECT count(*) FROM licenses) AS licences, count(*) AS distinct_texts FROM distinct_texts;
 
-\echo '== 9. Clusters whose ids stay, with a log'
+\echo '== 9. Tracked clusters: ids that stay, and a log'
 \echo '   minlsh_track_clusters(), minlsh_refresh_clusters(): a merge, and a split'
 \echo
 
