@@ -139,7 +139,7 @@ impl Versions {
 }
 
 impl IndexOptions {
-    /// Whether this version of the library would make the same entries.
+    /// True if this version of the library would make the same entries.
     pub fn is_current(&self) -> bool {
         self.outdated.is_none()
     }

@@ -19,7 +19,7 @@ impl Share {
         Self { most: (part * u64::MAX as f64) as u64, seed: seed as u64 }
     }
 
-    /// Whether it has the row with that number, such as its address.
+    /// True if it has the row with that number, such as its address.
     pub fn has(self, row: u64) -> bool {
         let hash = || {
             ElementHash::Xxh3.hash(&(u128::from(self.seed) << 64 | u128::from(row)).to_le_bytes())

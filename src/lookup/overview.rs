@@ -220,7 +220,7 @@ fn outdated(info: &Info) -> Option<String> {
     }
 }
 
-/// Whether a standby has no pages of an index, because it is unlogged.
+/// True if a standby has no pages of an index, because it is unlogged.
 fn is_out_of_reach(info: &Info) -> bool {
     let is_unlogged = |index: relation::Relation| index.persistence == b'u';
     // SAFETY: reads the state of the server.

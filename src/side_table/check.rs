@@ -164,7 +164,7 @@ fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Res
     superfluous(side, &storage, &snapshot, matched, &wanted, report)
 }
 
-/// Whether a key is of a share.
+/// True if a key is of a share.
 fn has(share: Share, output: &Output, key: Datum) -> bool {
     // SAFETY: a key of the type that the output is for.
     share.has(ElementHash::Xxh3.hash(unsafe { output.shown(key) }.as_bytes()))

@@ -24,7 +24,7 @@ pub struct Config {
     normalization: Normalization,
     stop_words: StopWords,
     bag: bool,
-    /// What the unit, the normalisation and the stop words come to.
+    /// The unit, the normalisation and the stop words together.
     rules: Arc<WordRules>,
 }
 
@@ -120,7 +120,7 @@ impl Config {
         self.num_perm
     }
 
-    /// What a shingle is a window of.
+    /// The unit that a shingle is a window of.
     #[must_use]
     pub const fn unit(&self) -> Unit {
         self.unit
@@ -139,7 +139,7 @@ impl Config {
         self.seed
     }
 
-    /// What is done to a text before it is cut.
+    /// The steps that are applied to a text before it is cut.
     #[must_use]
     pub const fn normalization(&self) -> &Normalization {
         &self.normalization

@@ -1,4 +1,4 @@
-//! What a caller can get wrong.
+//! The mistakes of callers.
 //!
 //! Messages follow PostgreSQL's style (lower case, no full stop, the offending
 //! value and the allowed range); hints are sentences. The extension only adds
@@ -407,7 +407,7 @@ impl Error {
     }
 }
 
-/// What an error carries of a text that a user wrote: all of it, unless it is long.
+/// The part of a user's text that an error carries: all of it, unless it is long.
 pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(EXCERPT) {
         None => text.to_owned(),

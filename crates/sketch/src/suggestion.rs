@@ -52,7 +52,7 @@ impl Histogram {
         }
     }
 
-    /// Where each bin begins and ends, and how many documents are in it, from the most similar down.
+    /// The beginning, the end and the number of documents of each bin, from the most similar down.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         (0..BINS).rev().map(|bin| (start(bin), start(bin + 1), self.counts[bin]))
     }

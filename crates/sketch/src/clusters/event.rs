@@ -1,4 +1,4 @@
-//! What happens to clusters.
+//! The events of clusters.
 
 use super::given::ClusterId;
 
@@ -22,25 +22,25 @@ pub enum Event {
     },
     /// Documents go from one cluster to another, which may be new. An [`Event::Move`] of each follows.
     Split {
-        /// Where they go.
+        /// The cluster to which they go.
         cluster: ClusterId,
-        /// Where they were.
+        /// The cluster in which they were.
         other: ClusterId,
         /// How many they are.
         size: u64,
     },
     /// A document goes from one cluster to another.
     Move {
-        /// Where it goes.
+        /// The cluster to which it goes.
         cluster: ClusterId,
-        /// Where it was.
+        /// The cluster in which it was.
         other: ClusterId,
         /// The document.
         document: u32,
     },
     /// All documents that are left of a cluster belong to another one, and its id ends.
     Merge {
-        /// Where they belong now.
+        /// The cluster to which they belong now.
         cluster: ClusterId,
         /// The id that ends.
         other: ClusterId,
@@ -124,7 +124,7 @@ impl Event {
         }
     }
 
-    /// Where it stands in the log of an update: by step, then by clusters, then by document. A split
+    /// Its place in the log of an update: by step, then by clusters, then by document. A split
     /// stands before its moves.
     pub(super) fn place(self) -> (u8, ClusterId, ClusterId, Option<u32>) {
         let step = match self {

@@ -1,6 +1,6 @@
-//! What an update is made of.
+//! The input of an update.
 
-/// What a cluster is named by: from 1, never used again.
+/// The id of a cluster: from 1, never used again.
 pub type ClusterId = i64;
 
 /// A document, at its rank in the order of keys.

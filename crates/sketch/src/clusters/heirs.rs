@@ -1,10 +1,10 @@
-//! Which component inherits which id.
+//! Finds the component that inherits each id.
 
 use super::given::{Block, ClusterId, Document};
 use crate::error::Error;
 use crate::memory;
 
-/// What a component has of an old cluster.
+/// The part of an old cluster that a component has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) old: ClusterId,

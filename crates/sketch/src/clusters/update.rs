@@ -6,10 +6,10 @@ use super::heirs::{Component, Piece, components, inherit, is_tie, pieces};
 use crate::error::Error;
 use crate::memory;
 
-/// What changes.
+/// The changes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Update {
-    /// What happened, in the order of the log.
+    /// The events, in the order of the log.
     pub events: Vec<Event>,
     /// The clusters to which something happened, ascending, with the documents that they have now.
     pub changed: Vec<(ClusterId, u64)>,

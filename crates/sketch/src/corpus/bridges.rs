@@ -76,7 +76,7 @@ fn bridges(mut links: Vec<Pair>, size: &dyn Fn(u32) -> u64) -> Result<Vec<Bridge
 struct Graph {
     /// The documents that have any, ascending. Below, a document is its place among them.
     documents: Vec<u32>,
-    /// Where the links of each start among `ends`; one more than documents.
+    /// The start of the links of each among `ends`; one more than documents.
     starts: Vec<u32>,
     /// The other end of a link, and the link's number.
     ends: Vec<(u32, u32)>,
@@ -183,7 +183,7 @@ mod tests {
         links.bridges(&|document| u64::from(document) + 1).unwrap().0
     }
 
-    /// What the documents connected with `document` stand for.
+    /// The document that stands for those connected with `document`.
     fn part(links: &[Pair], document: u32) -> Vec<u32> {
         let mut components = Components::new(20).unwrap();
         links.iter().for_each(|link| components.union(link.a, link.b));

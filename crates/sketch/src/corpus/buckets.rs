@@ -11,7 +11,7 @@ const DIGIT_BITS: u32 = 11;
 /// Fewer entries are sorted by comparing them: counters for digits would cost more.
 const FEW: usize = 1000;
 
-/// What is called with the corpus and the documents of a bucket.
+/// A function that is called with the corpus and the documents of a bucket.
 type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Sorts (hash, document) entries, reusing its memory.

@@ -1,4 +1,4 @@
-//! What a job asks of a collection of documents.
+//! The questions of a job to a collection of documents.
 
 use crate::error::Error;
 
@@ -7,7 +7,7 @@ pub trait Hashes {
     /// Why an answer could not be had: an input error, or the wish to stop.
     type Error;
 
-    /// What the engine's own error becomes: there is no memory.
+    /// Makes an error of the engine's own, which is that there is no memory.
     fn refused(cause: Error) -> Self::Error;
 
     /// How many documents there are.

@@ -15,7 +15,7 @@ pub struct Connected {
     pub components: Components,
     /// Verified pairs that hold the components together: each joined two of them.
     pub links: Vec<Pair>,
-    /// What the limit has left undone.
+    /// The comparisons that the limit has left out.
     pub left_out: LeftOut,
 }
 

@@ -1,6 +1,6 @@
-//! What a limit has left undone.
+//! The comparisons that a limit has left out.
 
-/// What a limit has left undone. In a bucket of `n` documents that are not similar there would be
+/// The comparisons that a limit has left out. In a bucket of `n` documents that are not similar there would be
 /// `n²` comparisons: each document makes `limit` of them without success, and no more.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LeftOut {

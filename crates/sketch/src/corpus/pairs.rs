@@ -18,7 +18,7 @@ pub struct Pair {
     pub similarity: f64,
 }
 
-/// Where a document belongs when two collections are compared: pairs are made across.
+/// The side of a document when two collections are compared: pairs are made across.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
     /// The first collection.
@@ -29,7 +29,7 @@ pub enum Side {
     Both,
 }
 
-/// What is called with the corpus and each pair found.
+/// A function that is called with the corpus and each pair found.
 pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` says which

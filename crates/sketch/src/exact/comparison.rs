@@ -15,7 +15,7 @@ use crate::shingle::{
 };
 use crate::simd::Level;
 
-/// What two texts have in common.
+/// The shingles that two texts have in common.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Comparison {
     /// Distinct shingles of the first text.
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(compare(1).shared, ["to"]);
     }
 
-    /// What `Comparison` says, shingle by shingle.
+    /// The shingles of a `Comparison`, one by one.
     fn naive(config: &Config, a: &str, b: &str, count: usize) -> [Vec<String>; 3] {
         let shingles = |text| {
             let mut all = Vec::new();

@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// What each document of a corpus has: (pairs counted, pairs). Half of the documents are
+    /// The pairs of each document of a corpus: (pairs counted, pairs). Half of the documents are
     /// alone, the others in clusters of up to `largest`; the pairs of a cluster are counted with
     /// a chance of its own, from `worst` to 1, as near-duplicates of a template are found or lost.
     fn corpus(seed: u64, largest: f64, worst: f64) -> Vec<(u64, u64)> {

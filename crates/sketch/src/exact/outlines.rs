@@ -26,7 +26,7 @@ pub struct Outlines {
     sizes: Vec<Size>,
 }
 
-/// What is known of a set but its bits.
+/// The properties of a set besides its bits.
 #[derive(Clone, Copy, Default)]
 struct Size {
     /// How many elements it has, and one more; 0 if the document has no outline yet.

@@ -171,7 +171,7 @@ const FIRST_STAMP: u64 = 1;
 /// More than what the rounding of a product can be, relatively.
 const ROUNDING: f64 = 1e-12;
 
-/// What was seen of a candidate.
+/// The hashes of a candidate that were seen.
 struct Count {
     shared: usize,
     misses: usize,

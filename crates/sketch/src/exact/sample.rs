@@ -1,4 +1,4 @@
-//! What is true of a sample of documents, by comparing each with all documents: the measure of
+//! The truth about a sample of documents, by comparing each with all documents: the measure of
 //! what an index finds.
 
 use super::shingle_set::ShingleSet;

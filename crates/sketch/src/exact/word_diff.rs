@@ -1,4 +1,4 @@
-//! What is only in one of two texts, what is only in the other, and what both have, word by word and in order.
+//! The words that only one of two texts has, that only the other has, and that both have, in order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -93,12 +93,12 @@ pub fn word_diff<E: From<Error>>(
 /// The words of a text.
 struct Words {
     tokens: Vec<Token>,
-    /// Where each starts: behind the white space of the one before.
+    /// The start of each: behind the white space of the one before.
     starts: Vec<u32>,
 }
 
 impl Words {
-    /// Where the word of that number starts, or the text of `len` bytes ends.
+    /// The start of the word of that number, or the end of the text of `len` bytes.
     fn start(&self, word: u32, len: usize) -> usize {
         self.starts.get(word as usize).map_or(len, |start| *start as usize)
     }

@@ -3,7 +3,7 @@
 /// The increment of SplitMix64: 2^64 divided by the golden ratio.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Where the sequence of constants starts: ASCII `minlsh01`.
+/// The start of the sequence of constants: ASCII `minlsh01`.
 const START: u64 = 0x6d69_6e6c_7368_3031;
 
 /// The multipliers of [`mix64`].

@@ -28,7 +28,7 @@ pub struct Bound {
     need: Need,
 }
 
-/// What a text must have.
+/// The requirements that a text must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Need {
     /// Every window.

@@ -1,4 +1,4 @@
-//! Where the characters of a text start.
+//! The starts of the characters of a text.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What two texts have in common: runs, by a table of anchors of one and a walk through the other.
+//! The runs that two texts have in common, by a table of anchors of one and a walk through the other.
 //!
 //! A window of `t` characters has exactly one gram of `k` at a multiple of `t - k + 1`. So a table
 //! of those grams of `b`, its anchors, meets every window of `b`, and the grams of `a` are looked

@@ -20,7 +20,7 @@ pub fn gram_length(min_match: usize) -> usize {
     }
 }
 
-/// What is stored of a minimum. Minima are near zero, and an index keeps the upper bits: the
+/// The part of a minimum that is stored. Minima are near zero, and an index keeps the upper bits: the
 /// finaliser of MurmurHash3 spreads them over all.
 #[inline(always)]
 fn entry(minimum: u64) -> u64 {

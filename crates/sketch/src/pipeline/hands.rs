@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Bytes of the stack of a thread, as the main thread of a server has at least.
 const STACK: usize = 2 << 20;
 
-/// What is computed of a batch; each thread has one of these.
+/// A computation over batches; each thread has one of these.
 pub trait Work: Send {
-    /// What is computed, and its results.
+    /// A batch and its results.
     type Batch: Default + Send;
 
     /// Computes a batch. It may have been begun before: results that are there are replaced.
@@ -92,7 +92,7 @@ impl<B> Shared<B> {
     }
 }
 
-/// What a thread unwinds with that was told to stop.
+/// The payload with which a thread unwinds that has to stop.
 struct Stopped;
 
 /// The reader's side.
@@ -291,7 +291,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
     }
 }
 
-/// What a thread does until it is told to stop.
+/// The loop of a thread until it has to stop.
 fn serve<W: Work>(shared: &Shared<W::Batch>, mut work: W) {
     let is_stopped = || shared.stop.load(Ordering::Relaxed);
     loop {

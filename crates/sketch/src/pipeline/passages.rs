@@ -1,4 +1,4 @@
-//! What is found in the texts of a corpus on the way to their passages.
+//! Searches in the texts of a corpus on the way to their passages.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::text::Normalization;
 pub struct Cut {
     /// How long a passage is at least, in characters.
     pub min_match: usize,
-    /// What is done to texts before.
+    /// The steps that are applied to texts before.
     pub normalization: Normalization,
 }
 
@@ -54,7 +54,7 @@ pub struct Fingerprinted {
     normalized: String,
 }
 
-/// What is known of a text by its fingerprints.
+/// The fingerprints of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct OfText {
     /// The number by which the reader knows it.

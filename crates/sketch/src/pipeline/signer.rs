@@ -26,7 +26,7 @@ enum Form {
     Signature,
 }
 
-/// What a document is, and where it ends among those of its kind.
+/// The kind of a document, and its end among those of its kind.
 #[derive(Clone, Copy)]
 struct Document {
     form: Form,

@@ -9,17 +9,17 @@ use crate::memory;
 pub struct Given<'a> {
     /// The number by which the reader knows it.
     pub number: u32,
-    /// What hashes of its scope differ by.
+    /// The number by which hashes of its scope differ.
     pub salt: u64,
     /// The text.
     pub text: &'a str,
-    /// What is known of it: hashes, each with a number.
+    /// Its hashes, each with a number.
     pub known: &'a [(u64, u32)],
 }
 
-/// What is found in texts; each thread has one of these.
+/// A search in texts; each thread has one of these.
 pub trait Find: Send {
-    /// What is found in a batch.
+    /// The findings in a batch.
     type Found: Default + Send;
 
     /// Forgets what was found, but not the memory for it.
@@ -43,11 +43,11 @@ pub struct TextBatch<T> {
     text: String,
     known: Vec<(u64, u32)>,
     ends: Vec<End>,
-    /// What was found.
+    /// The findings.
     pub found: T,
 }
 
-/// Where a text ends, and what is known of it.
+/// The end of a text, and its hashes.
 struct End {
     number: u32,
     salt: u64,

@@ -37,7 +37,7 @@ pub fn for_each_shingle(
     for_each_window(config, &text, check_interrupts, f)
 }
 
-/// What is called for each shingle.
+/// A function that is called for each shingle.
 pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
 
 /// Calls `f` for each shingle of a text that is normalised already; see [`for_each_shingle`].

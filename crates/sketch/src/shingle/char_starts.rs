@@ -1,4 +1,4 @@
-//! Where the characters of a text start, a part of it at once.
+//! The starts of the characters of a text, a part of it at once.
 
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
 use crate::text::chars::leads;
@@ -48,7 +48,7 @@ impl CharStarts {
         &text[self.base..]
     }
 
-    /// Where in the text the `n`-th that was found is.
+    /// The place in the text of the `n`-th that was found.
     pub(super) fn byte(&self, n: usize) -> usize {
         self.base + self.found[n] as usize
     }

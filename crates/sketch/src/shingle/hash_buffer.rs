@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 /// The most hashes per chunk: 32 KiB, which a core's nearest cache holds.
 pub(crate) const CHUNK: usize = 4096;
 
-/// What receives a chunk: free to change the hashes, and to call the
+/// A function that receives a chunk: free to change the hashes, and to call the
 /// check_interrupts while it works. It says whether it wants more.
 pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut()) -> ControlFlow<()>;
 

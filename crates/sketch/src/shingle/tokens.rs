@@ -67,7 +67,7 @@ pub fn tokens(
     }
 }
 
-/// What is kept of a text for units of characters.
+/// The parts of a text that are kept for units of characters.
 fn kept_between_spaces(
     rules: &WordRules,
     text: &str,

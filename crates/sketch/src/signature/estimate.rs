@@ -1,4 +1,4 @@
-//! What signatures tell: the estimate of the Jaccard similarity, its error,
+//! Estimates from signatures: the estimate of the Jaccard similarity, its error,
 //! and the signature of a union.
 
 use crate::config::valid_num_perm;

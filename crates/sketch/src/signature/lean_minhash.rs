@@ -46,7 +46,7 @@ impl FromStr for LeanByteOrder {
     }
 }
 
-/// What the bytes of a `LeanMinHash` tell.
+/// The content of the bytes of a `LeanMinHash`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lean {
     /// A scheme of datasketch. The bytes do not tell how elements were hashed:

@@ -2,7 +2,7 @@
 
 use crate::hash::mix::GOLDEN;
 
-/// What a missing value of a scope hashes to.
+/// The hash of a missing value of a scope.
 const MISSING: u64 = 0x6d69_6e6c_7368_0002;
 
 /// The values that a bucket is of, folded into one hash. What it gives is stored in indexes, and

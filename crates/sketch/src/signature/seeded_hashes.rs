@@ -7,7 +7,7 @@ use crate::memory;
 use crate::shingle::{CHUNK, HashBuffer, Sink, text_hashes};
 use crate::simd::Level;
 
-/// Where hashes come from.
+/// The source of hashes.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// The shingles of a text that is normalised already.

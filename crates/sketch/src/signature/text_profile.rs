@@ -35,7 +35,7 @@ use crate::memory;
 /// Characters between two calls of the check_interrupts.
 const STEPS: usize = 1 << 14;
 
-/// What [`text_profile`] finds. The tokens lie in one text: many short ones of their own would take what is left of
+/// The result of [`text_profile`]. The tokens lie in one text: many short ones of their own would take what is left of
 /// a memory that is almost full, and leave nothing for the error that says so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextProfile {

@@ -162,7 +162,7 @@ impl Slot {
     }
 }
 
-/// What a slot draws of an element: `-ln(r)` and `-ln(c)` have the gamma
+/// The draw of a slot for an element: `-ln(r)` and `-ln(c)` have the gamma
 /// distribution of shape 2, b is uniform.
 struct Sample {
     r: f64,

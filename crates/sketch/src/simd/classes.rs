@@ -3,7 +3,7 @@
 /// Bytes per block: as many as a mask has bits.
 pub(crate) const BLOCK: usize = 64;
 
-/// Which bytes of a block are in which class, the first byte as the lowest bit.
+/// The bytes of a block in each class, the first byte as the lowest bit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Classes {
     /// ALetter.

@@ -32,16 +32,16 @@ const BITMAP_SLOTS: usize = 256;
 pub(super) struct Draws {
     /// The number of slots.
     pub(super) count: u64,
-    /// What is added to a hash before it is mixed; 0 in the first round, where
+    /// The number that is added to a hash before it is mixed; 0 in the first round, where
     /// hashes are taken as they are.
     pub(super) offset: u64,
     /// The round, where a packed draw has it.
     pub(super) round: u64,
-    /// Which draws are wanted.
+    /// The draws that are wanted.
     pub(super) wanted: Wanted,
 }
 
-/// Which draws can lower a slot.
+/// The draws that can lower a slot.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
     All,
@@ -79,7 +79,7 @@ impl Draws {
         }
     }
 
-    /// What a hash draws: its slot from the upper half, its value from the
+    /// The draw of a hash: its slot from the upper half, its value from the
     /// lower.
     #[inline(always)]
     fn mixed(&self, hash: u64) -> u64 {

@@ -13,7 +13,7 @@ pub(super) const GROUP: usize = 64;
 /// The longest range with a kernel.
 pub(super) const MAX_LENGTH: u64 = 16;
 
-/// What is read of a group of ranges.
+/// The parts of a group of ranges that are read.
 pub(super) struct Fetched {
     /// The eight bytes from the start of each on.
     pub(super) low: [u64; GROUP],

@@ -19,7 +19,7 @@ const TOO_LARGE_1000: u8 = 1 << 6;
 const OVERLONG_4: u8 = 1 << 6;
 /// Not wrong by itself: third and fourth bytes.
 const TWO_CONTINUE: u8 = 1 << 7;
-/// What the lower half of the first byte says nothing about.
+/// The errors about which the lower half of the first byte says nothing.
 const CARRY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTINUE;
 
 /// By the upper half of the first byte.
@@ -90,7 +90,7 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
 
 struct State {
     before: __m256i,
-    /// What is not zero if the last character is to go on.
+    /// A value that is not zero if the last character must go on.
     open: __m256i,
     wrong: __m256i,
 }

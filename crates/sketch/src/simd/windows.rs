@@ -52,7 +52,7 @@ pub(super) static REVERSE: [u8; 64] = {
     control
 };
 
-/// Which byte of a window stands at `byte` of its first word.
+/// The byte of a window that stands at `byte` of its first word.
 const fn offset(width: usize, byte: usize) -> Option<usize> {
     match (width, byte) {
         // Last byte, (the width), first byte, middle byte.

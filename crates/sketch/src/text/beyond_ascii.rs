@@ -9,7 +9,7 @@
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
 use crate::text::chars::{at_least, below, bytes_equal, code_of, leads};
 
-/// What a character does to word boundaries.
+/// The effect of a character on word boundaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Class {
     /// Joins letters, digits and low lines (ALetter).

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::error::Error;
 use crate::limits::MAX_STOP_WORDS;
 
-/// What the built-in list is called.
+/// The name of the built-in list.
 const ENGLISH_NAME: &str = "english";
 
 /// A list of stop words. Cloning shares it.
@@ -92,7 +92,7 @@ impl StopWords {
     }
 }
 
-/// What [`StopWords::named`] reads.
+/// The text that [`StopWords::named`] reads.
 impl fmt::Display for StopWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::english() {

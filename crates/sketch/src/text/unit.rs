@@ -1,11 +1,11 @@
-//! What shingles are windows of.
+//! The units that shingles are windows of.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, excerpt};
 
-/// What a shingle is a window of.
+/// The unit that a shingle is a window of.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Unit {
     /// Unicode scalar values.

@@ -1,4 +1,4 @@
-//! Which words of a normalised text count, and which start a shingle.
+//! The words of a normalised text that count, and those that start a shingle.
 
 use std::collections::HashSet;
 

@@ -15,7 +15,7 @@ use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
 /// A piece ends at the first space or line feed after this many bytes.
 const PIECE: usize = 1024;
 
-/// What the crate is given of a piece where its rules are needed: up to the first space or line
+/// The part of a piece that the crate gets where its rules are needed: up to the first space or line
 /// feed after this many bytes.
 const PART: usize = 32;
 

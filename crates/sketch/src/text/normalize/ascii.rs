@@ -13,7 +13,7 @@ pub(super) const BLOCK: usize = 64;
 
 pub(super) type Block = [u8; BLOCK];
 
-/// What stands for the bytes behind the end of a text: no step changes it.
+/// The byte that stands for those behind the end of a text: no step changes it.
 const FILLER: u8 = b'a';
 
 /// The steps as what they do to a byte: each is 0xFF if it is done, else 0.
@@ -164,7 +164,7 @@ impl Bytes {
         end
     }
 
-    /// What a byte becomes if it is kept.
+    /// The byte that replaces one that is kept.
     #[inline(always)]
     pub(super) fn mapped(self, byte: u8) -> u8 {
         let byte = byte | (among(byte, b'A', 26) & self.casefold & 0x20);
@@ -285,7 +285,7 @@ fn is_punctuation(byte: u8) -> u8 {
     among(byte, b'!', 15) | among(byte, b':', 7) | among(byte, b'[', 6) | among(byte, b'{', 4)
 }
 
-/// What the step `punctuation_basic` removes.
+/// The characters that the step `punctuation_basic` removes.
 #[inline(always)]
 fn is_basic(byte: u8) -> u8 {
     mask(byte == b'.') | mask(byte == b',') | among(byte, b':', 2) | mask(byte == b'\'')

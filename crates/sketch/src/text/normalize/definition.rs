@@ -54,7 +54,7 @@ fn formed(form: Form, text: String) -> Result<String, Error> {
     decomposed.composed()
 }
 
-/// What the steps after the normal form make of a character by itself.
+/// Applies the steps after the normal form to a character by itself.
 fn mapped(steps: Characters, c: char) -> Option<char> {
     use GeneralCategoryGroup as Group;
     let punctuation = || matches!(c.general_category_group(), Group::Punctuation | Group::Symbol);
@@ -74,7 +74,7 @@ fn mapped(steps: Characters, c: char) -> Option<char> {
     })
 }
 
-/// What shows nothing by itself, and so is lost or gained unseen when a text is copied.
+/// True of characters that show nothing, which are lost or gained unseen when a text is copied.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

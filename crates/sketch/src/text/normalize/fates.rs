@@ -1,4 +1,4 @@
-//! What becomes of a character whatever stands around it, looked up instead of
+//! The fate of a character whatever stands around it, looked up instead of
 //! worked out: Unicode's own tables are searched once per character and
 //! process, not once per occurrence.
 
@@ -12,7 +12,7 @@ use super::steps::{Characters, Form, Punctuation};
 use crate::error::Error;
 use crate::memory;
 
-/// What the steps make of a character. Unless said otherwise a text can be cut
+/// The result of the steps for a character. Unless said otherwise a text can be cut
 /// before it: what stands before it cannot matter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
@@ -47,7 +47,7 @@ impl Entry {
     const EXPANDS: u64 = 2;
     const REMOVED: u64 = 3;
     const FOLLOWS: u64 = 4;
-    /// What takes more bytes; the lower half is its number in the page.
+    /// A longer result; the lower half is its number in the page.
     const GROWS: u64 = 5;
     const EXPANDS_AND_GROWS: u64 = 6;
     const DEPENDS: Self = Self(7 << 56);
@@ -62,7 +62,7 @@ impl Entry {
         self.0 >> 56
     }
 
-    /// What is written in the place of the character, and how long it is, if there is room for it.
+    /// The bytes that replace the character, and their number, if there is room for them.
     pub(super) const fn in_place(self) -> Option<([u8; 4], usize)> {
         match self.kind() {
             Self::BECOMES | Self::EXPANDS | Self::REMOVED => {
@@ -106,7 +106,7 @@ const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
 struct Page {
     entries: [Entry; PAGE],
-    /// What takes more bytes than the character that becomes it.
+    /// The results that take more bytes than their characters.
     longer: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Table {
         Ok(place.get_or_init(|| Self { steps, pages }))
     }
 
-    /// What the steps make of the character of a code. Without memory for its page, nothing is
+    /// Applies the steps to the character of a code. Without memory for its page, nothing is
     /// known of it; nor of what is not a character.
     #[inline(always)]
     pub(super) fn entry(&self, code: u32) -> Entry {
@@ -143,7 +143,7 @@ impl Table {
         }
     }
 
-    /// What the steps make of `c`.
+    /// Applies the steps to `c`.
     pub(super) fn fate(&self, c: char) -> Fate {
         let entry = self.entry(u32::from(c));
         let written = |entry: Entry| {
@@ -162,7 +162,7 @@ impl Table {
         fate.unwrap_or(Fate::Depends)
     }
 
-    /// What takes more bytes than the character that becomes it; nothing if that takes no more.
+    /// The result if it takes more bytes than its character; nothing otherwise.
     pub(super) fn longer(&self, c: char) -> &str {
         let entry = self.entry(u32::from(c));
         let grows = matches!(entry.kind(), Entry::GROWS | Entry::EXPANDS_AND_GROWS);

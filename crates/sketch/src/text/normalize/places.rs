@@ -1,11 +1,11 @@
-//! Where the characters of a normalised text come from.
+//! The origin of the characters of a normalised text.
 
 use std::ops::Range;
 
 use crate::error::Error;
 use crate::memory;
 
-/// Where the characters of a normalised text come from in the original. Both are counted in
+/// The places of the characters of a normalised text in the original. Both are counted in
 /// characters, from 0. By default nothing was changed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Places(Vec<Segment>);
@@ -31,7 +31,7 @@ impl Places {
         self.of(range.start).start..self.of(range.end - 1).end
     }
 
-    /// What one character comes from.
+    /// The origin of one character.
     fn of(&self, place: usize) -> Range<usize> {
         let after = self.0.partition_point(|segment| segment.normalized as usize <= place);
         let segment = self.0[after.saturating_sub(1)];

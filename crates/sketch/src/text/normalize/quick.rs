@@ -111,7 +111,7 @@ fn recorded<'a, R: Record>(
     Ok(Cow::Owned(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
-/// What most documents are: nothing but ASCII, in one go.
+/// Normalises a text of only ASCII, as most documents are, in one go.
 fn short_ascii<'a>(
     steps: Characters,
     ascii: Bytes,
@@ -131,7 +131,7 @@ fn short_ascii<'a>(
     Ok(Cow::Owned(normalized))
 }
 
-/// What a block may write: itself, in copies of fixed size.
+/// The room that a block may write: itself, in copies of fixed size.
 const ROOM: usize = 2 * BLOCK;
 
 struct Pass<'a, R: Record> {
@@ -140,7 +140,7 @@ struct Pass<'a, R: Record> {
     table: &'static Table,
     /// The output, and room behind it.
     out: Vec<u8>,
-    /// Where the output ends.
+    /// The end of the output.
     end: usize,
     /// True if the output is empty or ends with a space.
     spaced: bool,
@@ -447,7 +447,7 @@ impl<R: Record> Pass<'_, R> {
         Ok(true)
     }
 
-    /// What becomes of a character by itself.
+    /// Applies the steps to a character by itself.
     fn fate(&self, c: char) -> Fate {
         match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() && self.ascii.removes(byte) => Fate::Removed,

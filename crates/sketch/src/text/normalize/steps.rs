@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::text::stop_words::StopWords;
 
-/// What is done to a text before it is cut: optional steps in a fixed order.
+/// The optional steps that are applied to a text before it is cut, in a fixed order.
 ///
 /// It is read from one text: steps, or names of presets that stand for theirs,
 /// with spaces or commas between them, in any order. They are always done in this order:
@@ -77,7 +77,7 @@ pub(crate) struct Characters {
     pub(crate) whitespace: bool,
 }
 
-/// Which normal form a text gets.
+/// The normal form that a text gets.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Form {
     #[default]
@@ -86,7 +86,7 @@ pub(crate) enum Form {
     Nfkc,
 }
 
-/// What becomes of punctuation.
+/// The treatment of punctuation.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Punctuation {
     #[default]
@@ -97,7 +97,7 @@ pub(crate) enum Punctuation {
     BasicRemoved,
 }
 
-/// Which stop words are dropped.
+/// The stop words that are dropped.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) enum Dropped {
     #[default]
