@@ -1187,55 +1187,75 @@ COMMENT ON VIEW minlsh_progress IS 'progress of the whole-corpus jobs that run n
 GRANT SELECT ON minlsh_progress TO PUBLIC;
 
 -- passages of a whole corpus
+--
+-- Sources, keys and twins are those of near_duplicate_pairs(). Arguments that are NULL are the defaults.
 
 CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
 		OUT documents bigint, OUT passage_length integer, OUT passage text,
 		OUT doc_id text, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION common_passages(text, integer, integer, text, text, text, text) IS
+COMMENT ON FUNCTION common_passages(text, integer, text, text, text, integer, text, text) IS
 	'passages that at least min_documents documents have in common, as in the first of them; keys as text';
 
 CREATE FUNCTION common_passages(source text, min_documents integer, key anyelement,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		OUT documents bigint, OUT passage_length integer, OUT passage text,
 		OUT doc_id anyelement, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION common_passages(text, integer, anyelement, integer, text, text, text, text) IS
+COMMENT ON FUNCTION common_passages(text, integer, anyelement, text, text, text, integer, text) IS
 	'passages that at least min_documents documents have in common, as in the first of them; keys of the type of key';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
 		OUT doc_id text, OUT body text, OUT removed integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION strip_passages(text, integer, integer, text, text, text, text) IS
+COMMENT ON FUNCTION strip_passages(text, integer, text, text, text, integer, text, text) IS
 	'texts without the passages of common_passages(), and the number of characters removed; keys as text';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer, key anyelement,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		OUT doc_id anyelement, OUT body text, OUT removed integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION strip_passages(text, integer, anyelement, integer, text, text, text, text) IS
+COMMENT ON FUNCTION strip_passages(text, integer, anyelement, text, text, text, integer, text) IS
 	'texts without the passages of common_passages(), and the number of characters removed; keys of the type of key';
 
-CREATE FUNCTION repeated_passages(source text,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+CREATE FUNCTION repeated_passages(source text, min_match integer DEFAULT 50,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		OUT doc_id text, OUT passage_from integer, OUT passage_length integer, OUT of_doc_id text,
-		OUT of_from integer) RETURNS SETOF record
+		normalization text DEFAULT 'plain', key text DEFAULT NULL,
+		OUT doc_id text, OUT passage_from integer, OUT passage_length integer,
+		OUT of_doc_id text, OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text) IS
+COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text, text) IS
 	'passages of each document that an earlier one by key has, with one place where it is; keys as text';
 
-CREATE FUNCTION repeated_passages(source text, key anyelement,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+CREATE FUNCTION repeated_passages(source text, min_match integer, key anyelement,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		OUT doc_id anyelement, OUT passage_from integer, OUT passage_length integer, OUT of_doc_id anyelement,
-		OUT of_from integer) RETURNS SETOF record
+		normalization text DEFAULT 'plain',
+		OUT doc_id anyelement, OUT passage_from integer, OUT passage_length integer,
+		OUT of_doc_id anyelement, OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION repeated_passages(text, anyelement, integer, text, text, text, text) IS
+COMMENT ON FUNCTION repeated_passages(text, integer, anyelement, text, text, text, text) IS
 	'passages of each document that an earlier one by key has, with one place where it is; keys of the type of key';
+
+CREATE FUNCTION contained_documents(source text, coverage double precision DEFAULT 0.9,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
+		OUT doc_id text, OUT container_id text,
+		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION contained_documents(text, double precision, text, text, text, integer, text, text) IS
+	'documents of which others have such a share, with the longest of these and their number; keys as text';
+
+CREATE FUNCTION contained_documents(source text, coverage double precision, key anyelement,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
+		OUT doc_id anyelement, OUT container_id anyelement,
+		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION contained_documents(text, double precision, anyelement, text, text, text, integer, text) IS
+	'documents of which others have such a share, with the longest of these and their number; keys of the type of key';

@@ -43,6 +43,15 @@ pub fn warning(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_WARNING, message)
 }
 
+/// An error of the engine, or of what is done with its answer.
+pub struct Failure(pub ErrorReport);
+
+impl From<sketch::Error> for Failure {
+    fn from(cause: sketch::Error) -> Self {
+        Self(engine(cause))
+    }
+}
+
 /// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
 /// there is not (SQLSTATE 53200).
 #[track_caller]

@@ -6,6 +6,7 @@
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
+//! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |

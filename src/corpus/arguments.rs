@@ -16,7 +16,8 @@ use crate::pg::text;
 /// The places of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
 /// are sources, body, key_column and scope stand before them, and `key` stands last; each such function
-/// has a twin with a `key` of any type behind the threshold.
+/// has a twin with a `key` of any type behind the threshold. Jobs of passages have options of their own, and another
+/// number in the place of the threshold.
 #[derive(Clone, Copy)]
 pub struct Places {
     pub threshold: usize,
@@ -48,15 +49,22 @@ impl Arguments {
     /// # Errors
     /// SQLSTATE 22023 for a `key` that is not NULL: it stands for its type.
     pub fn of(call: &Call, places: Places) -> Result<Self> {
+        Self::with_key(call, places, OPTIONS)
+    }
+
+    /// The same, of functions that have so many other options.
+    ///
+    /// # Errors
+    /// As for [`Self::of`].
+    pub fn with_key(call: &Call, places: Places, options: usize) -> Result<Self> {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
         let mut arguments = Self::new(values, places);
         arguments.document = Extension::of(call).document;
-        if call.count() > places.options + OPTIONS {
+        if call.count() > places.options + options {
             // With a type of its own it stands behind the threshold, where PostgreSQL takes the type of the result
             // from; as a text it comes last, where a misplaced name meets it too.
-            let last = call.count() - 1;
-            let is_text = call.argument_type(last) == pg_sys::TEXTOID;
-            let key = if is_text { last } else { places.threshold + 1 };
+            let behind = places.threshold + 1;
+            let key = if call.is_polymorphic(behind) { behind } else { call.count() - 1 };
             arguments.key_type = call.argument_type(key);
             if arguments.values.remove(key).is_some() {
                 return Err(invalid_parameter("key must be a NULL of the type of the keys, not a value").set_hint(

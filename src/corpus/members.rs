@@ -66,6 +66,12 @@ impl Members {
         if part.as_text { part.keys.text(number) } else { part.keys.datum(number) }
     }
 
+    /// The key of a document as it was read.
+    pub fn stored(&self, document: u32) -> Datum {
+        let part = self.part(document);
+        part.keys.datum(document - part.first)
+    }
+
     /// Orders two documents of one source by their keys.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
         let part = self.part(a);

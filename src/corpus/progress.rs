@@ -20,10 +20,18 @@ pub enum Phase {
     Grouping = 2,
     Fetching = 3,
     Comparing = 4,
+    Counting = 5,
+    Finding = 6,
 }
 
-const PHASES: [&str; 4] =
-    ["reading documents", "joining buckets", "fetching candidates", "comparing candidates"];
+const PHASES: [&str; 6] = [
+    "reading documents",
+    "joining buckets",
+    "fetching candidates",
+    "comparing candidates",
+    "counting passages",
+    "finding passages",
+];
 
 /// A running job, shown until it is dropped.
 pub struct Progress(Job);

@@ -1,10 +1,9 @@
 //! `minlsh_diff()` and `minlsh_marked_diff()`: what differs between two texts, word by word.
 
 use pgrx::pg_sys::Datum;
-use pgrx::pg_sys::panic::ErrorReport;
 use sketch::{FoundIn, memory, word_diff};
 
-use crate::error::{Result, engine};
+use crate::error::{Failure, Result, engine};
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::hands::blocking_signals;
@@ -63,13 +62,4 @@ fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) ->
     )
     .map_err(|Failure(report)| report)?;
     Ok(true)
-}
-
-/// An error of the engine, or of what is done with its answer.
-struct Failure(ErrorReport);
-
-impl From<sketch::Error> for Failure {
-    fn from(cause: sketch::Error) -> Self {
-        Self(engine(cause))
-    }
 }

@@ -1,17 +1,22 @@
 //! `common_passages()` and `strip_passages()`: what many documents have in common, and the documents
 //! without it.
 
-use std::ops::Range;
+use std::sync::Arc;
 
 use pgrx::pg_sys::Datum;
-use sketch::passage::{CharacterOffsets, Characters, WindowHashes};
-use sketch::{Normalization, memory};
+use sketch::memory;
+use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
+use sketch::pipeline::{CountOf, Cut, Find, Given, Stripping, Test, TextBatch, Window};
 
-use crate::corpus::passages::texts::{Frequent, Question, Text, Texts};
-use crate::corpus::passages::windows::Counts;
+use crate::corpus::members::Members;
+use crate::corpus::passages::question::Question;
+use crate::corpus::passages::texts::{Frequent, Texts, Visit};
+use crate::corpus::passages::windows::{Counts, Look, Looking, WEIGHT, finder, test};
+use crate::corpus::progress::Phase;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::text;
@@ -22,148 +27,112 @@ sql_function!(minlsh_strip_passages, strip_passages);
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let Some(question) = Question::of(call, None)? else { return Ok(None) };
+    let (question, min_documents) = Question::of_common(call)?;
     let session = Session::open();
-    let (mut texts, frequent) = Texts::read(&session, &question)?;
-    let mut counts = Counts::of(&mut texts, &frequent, question.min_documents)?;
-    let mut looker = Looker::new(&texts, &frequent)?;
-    texts.each(&mut |keys, text| {
-        if text.is_copy {
-            return Ok(());
-        }
-        let characters = looker.characters(text)?;
-        // Each window is reported once, of the first document that has it.
-        let runs = looker.runs(&characters, text.salt, &mut |window| counts.take(window))?;
+    let (mut texts, sorter) = Texts::read(&session, &question, None)?;
+    let frequent = Frequent::of(sorter, min_documents, texts.share)?;
+    let counts = Counts::of(&mut texts, &frequent, min_documents)?;
+    let wanted: Test = {
+        let counts = counts.clone();
+        Arc::new(move |window| counts.get(window).is_some())
+    };
+    let cut = texts.cut.clone();
+    let taken = memory::filled(false, counts.len()).map_err(engine)?;
+    let context = Memory::child(c"minlsh passages listed");
+    let listing = Listing { counts, taken, cut: cut.clone(), result: &result, context };
+    let make = || finder(&cut, &frequent, &wanted);
+    texts.each_by_hands(Phase::Finding, false, WEIGHT, &make, &mut Looking(listing))?;
+    Ok(None)
+}
+
+/// Lists passages, each window once: of the first document that has it.
+struct Listing<'a> {
+    counts: Arc<Counts>,
+    /// Which windows are listed.
+    taken: Vec<bool>,
+    cut: Cut,
+    result: &'a ResultRows,
+    context: Memory,
+}
+
+impl Look for Listing<'_> {
+    fn look(
+        &mut self,
+        keys: &Members,
+        given: Given,
+        each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { counts, taken, cut, result, context } = self;
+        let mut runs = CommonRuns::new(cut.min_match);
+        each(&mut |window| {
+            let Some((documents, number)) = counts.get(window.hash) else { return Ok(()) };
+            if std::mem::replace(&mut taken[number as usize], true) {
+                return Ok(());
+            }
+            runs.push(window.place as usize, documents).map_err(engine)
+        })?;
+        let runs = runs.finish();
         if runs.is_empty() {
             return Ok(());
         }
-        let offsets = CharacterOffsets::of(&text.original).map_err(engine)?;
-        for Run { range, documents } in runs {
+        let characters = Texts::characters(cut, given.text)?;
+        let offsets = CharacterOffsets::of(given.text).map_err(engine)?;
+        for CommonRun { range, documents } in runs {
             check_interrupts();
             let range = characters.original(range);
-            let passage = text::write(&text.original[offsets.bytes(&range)]);
-            result.push(&[
-                Some(Datum::from(i64::from(documents))),
-                Some(Datum::from(range.len() as i32)),
-                Some(passage),
-                Some(keys.key(text.number)),
-                Some(Datum::from(range.start as i32 + 1)),
-            ]);
+            context.run_and_reset(|| {
+                result.push(&[
+                    Some(Datum::from(i64::from(documents))),
+                    Some(Datum::from(range.len() as i32)),
+                    Some(text::write(&given.text[offsets.bytes(&range)])),
+                    Some(keys.key(given.number)),
+                    Some(Datum::from(range.start as i32 + 1)),
+                ]);
+            });
         }
         Ok(())
-    })?;
-    Ok(None)
+    }
 }
 
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let Some(question) = Question::of(call, None)? else { return Ok(None) };
+    let (question, min_documents) = Question::of_common(call)?;
     let session = Session::open();
-    let (mut texts, frequent) = Texts::read(&session, &question)?;
-    let counts = Counts::of(&mut texts, &frequent, question.min_documents)?;
-    let mut looker = Looker::new(&texts, &frequent)?;
-    let mut body = String::new();
-    texts.each(&mut |keys, text| {
-        let characters = looker.characters(text)?;
-        let runs = looker.runs(&characters, text.salt, &mut |window| counts.get(window))?;
-        let offsets = CharacterOffsets::of(&text.original).map_err(engine)?;
-        body.clear();
-        let (mut end, mut removed) = (0, 0);
-        for run in runs {
-            check_interrupts();
-            let range = characters.original(run.range);
-            let bytes = offsets.bytes(&range);
-            let Some(bytes) = whole_words(&text.original, bytes.start.max(end)..bytes.end) else {
-                continue;
-            };
-            memory::push_str(&mut body, &text.original[end..bytes.start]).map_err(engine)?;
-            memory::push_str(&mut body, " ").map_err(engine)?;
-            removed += text.original[bytes.clone()].chars().count();
-            end = bytes.end;
-        }
-        memory::push_str(&mut body, &text.original[end..]).map_err(engine)?;
-        result.push(&[
-            Some(keys.key(text.number)),
-            Some(text::write(&body)),
-            Some(Datum::from(removed as i32)),
-        ]);
-        Ok(())
-    })?;
+    let (mut texts, sorter) = Texts::read(&session, &question.keeping_short(), None)?;
+    let frequent = Frequent::of(sorter, min_documents, texts.share)?;
+    let counts = Counts::of(&mut texts, &frequent, min_documents)?;
+    let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
+    let cut = texts.cut.clone();
+    let mut writing = Writing { result: &result, context: Memory::child(c"minlsh texts stripped") };
+    let make = || Stripping::new(cut.clone(), test(&frequent), count.clone());
+    texts.each_by_hands(Phase::Finding, true, 2, &make, &mut writing)?;
     Ok(None)
 }
 
-/// A range of a text cut back to where words begin and end: glued words would be new ones.
-fn whole_words(text: &str, range: Range<usize>) -> Option<Range<usize>> {
-    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let Range { mut start, mut end } = range;
-    if start >= end {
-        return None;
-    }
-    if is_word(text[..start].chars().next_back()) {
-        start += text[start..end].find(|c: char| !c.is_alphanumeric()).unwrap_or(end - start);
-    }
-    if is_word(text[end..].chars().next()) {
-        let last = text[start..end].char_indices().rfind(|(_, c)| !c.is_alphanumeric());
-        end = last.map_or(start, |(at, c)| start + at + c.len_utf8());
-    }
-    (start < end).then_some(start..end)
+/// Writes texts without what was removed.
+struct Writing<'a> {
+    result: &'a ResultRows,
+    context: Memory,
 }
 
-/// Finds what of a text is in enough documents.
-struct Looker<'a> {
-    hashes: WindowHashes,
-    frequent: &'a Frequent,
-    min_match: usize,
-    normalization: Normalization,
-}
-
-/// Neighbouring characters of a text that are in enough documents.
-struct Run {
-    range: Range<usize>,
-    /// The least number of documents that any window of it is in.
-    documents: u32,
-}
-
-impl<'a> Looker<'a> {
-    fn new(texts: &Texts, frequent: &'a Frequent) -> Result<Self> {
-        let hashes = WindowHashes::new().map_err(engine)?;
-        let (min_match, normalization) = (texts.min_match, texts.normalization());
-        Ok(Self { hashes, frequent, min_match, normalization })
-    }
-
-    fn characters<'t>(&self, text: &'t Text) -> Result<Characters<'t>> {
-        Texts::characters(&self.normalization, text)
-    }
-
-    /// The runs of windows of which `count` knows the documents. They end where the number becomes half
-    /// or double of what it was: there another passage begins.
-    fn runs(
+impl Visit<Stripping> for Writing<'_> {
+    fn take(
         &mut self,
-        text: &Characters,
-        salt: u64,
-        count: &mut dyn FnMut(u64) -> Option<u32>,
-    ) -> Result<Vec<Run>> {
-        let (min_match, frequent) = (self.min_match, self.frequent);
-        let wanted = |entry: u64| frequent.has(entry ^ salt);
-        let mut runs: Vec<Run> = Vec::new();
-        let mut before = 0;
-        let mut each = |place: usize, hash: u64| {
-            let Some(documents) = count(hash ^ salt) else { return Ok(()) };
-            let is_alike = documents < 2 * before && before < 2 * documents;
-            before = documents;
-            match runs.last_mut() {
-                Some(last) if is_alike && last.range.end == place + min_match - 1 => {
-                    last.range.end += 1;
-                    last.documents = last.documents.min(documents);
-                    Ok(())
-                }
-                _ => memory::push(&mut runs, Run { range: place..place + min_match, documents }),
-            }
-        };
-        self.hashes
-            .each(text, min_match, &wanted, &mut check_interrupts, &mut each)
-            .map_err(engine)?;
-        Ok(runs)
+        keys: &Members,
+        batch: &TextBatch<<Stripping as Find>::Found>,
+    ) -> Result<()> {
+        let Self { result, context } = self;
+        for (number, body, removed) in batch.found.each() {
+            check_interrupts();
+            context.run_and_reset(|| {
+                result.push(&[
+                    Some(keys.key(number)),
+                    Some(text::write(body)),
+                    Some(Datum::from(removed as i32)),
+                ]);
+            });
+        }
+        Ok(())
     }
 }

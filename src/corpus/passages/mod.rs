@@ -1,12 +1,19 @@
 //! Passages of a whole corpus, without an index: what many documents have in common, the documents
-//! without it, and what earlier documents have already.
+//! without it, what earlier documents have already, and which documents are inside others.
 //!
-//! [`texts`] reads the source once and finds the fingerprints that enough documents have. Only windows of
-//! such fingerprints can be in as many documents, so only those are told apart, by a hash of 64 bits of all
-//! their characters ([`windows`]). What is reported is read off the texts again, which lie in a temporary
-//! file beyond memory.
+//! | module | what it does |
+//! |---|---|
+//! | `question` | the arguments |
+//! | `texts` | reads the source once, sorts the fingerprints of its texts, and has threads look at texts |
+//! | `windows` | windows of fingerprints that enough documents have, told apart by a hash of 64 bits of all their characters |
+//! | `common`, `repeated`, `contained` | the functions |
+//!
+//! Only windows of frequent fingerprints can be in as many documents. What is reported is read off the texts again,
+//! which lie in a temporary file beyond memory.
 
 mod common;
+mod contained;
+mod question;
 mod repeated;
 mod texts;
 mod windows;

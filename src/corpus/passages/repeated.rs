@@ -3,8 +3,10 @@
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 
-use crate::corpus::passages::texts::{Question, Texts};
+use crate::corpus::passages::question::Question;
+use crate::corpus::passages::texts::{Frequent, Texts};
 use crate::corpus::passages::windows;
+use crate::corpus::progress::Phase;
 use crate::error::{Result, engine};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -43,23 +45,28 @@ struct Run {
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
 fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let Some(question) = Question::of(call, Some(2))? else { return Ok(None) };
+    let question = Question::of_repeated(call)?;
     let session = Session::open();
-    let (mut texts, frequent) = Texts::read(&session, &question)?;
-    let all = windows::sorted(&mut texts, &frequent, &|number, place| Place::new(number, place).0)?;
-    let mut runs = runs(all, texts.share, texts.min_match)?;
+    let (mut texts, sorter) = Texts::read(&session, &question, None)?;
+    let frequent = Frequent::of(sorter, 2, texts.share)?;
+    let all = windows::sorted(&mut texts, &frequent, &|window| {
+        Place::new(window.number, window.place as usize).0
+    })?;
+    let mut runs = runs(all, texts.share, texts.cut.min_match)?;
     let mut by_source = memory::collect(0..runs.len() as u32).map_err(engine)?;
     by_source.sort_unstable_by_key(|run| runs[*run as usize].of);
     let (mut next, mut next_of) = (0, 0);
-    let normalization = texts.normalization();
-    texts.each(&mut |_, text| {
+    let cut = texts.cut.clone();
+    texts.progress.enter(Phase::Finding);
+    texts.each(&mut |text| {
         let is_here = |place: Option<Place>| place.is_some_and(|p| p.document() == text.number);
-        let mut characters = None;
+        let has_run = is_here(runs.get(next).map(|run| run.at));
+        let is_source = is_here(by_source.get(next_of).map(|run| runs[*run as usize].of));
+        if !has_run && !is_source {
+            return Ok(());
+        }
+        let read = Texts::characters(&cut, text.text)?;
         while is_here(runs.get(next).map(|run| run.at)) {
-            let read = match &mut characters {
-                Some(read) => read,
-                none => none.insert(Texts::characters(&normalization, text)?),
-            };
             check_interrupts();
             let run = &mut runs[next];
             let start = run.at.character();
@@ -68,10 +75,6 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
             next += 1;
         }
         while is_here(by_source.get(next_of).map(|run| runs[*run as usize].of)) {
-            let read = match &mut characters {
-                Some(read) => read,
-                none => none.insert(Texts::characters(&normalization, text)?),
-            };
             check_interrupts();
             let run = &mut runs[by_source[next_of] as usize];
             let start = run.of.character();

@@ -1,17 +1,21 @@
 //! The texts of a source, in the order of their keys, to be read several times.
+//!
+//! The backend copies texts into batches. Threads look at them, and so does the backend; what they find comes back in
+//! the order of texts.
 
-use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use ahash::AHashMap;
-use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
-use sketch::passage::{Characters, Fingerprints, valid_min_match, valid_normalization};
-use sketch::{Element, ElementHash, Normalization, counted, memory};
+use sketch::memory;
+use sketch::passage::Characters;
+use sketch::pipeline::{Cut, Find, Finder, Fingerprinting, Given, Hands, TextBatch, hands};
 
-use crate::corpus::arguments::{Arguments, Places};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::members::Members;
+use crate::corpus::passages::question::Question;
+use crate::corpus::progress::{Phase, Progress};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
@@ -20,70 +24,19 @@ use crate::error::{Result, engine, error, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
-use crate::pg::call::Call;
+use crate::pg::hands::{for_job, setting};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::pg::tuple_store::TupleStore;
 
-/// What a job was asked.
-pub struct Question {
-    arguments: Arguments,
-    min_match: usize,
-    normalization: Normalization,
-    /// In how many documents a passage must be.
-    pub min_documents: u32,
-    /// True if equal texts count once.
-    pub collapses: bool,
-}
-
-impl Question {
-    /// Reads `(source, [min_documents], [key], min_match, normalization, body, key_column, scope)`: the number
-    /// of documents stands there if it is not `given`. `None` if an option is NULL.
-    pub fn of(call: &Call, given: Option<u32>) -> Result<Option<Self>> {
-        let first = 1 + usize::from(given.is_none());
-        let mut values: Vec<Option<Datum>> = (0..call.count()).map(|i| call.datum(i)).collect();
-        let with_key = values.len() > first + 5;
-        if with_key {
-            values.remove(first);
-        }
-        let (Some(min_match), Some(normalization)) =
-            (values[first], call.text(first + 1 + usize::from(with_key))?)
-        else {
-            return Ok(None);
-        };
-        let min_documents = match (given, values[1]) {
-            (Some(given), _) => given,
-            (None, None) => return Ok(None),
-            (None, Some(asked)) => {
-                match asked.value() as i32 {
-                    least @ 2.. => least as u32,
-                    other => {
-                        return Err(invalid_parameter(format!(
-                        "min_documents must be at least 2, not {other}"
-                    ))
-                    .set_hint("Use the number of documents that make a passage boilerplate, such as 100."));
-                    }
-                }
-            }
-        };
-        let places = Places { threshold: values.len(), verify: values.len(), options: first + 5 };
-        let mut arguments = Arguments::new(values, places);
-        if with_key {
-            arguments.key_type = call.argument_type(first);
-        }
-        Ok(Some(Self {
-            arguments,
-            min_match: valid_min_match((min_match.value() as i32).into()).map_err(engine)?,
-            normalization: valid_normalization(normalization).map_err(engine)?,
-            min_documents,
-            collapses: given.is_none(),
-        }))
-    }
-}
+/// Bytes of texts in a batch.
+const BATCH: usize = 128 << 10;
 
 /// The texts of a source.
 pub struct Texts {
@@ -91,39 +44,63 @@ pub struct Texts {
     /// Their keys.
     pub keys: Members,
     documents: Vec<Document>,
-    /// How long a passage is at least.
-    pub min_match: usize,
-    normalization: Normalization,
+    /// What counts as a passage.
+    pub cut: Cut,
     /// Bytes for each of what is sorted and what is looked up.
     pub share: usize,
+    /// Bytes for batches that are out.
+    out: usize,
     /// What one text needs.
     context: Memory,
     /// The temporary files of what is sorted, which outlive a text.
     pub files: Rc<Memory>,
+    /// What is shown of the job.
+    pub progress: Rc<Progress>,
+    table: Option<Open>,
 }
 
+/// A text that was read.
 #[derive(Clone, Copy)]
-struct Document {
-    salt: u64,
-    is_copy: bool,
-}
-
-/// A text as it is visited.
-pub struct Text<'a> {
-    /// Its number, in the order of keys.
-    pub number: u32,
-    /// The text as it is stored.
-    pub original: Cow<'a, str>,
+pub struct Document {
     /// What the hashes of its scope differ by.
     pub salt: u64,
-    /// An earlier document is equal, after normalization.
+    /// True if an earlier text is equal, after normalization.
     pub is_copy: bool,
+    /// How many characters it has, after normalization.
+    pub length: u32,
+}
+
+/// Takes a text as it is first read: normalized, if that was asked for.
+pub type Keep<'a> = dyn FnMut(Document, &str) -> Result<()> + 'a;
+
+/// What looks at texts, or that there is no memory for it.
+pub type Made<F> = std::result::Result<F, sketch::Error>;
+
+/// Takes what is found in texts.
+pub trait Visit<F: Find> {
+    /// Takes what was found in a batch.
+    fn take(&mut self, keys: &Members, batch: &TextBatch<F::Found>) -> Result<()>;
+
+    /// How long a text must be to be looked at by itself, so that not all that is found in it is kept at once.
+    fn is_large(&self, _text: &str) -> bool {
+        false
+    }
+
+    /// Looks at a large text.
+    fn large(&mut self, _keys: &Members, _finder: &mut F, _given: Given) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Texts {
-    /// Reads the source, and finds the fingerprints that enough of its documents have.
-    pub fn read(session: &Session, question: &Question) -> Result<(Self, Frequent)> {
-        let Question { arguments, min_match, normalization, min_documents, collapses } = question;
+    /// Reads the source. Returns its texts, and which of them has which fingerprints; copies have none. Rows are put
+    /// aside to be read again, unless `keep` takes the normalized texts.
+    pub fn read(
+        session: &Session,
+        question: &Question,
+        mut keep: Option<&mut Keep>,
+    ) -> Result<(Self, Sorter)> {
+        let Question { arguments, cut, collapses, .. } = question;
         let source = Source::read(session, arguments, 0, "source", false)?;
         if source.kind != Kind::Text {
             return Err(invalid_parameter("source must return texts to look for passages in")
@@ -131,142 +108,265 @@ impl Texts {
                     "Pass the name of the text column with body => '...', or write a query.",
                 ));
         }
-        let share = JobShares::of_corpus().rows;
+        let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();
         let key = source.key_column(arguments.key_type);
         let mut texts = Self {
             rows: TupleStore::rewindable(share),
             keys: Members::new(&[key], arguments.key_type)?,
             documents: Vec::new(),
-            min_match: *min_match,
-            normalization: normalization.clone(),
+            cut: cut.clone(),
             share,
+            out,
             context: Memory::child(c"minlsh passages"),
             files: Rc::new(Memory::child(c"minlsh passages sorted")),
+            progress: Rc::new(Progress::start(source.relation)),
+            table: source.relation.and_then(|table| Open::relation(table, Lock::Held)),
         };
         let mut scopes = Scopes::new(&source.scope_types())?;
         let unique = Unique::new(key.0, !source.key_is_unique(arguments.key_type));
         let mut hashes = Vec::new();
         let by_key = Sql::default().text("d.").name(&source.columns[source.key].name).build();
         let select = source.select(session, key.0, Some(&by_key), Chosen::All)?;
-        let mut reader = Reader {
+        let keeps_rows = keep.is_none();
+        let mut intake = Intake {
             seen: AHashMap::new(),
-            fingerprints: Fingerprints::new().map_err(engine)?,
-            found: Vec::new(),
+            documents: Vec::new(),
             sorter: Sorter::new(share),
             collapses: *collapses,
+            min_match: cut.min_match,
             short: 0,
+            files: texts.files.clone(),
+            progress: texts.progress.clone(),
+            keep: keep.take(),
         };
-        select.each(&[], &mut |row: &Row| {
-            check_interrupts();
-            let Some(body) = row.value(2) else { return Ok(()) };
-            let Some(scope) = scopes.of(|place| row.value(place as i16 + 3))? else {
-                return Ok(());
-            };
-            let key = row.value(1).ok_or_else(|| {
-                error(
-                    PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                    "source has a document with a NULL key",
-                )
-                .set_hint("Leave out rows without a key, or set their keys.")
+        let make = || Fingerprinting::new(cut.clone(), !keeps_rows);
+        let Self { rows, keys, context, table, .. } = &mut texts;
+        let own = Finder(make().map_err(engine)?);
+        let mut others = || threads(table.as_ref(), &make);
+        hands(setting(out), own, &mut others, |hands| -> Result<()> {
+            let mut feeder = Feeder::new(hands, out, 1);
+            let mut number = 0;
+            select.each(&[], &mut |row: &Row| {
+                check_interrupts();
+                let Some(body) = row.value(2) else { return Ok(()) };
+                let Some(scope) = scopes.of(|place| row.value(place as i16 + 3))? else {
+                    return Ok(());
+                };
+                let key = row.value(1).ok_or_else(|| {
+                    error(
+                        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                        "source has a document with a NULL key",
+                    )
+                    .set_hint("Leave out rows without a key, or set their keys.")
+                })?;
+                if let Some(hash) = unique.hash(key) {
+                    memory::push(&mut hashes, hash).map_err(engine)?;
+                }
+                // SAFETY: the key column of the rows that this source gives.
+                unsafe { keys.push(0, key)? };
+                if keeps_rows {
+                    rows.push(row);
+                }
+                let salt = Scope::salt(scope);
+                context.run_and_reset(|| {
+                    // SAFETY: a text, as the kind of the source says.
+                    let text = unsafe { lossless::read(body)? };
+                    let given = Given { number, salt, text: &text, known: &[] };
+                    feeder.push(given, &mut |batch| intake.take(batch))
+                })?;
+                number += 1;
+                Ok(())
             })?;
-            if let Some(hash) = unique.hash(key) {
-                memory::push(&mut hashes, hash).map_err(engine)?;
-            }
-            reader.document(&mut texts, body, scope)?;
-            // SAFETY: the key column of the rows that this source gives.
-            unsafe { texts.keys.push(0, key)? };
-            texts.rows.push(row);
-            Ok(())
+            feeder.finish(&mut |batch| intake.take(batch))
         })?;
+        let Intake { documents, sorter, short, .. } = intake;
+        texts.documents = documents;
         if let Some(repeated) = unique.repeated(hashes) {
-            texts.rows.each(&mut |row| {
-                unique.complain(row.value(1), repeated, "source").map_or(Ok(()), Err)
-            })?;
+            for document in 0..texts.keys.len() {
+                check_interrupts();
+                let key = Some(texts.keys.stored(document));
+                unique.complain(key, repeated, "source").map_or(Ok(()), Err)?;
+            }
         }
-        if reader.short > 0 {
-            let short = counted(reader.short, "text");
-            let verb = if reader.short == 1 { "is" } else { "are" };
-            pgrx::notice!("{short} shorter than min_match {verb} left out");
-        }
-        let frequent = Frequent::of(reader.sorter, *min_documents, share)?;
-        Ok((texts, frequent))
+        question.notice_short(short);
+        Ok((texts, sorter))
     }
 
-    /// Calls `visit` with each text, in the order of their keys.
-    pub fn each(&mut self, visit: &mut dyn FnMut(&Members, &Text) -> Result<()>) -> Result<()> {
-        let Self { rows, keys, documents, context, .. } = self;
+    /// Has threads look at each text; copies are passed by unless `with_copies`. What is found in a text takes up to
+    /// `weight` bytes for each of its own.
+    pub fn each_by_hands<F: Find>(
+        &mut self,
+        phase: Phase,
+        with_copies: bool,
+        weight: usize,
+        make: &dyn Fn() -> Made<F>,
+        visitor: &mut dyn Visit<F>,
+    ) -> Result<()> {
+        let mut alone = make().map_err(engine)?;
+        let own = Finder(make().map_err(engine)?);
+        let Self { rows, keys, documents, context, progress, table, out, .. } = self;
+        progress.enter(phase);
+        progress.candidates(documents.len() as u64);
+        let mut others = || threads(table.as_ref(), make);
+        hands(setting(*out), own, &mut others, |hands| {
+            let mut feeder = Feeder::new(hands, *out, weight);
+            let mut number = 0;
+            rows.rewind();
+            rows.each(&mut |row| {
+                check_interrupts();
+                let Document { salt, is_copy, .. } = documents[number as usize];
+                let body = row.value(2).filter(|_| with_copies || !is_copy);
+                if let Some(body) = body {
+                    context.run_and_reset(|| {
+                        // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
+                        let text = unsafe { lossless::read(body)? };
+                        let given = Given { number, salt, text: &text, known: &[] };
+                        if visitor.is_large(&text) {
+                            feeder.finish(&mut |batch| visitor.take(keys, batch))?;
+                            return visitor.large(keys, &mut alone, given);
+                        }
+                        feeder.push(given, &mut |batch| visitor.take(keys, batch))
+                    })?;
+                }
+                number += 1;
+                progress.compared(number.into());
+                Ok(())
+            })?;
+            feeder.finish(&mut |batch| visitor.take(keys, batch))
+        })
+    }
+
+    /// Calls `visit` with each text.
+    pub fn each(&mut self, visit: &mut dyn FnMut(Given) -> Result<()>) -> Result<()> {
+        let Self { rows, documents, context, progress, .. } = self;
         let mut number = 0;
         rows.rewind();
         rows.each(&mut |row| {
             check_interrupts();
-            let Document { salt, is_copy } = documents[number as usize];
+            let Document { salt, .. } = documents[number as usize];
             if let Some(body) = row.value(2) {
                 context.run_and_reset(|| {
                     // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
-                    let original = unsafe { lossless::read(body)? };
-                    visit(keys, &Text { number, original, salt, is_copy })
+                    let text = unsafe { lossless::read(body)? };
+                    visit(Given { number, salt, text: &text, known: &[] })
                 })?;
             }
             number += 1;
+            progress.compared(number.into());
             Ok(())
         })
     }
 
     /// The characters of a text.
-    pub fn characters<'a>(normalization: &Normalization, text: &'a Text) -> Result<Characters<'a>> {
-        Characters::with_places(normalization, &text.original, &mut check_interrupts)
-            .map_err(engine)
+    pub fn characters<'a>(cut: &Cut, text: &'a str) -> Result<Characters<'a>> {
+        Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(engine)
     }
 
-    /// What is done to texts.
-    pub fn normalization(&self) -> Normalization {
-        self.normalization.clone()
+    /// Has threads look at texts that `feed` gives.
+    pub fn by_hands<F: Find>(
+        &self,
+        weight: usize,
+        make: &dyn Fn() -> Made<F>,
+        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>) -> Result<()>,
+    ) -> Result<()> {
+        let own = Finder(make().map_err(engine)?);
+        let mut others = || threads(self.table.as_ref(), make);
+        hands(setting(self.out), own, &mut others, |hands| {
+            feed(&mut Feeder::new(hands, self.out, weight))
+        })
+    }
+}
+
+/// What as many threads need as may help.
+fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<Finder<F>> {
+    // Without memory for one there is a thread less.
+    (0..for_job(table)).filter_map(|_| make().ok().map(Finder)).collect()
+}
+
+/// Fills batches with texts.
+pub struct Feeder<'a, 'scope, 'env, F: Find> {
+    hands: &'a mut Hands<'scope, 'env, Finder<F>>,
+    batch: TextBatch<F::Found>,
+    /// How many bytes fill a batch, and how many its findings take for each of them.
+    full: usize,
+    weight: usize,
+}
+
+/// Takes what was found in a batch.
+type Take<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
+
+impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
+    fn new(hands: &'a mut Hands<'scope, 'env, Finder<F>>, memory: usize, weight: usize) -> Self {
+        let full = BATCH.min(memory / (4 * weight));
+        Self { hands, batch: TextBatch::default(), full, weight }
+    }
+
+    /// Gives a text; calls `take` with batches that are done.
+    pub fn push(&mut self, given: Given, take: &mut Take<F>) -> Result<()> {
+        self.add(given)?;
+        if self.batch.bytes() >= self.full { self.give(take) } else { Ok(()) }
+    }
+
+    /// Adds a text to the batch that is being filled, however many it has.
+    pub fn add(&mut self, given: Given) -> Result<()> {
+        self.batch.push(given).map_err(engine)
+    }
+
+    /// Ends the batch that is being filled.
+    pub fn give(&mut self, take: &mut Take<F>) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let mut next = self.hands.batch();
+        next.clear();
+        let batch = std::mem::replace(&mut self.batch, next);
+        let bytes = batch.bytes() * self.weight;
+        self.hands.give(batch, bytes, engine, &mut |batch| take(batch))
+    }
+
+    /// Calls `take` with all that is left.
+    pub fn finish(&mut self, take: &mut Take<F>) -> Result<()> {
+        self.give(take)?;
+        self.hands.finish(engine, &mut |batch| take(batch))
     }
 }
 
 /// What the first reading keeps.
-struct Reader {
+struct Intake<'a, 'k> {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
-    fingerprints: Fingerprints,
-    found: Vec<u64>,
+    documents: Vec<Document>,
     sorter: Sorter,
     collapses: bool,
+    min_match: usize,
     short: usize,
+    files: Rc<Memory>,
+    progress: Rc<Progress>,
+    keep: Option<&'a mut Keep<'k>>,
 }
 
-impl Reader {
-    fn document(&mut self, texts: &mut Texts, body: Datum, scope: Scope) -> Result<()> {
-        let salt = scope.salt();
-        let number = texts.documents.len() as u64;
-        let Texts { context, normalization, min_match, .. } = texts;
-        let is_copy = context.run_and_reset(|| {
-            // SAFETY: a text, as the kind of the source says.
-            let original = unsafe { lossless::read(body)? };
-            let text = Characters::of(normalization, &original, &mut check_interrupts);
-            let text = text.map_err(engine)?;
-            self.short += usize::from(text.len() < *min_match);
-            if self.collapses {
-                let hash = Element::Text(text.text()).hash(ElementHash::Xxh3) ^ salt;
-                if memory::insert_at(&mut self.seen, hash, ()).map_err(engine)?.is_some() {
-                    return Ok(true);
+impl Intake<'_, '_> {
+    fn take(&mut self, batch: &TextBatch<<Fingerprinting as Find>::Found>) -> Result<()> {
+        for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
+            check_interrupts();
+            self.short += usize::from((of_text.length as usize) < self.min_match);
+            let is_copy = self.collapses
+                && memory::insert_at(&mut self.seen, of_text.hash, ()).map_err(engine)?.is_some();
+            let document = Document { salt: given.salt, is_copy, length: of_text.length };
+            memory::push(&mut self.documents, document).map_err(engine)?;
+            let Self { sorter, files, keep, .. } = self;
+            files.run(|| -> Result<()> {
+                if let Some(keep) = keep {
+                    keep(document, normalized)?;
                 }
-            }
-            self.found.clear();
-            self.fingerprints
-                .append(&text, *min_match, &mut self.found, &mut check_interrupts)
-                .map_err(engine)?;
-            Ok(false)
-        })?;
-        memory::push(&mut texts.documents, Document { salt, is_copy }).map_err(engine)?;
-        if is_copy {
-            return Ok(());
+                let fingerprints = if is_copy { &[] } else { fingerprints };
+                fingerprints.iter().try_for_each(|entry| {
+                    sorter.push(Entry { key: entry ^ given.salt, tid: of_text.number.into() })
+                })
+            })?;
         }
-        self.found.sort_unstable();
-        self.found.dedup();
-        let Self { found, sorter, .. } = self;
-        let mut entries = found.iter().map(|entry| Entry { key: entry ^ salt, tid: number });
-        texts.files.run(|| entries.try_for_each(|entry| sorter.push(entry)))
+        self.progress.read(self.documents.len() as u64);
+        Ok(())
     }
 }
 
@@ -274,7 +374,8 @@ impl Reader {
 pub struct Frequent(Vec<u64>);
 
 impl Frequent {
-    fn of(sorter: Sorter, min_documents: u32, memory: usize) -> Result<Self> {
+    /// Counts them.
+    pub fn of(sorter: Sorter, min_documents: u32, memory: usize) -> Result<Arc<Self>> {
         let words = (memory / size_of::<u64>()).max(1024);
         let words = 1_usize << words.ilog2();
         let mut frequent = Self(memory::filled(0_u64, words).map_err(engine)?);
@@ -290,7 +391,7 @@ impl Frequent {
             }
             Ok(())
         })?;
-        Ok(frequent)
+        Ok(Arc::new(frequent))
     }
 
     /// True if as many documents may have it.

@@ -1,56 +1,136 @@
 //! Windows that enough documents have.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use ahash::AHashMap;
 use pgrx::prelude::*;
 use sketch::memory;
-use sketch::passage::WindowHashes;
+use sketch::pipeline::{Cut, Find, Given, Test, TextBatch, Window, Windowing};
 
-use crate::corpus::passages::texts::{Frequent, Texts};
-use crate::error::{Result, engine, error};
+use crate::corpus::members::Members;
+use crate::corpus::passages::texts::{Frequent, Made, Texts, Visit};
+use crate::corpus::progress::Phase;
+use crate::error::{Failure, Result, engine, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
 
-/// Sorts what `record` makes of the number and the place of every window whose fingerprint is frequent.
-pub fn sorted(
-    texts: &mut Texts,
-    frequent: &Frequent,
-    record: &dyn Fn(u32, usize) -> u64,
-) -> Result<Sorter> {
-    let (min_match, normalization, share) = (texts.min_match, texts.normalization(), texts.share);
-    let files = texts.files.clone();
-    let mut hashes = WindowHashes::new().map_err(engine)?;
-    let mut sorter = Sorter::new(share);
-    let mut batch: Vec<(usize, u64)> = Vec::new();
-    texts.each(&mut |_, text| {
-        if text.is_copy {
-            return Ok(());
-        }
-        let characters = Texts::characters(&normalization, text)?;
-        let wanted = |entry: u64| frequent.has(entry ^ text.salt);
-        batch.clear();
-        hashes
-            .each(&characters, min_match, &wanted, &mut check_interrupts, &mut |place, hash| {
-                memory::push(&mut batch, (place, hash ^ text.salt))
-            })
-            .map_err(engine)?;
-        let entry = |&(place, key): &(usize, u64)| Entry { key, tid: record(text.number, place) };
-        files.run(|| batch.iter().map(entry).try_for_each(|entry| sorter.push(entry)))
-    })?;
-    Ok(sorter)
+/// Bytes that a window takes for each byte of a text: all may be wanted.
+pub const WEIGHT: usize = 1 + size_of::<Window>();
+
+/// Texts of more bytes are looked at by themselves.
+const LARGE: usize = 1 << 20;
+
+/// Makes what finds the windows of frequent fingerprints whose hash is `wanted`.
+pub fn finder(cut: &Cut, frequent: &Arc<Frequent>, wanted: &Test) -> Made<Windowing> {
+    Windowing::new(cut.clone(), test(frequent), wanted.clone())
 }
 
-/// The number of documents of each window that is in enough of them.
-pub struct Counts(AHashMap<u64, u32>);
+/// The test of fingerprints that threads share.
+pub fn test(frequent: &Arc<Frequent>) -> Test {
+    let frequent = frequent.clone();
+    Arc::new(move |entry| frequent.has(entry))
+}
+
+/// Looks at windows, one after another.
+pub trait Look {
+    /// Takes the windows of one text, which `each` gives in order.
+    fn look(
+        &mut self,
+        keys: &Members,
+        given: Given,
+        each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// Looks at the windows that threads find, text by text.
+pub struct Looking<L>(pub L);
+
+impl<L: Look> Visit<Windowing> for Looking<L> {
+    fn take(
+        &mut self,
+        keys: &Members,
+        batch: &TextBatch<<Windowing as Find>::Found>,
+    ) -> Result<()> {
+        let mut rest = &batch.found[..];
+        for given in batch.texts() {
+            check_interrupts();
+            let own = rest.iter().take_while(|window| window.number == given.number).count();
+            let (windows, others) = rest.split_at(own);
+            rest = others;
+            if !windows.is_empty() {
+                let mut each = |visit: &mut dyn FnMut(Window) -> Result<()>| {
+                    windows.iter().try_for_each(|window| visit(*window))
+                };
+                self.0.look(keys, given, &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_large(&self, text: &str) -> bool {
+        text.len() > LARGE
+    }
+
+    fn large(&mut self, keys: &Members, finder: &mut Windowing, given: Given) -> Result<()> {
+        let mut each = |visit: &mut dyn FnMut(Window) -> Result<()>| {
+            let mut each = |window| visit(window).map_err(Failure);
+            let found = finder.each(given, &mut check_interrupts, &mut each);
+            found.map_err(|Failure(report)| report)
+        };
+        self.0.look(keys, given, &mut each)
+    }
+}
+
+/// Sorts what `record` makes of every window whose fingerprint is frequent.
+pub fn sorted(
+    texts: &mut Texts,
+    frequent: &Arc<Frequent>,
+    record: &dyn Fn(Window) -> u64,
+) -> Result<Sorter> {
+    struct Sorting<'a> {
+        sorter: Sorter,
+        files: Rc<Memory>,
+        record: &'a dyn Fn(Window) -> u64,
+    }
+    impl Look for Sorting<'_> {
+        fn look(
+            &mut self,
+            _: &Members,
+            _: Given,
+            each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
+        ) -> Result<()> {
+            let Self { sorter, files, record } = self;
+            files.run(|| {
+                each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))
+            })
+        }
+    }
+    let (cut, all): (_, Test) = (texts.cut.clone(), Arc::new(|_| true));
+    let sorter = Sorter::new(texts.share);
+    let mut sorting = Looking(Sorting { sorter, files: texts.files.clone(), record });
+    let make = || finder(&cut, frequent, &all);
+    texts.each_by_hands(Phase::Counting, false, WEIGHT, &make, &mut sorting)?;
+    Ok(sorting.0.sorter)
+}
+
+/// The number of documents of each window that is in enough of them, and the number of the window.
+pub struct Counts(AHashMap<u64, (u32, u32)>);
 
 impl Counts {
     /// Counts them.
-    pub fn of(texts: &mut Texts, frequent: &Frequent, min_documents: u32) -> Result<Self> {
+    pub fn of(
+        texts: &mut Texts,
+        frequent: &Arc<Frequent>,
+        min_documents: u32,
+    ) -> Result<Arc<Self>> {
         /// Bytes that a window takes in the table, at most.
         const SIZE: usize = 40;
         let limit = texts.share / SIZE;
-        let sorter = sorted(texts, frequent, &|number, _| number.into())?;
-        let mut counts = AHashMap::new();
+        let sorter = sorted(texts, frequent, &|window| window.number.into())?;
+        let mut counts: AHashMap<u64, (u32, u32)> = AHashMap::new();
         let mut run = Run::default();
         let mut keep = |run: Run| {
             if run.documents < min_documents {
@@ -59,7 +139,8 @@ impl Counts {
             if counts.len() == limit {
                 return Err(too_many());
             }
-            memory::insert_at(&mut counts, run.key, run.documents).map_err(engine).map(|_| ())
+            let counted = (run.documents, counts.len() as u32);
+            memory::insert_at(&mut counts, run.key, counted).map_err(engine).map(|_| ())
         };
         sorter.finish(|Entry { key, tid }| {
             if run.documents == 0 || key != run.key {
@@ -71,17 +152,17 @@ impl Counts {
             Ok(())
         })?;
         keep(run)?;
-        Ok(Self(counts))
+        Ok(Arc::new(Self(counts)))
     }
 
-    /// In how many documents a window is; `None` if not in enough.
-    pub fn get(&self, window: u64) -> Option<u32> {
+    /// How many windows there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// In how many documents a window is, and its number; `None` if not in enough.
+    pub fn get(&self, window: u64) -> Option<(u32, u32)> {
         self.0.get(&window).copied()
-    }
-
-    /// The same, once for each window.
-    pub fn take(&mut self, window: u64) -> Option<u32> {
-        self.0.remove(&window)
     }
 }
 

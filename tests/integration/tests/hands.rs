@@ -101,6 +101,39 @@ fn most_threads(client: &mut Client, work: &str) -> usize {
 }
 
 #[test]
+fn passages_are_the_same_whoever_finds_them() {
+    let database = database();
+    let mut client = database.connect();
+    docs(&mut client);
+    let jobs = [
+        ("common_passages", "4", "64MB"),
+        ("strip_passages", "3", "64MB"),
+        ("repeated_passages", "50", "1MB"),
+        ("contained_documents", "0.9", "1MB"),
+    ];
+    for (job, number, little) in jobs {
+        // One of the texts is long enough to be looked at by itself.
+        let source = "SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 700) \
+                      ELSE body END FROM docs WHERE id < 2000";
+        let mut answer = |settings: &str, memory: &str| {
+            client
+                .batch_execute(&format!("{settings}; SET maintenance_work_mem = '{memory}'"))
+                .expect("settings");
+            let ask = format!(
+                "SELECT count(*) || ' ' || coalesce(md5(string_agg(j::text, ',')), '') \
+                 FROM {job}('{source}', {number}, NULL::int) AS j"
+            );
+            texts(&mut client, &ask)
+        };
+        let expected = answer(NO_THREADS, "64MB");
+        assert!(!expected[0].starts_with("0 "), "{job}: {expected:?}");
+        for (settings, memory) in [(THREADS, "64MB"), (THREADS, little), (NO_THREADS, little)] {
+            assert_eq!(answer(settings, memory), expected, "{job} with {settings}, {memory}");
+        }
+    }
+}
+
+#[test]
 fn settings_say_how_many_threads_there_are() {
     let database = database();
     let mut client = database.connect();

@@ -68,6 +68,9 @@ fn long_computations_can_be_cancelled() {
         "SELECT minhash(body, 4096, scheme => 'permutations') FROM long",
         "SELECT jaccard(body, body || 'x') FROM long, generate_series(1, 1000)",
         "SELECT cardinality(shingles(body, 64)) FROM long, generate_series(1, 1000)",
+        "SELECT count(*) FROM contained_documents('SELECT i, body || i FROM long, generate_series(1, 100) i')",
+        "SELECT count(*) FROM strip_passages('SELECT i, body || i FROM long, generate_series(1, 100) i', 2)",
+        "SELECT count(*) FROM repeated_passages('SELECT i, body || i FROM long, generate_series(1, 100) i')",
     ] {
         client.batch_execute("SET statement_timeout = '100ms'").expect("timeout");
         let start = Instant::now();

@@ -33,7 +33,7 @@ INSERT INTO essays VALUES
 	(3, 'Nobody saw it. THE FISHERMEN MENDED THEIR NETS IN SILENCE. NOBODY SPOKE OF THE STORM. The end of it all.'),
 	(4, 'The sea was calm that evening, and the fishermen mended their nets in silence. Nobody spoke of the storm.');
 SELECT r.*, substr(e.body, passage_from, passage_length) AS passage
-FROM repeated_passages('essays', key => NULL::bigint) AS r JOIN essays AS e ON e.id = r.doc_id
+FROM repeated_passages('essays', 50, NULL::bigint) AS r JOIN essays AS e ON e.id = r.doc_id
 ORDER BY doc_id, passage_from;
 SELECT * FROM repeated_passages('SELECT id, body FROM essays', min_match => 30) ORDER BY doc_id, passage_from;
 
@@ -46,11 +46,11 @@ SELECT count(*) AS missed_or_invented FROM (
 	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
 	EXCEPT
 	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
-	FROM repeated_passages('SELECT id, body FROM texts', key => NULL::bigint)
+	FROM repeated_passages('SELECT id, body FROM texts', 50, NULL::bigint)
 ) AS difference;
 SELECT count(*) AS missed_or_invented FROM (
 	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
-	FROM repeated_passages('SELECT id, body FROM texts', key => NULL::bigint)
+	FROM repeated_passages('SELECT id, body FROM texts', 50, NULL::bigint)
 	EXCEPT
 	SELECT t.id, w.at FROM texts AS t, windows(t.body, 50) AS w
 	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
@@ -64,10 +64,48 @@ FROM common_passages('pages', 20, key => NULL::integer, body => 'body', scope =>
 JOIN pages AS p ON p.id = c.doc_id
 GROUP BY site ORDER BY site;
 
--- Which documents are wholly inside another: a join by an index of passages.
-CREATE INDEX ON essays USING minlsh (body minlsh_passage_ops);
-SELECT a.id, min(b.id) AS container, count(*) FROM essays AS a
-JOIN essays AS b ON b.body ~> minlsh_passage(a.body, 1) AND b.id <> a.id GROUP BY a.id ORDER BY a.id;
+-- Keys: of the type that is asked for, by place or by name, as near_duplicate_pairs() takes them.
+SELECT pg_typeof(doc_id), count(*) FROM strip_passages('pages', 30, NULL::integer, 'body') GROUP BY 1;
+SELECT pg_typeof(doc_id), count(*) FROM strip_passages('pages', 30, body => 'body', key => NULL) GROUP BY 1;
+SELECT pg_typeof(doc_id), count(*) FROM repeated_passages('essays', NULL, key => NULL::numeric) GROUP BY 1;
+SELECT count(*) FROM strip_passages('pages', 30, 300, 'body');
+
+-- Which documents are inside others: wholly, or 30 % of them. Copies are one document, of the first key.
+CREATE TABLE mails (id integer PRIMARY KEY, thread integer, body text);
+INSERT INTO mails
+SELECT i, i % 3, string_agg(format('%s wrote: %s.', upper(left(md5((i % 3)::text || n), 5)),
+	(SELECT string_agg(md5(format('%s %s %s', i % 3, n, w)), ' ') FROM generate_series(1, 3) AS w)), ' > ' ORDER BY n DESC)
+FROM generate_series(1, 30) AS i, generate_series(1, 1 + i / 3) AS n GROUP BY i;
+INSERT INTO mails SELECT 100 + id, thread, '  ' || upper(body) FROM mails WHERE id IN (1, 30);
+INSERT INTO mails VALUES (200, 1, 'too short'), (201, 2, '');
+SELECT * FROM contained_documents('mails', 1, NULL::integer) WHERE doc_id % 3 = 1 ORDER BY doc_id;
+SELECT count(*), sum(containers), round(min(coverage)::numeric, 3) AS least
+FROM contained_documents('mails', 0.3, scope => 'thread');
+-- By definition: all that passage_coverage() finds, the longest of them, the first of equally long ones.
+CREATE FUNCTION contained_by_definition(share double precision)
+RETURNS TABLE (doc_id integer, container_id integer, coverage double precision, containers bigint)
+LANGUAGE sql AS $$
+	WITH documents AS (SELECT min(id) AS id, normalize_text(body) AS body FROM mails
+		GROUP BY normalize_text(body) HAVING length(normalize_text(body)) >= 50)
+	SELECT DISTINCT ON (a.id) a.id, b.id, c, count(*) OVER (PARTITION BY a.id)
+	FROM documents AS a JOIN documents AS b ON a.id <> b.id, passage_coverage(a.body, b.body) AS c
+	WHERE c >= share - 1e-9 ORDER BY a.id, length(b.body) DESC, b.id
+$$;
+SET client_min_messages = warning;
+SELECT share, (SELECT count(*) FROM contained_by_definition(share)) AS contained,
+	(SELECT count(*) FROM (SELECT * FROM contained_documents('mails', share, NULL::integer)
+		EXCEPT SELECT * FROM contained_by_definition(share)) AS x) AS wrong,
+	(SELECT count(*) FROM (SELECT * FROM contained_by_definition(share)
+		EXCEPT SELECT * FROM contained_documents('mails', share, NULL::integer)) AS x) AS missing
+FROM unnest(ARRAY[1, 0.9, 0.5, 0.2, 0.01]::double precision[]) AS share;
+RESET client_min_messages;
+SET maintenance_work_mem = '1MB';
+SELECT count(*), sum(containers) FROM contained_documents('mails', 0.2);
+RESET maintenance_work_mem;
+SELECT * FROM contained_documents('mails', 0);
+SELECT * FROM contained_documents('mails', key => 1);
+DROP TABLE mails;
+DROP FUNCTION contained_by_definition;
 
 -- Little memory: the same answer, by way of temporary files.
 SET maintenance_work_mem = '1MB';
@@ -76,7 +114,7 @@ SELECT count(*) FROM strip_passages('pages', 30, body => 'body') WHERE removed >
 CREATE TABLE copies AS SELECT i AS id, (SELECT string_agg(md5(w::text), ' ') FROM generate_series(1, 200) AS w) AS body
 FROM generate_series(1, 20) AS i;
 SELECT count(*), min(passage_length), max(passage_length), max(of_doc_id)
-FROM repeated_passages('SELECT id, body FROM copies', key => NULL::integer);
+FROM repeated_passages('SELECT id, body FROM copies', 50, NULL::integer);
 DROP TABLE copies;
 RESET maintenance_work_mem;
 

@@ -39,7 +39,8 @@ impl Asker<'_> {
         if !matches!(self.scene.kind, Kind::Text(_)) {
             return None;
         }
-        match self.random.below(8) {
+        match self.random.below(9) {
+            8 => Some(self.contained()),
             0 => Some(self.coverages()),
             1 => Some(self.repeated()),
             2 => Some(self.common()),
@@ -252,6 +253,40 @@ impl Asker<'_> {
              FROM repeated_passages({sql}{arguments})"
         );
         Question::new("repeated passages", sql, Expected::OneOf(vec![rows]))
+    }
+
+    /// Which documents others have a share of: the longest of these, and how many there are.
+    fn contained(&mut self) -> Question {
+        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
+        let mut different: Vec<&(usize, Vec<Option<usize>>, Vec<char>)> = Vec::new();
+        for one in documents.iter().filter(|one| one.2.len() >= min_match) {
+            if different.iter().all(|other| (&other.1, &other.2) != (&one.1, &one.2)) {
+                different.push(one);
+            }
+        }
+        let mut rows = Vec::new();
+        for (document, scope, text) in &different {
+            let has = |other: &&&(usize, Vec<Option<usize>>, Vec<char>)| {
+                other.0 != *document
+                    && other.1 == *scope
+                    && contains(text, &other.2, min_match, coverage)
+            };
+            let containers: Vec<_> = different.iter().filter(has).collect();
+            // The first of the longest.
+            let longest = containers.iter().rev().max_by_key(|other| other.2.len());
+            if let Some((container, _, body)) = longest.map(|longest| **longest) {
+                let share = covered(text, body, min_match) as f64 / text.len() as f64;
+                let (keys, count) = (&self.facts.keys, containers.len());
+                let (document, container) = (&keys[*document], &keys[*container]);
+                rows.push(format!("{document} | {container} | {} | {count}", rounded(share)));
+            }
+        }
+        let sql = format!(
+            "SELECT doc_id, container_id, round(coverage::numeric, 9), containers \
+             FROM contained_documents({sql}, {coverage}{arguments})"
+        );
+        Question::new("contained documents", sql, Expected::OneOf(vec![rows]))
     }
 
     /// The windows that enough different documents have.

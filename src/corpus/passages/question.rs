@@ -1,0 +1,106 @@
+//! The arguments of a job of passages.
+
+use pgrx::pg_sys::Datum;
+use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
+use sketch::pipeline::Cut;
+use sketch::{DEFAULT_MIN_MATCH, counted};
+
+use crate::corpus::arguments::{Arguments, Places};
+use crate::error::{Result, engine, invalid_parameter};
+use crate::pg::call::Call;
+
+/// Behind the number of the job, as in all whole-corpus functions: body, key_column and scope, then its options,
+/// which are its own.
+const PLACES: Places = Places { threshold: 1, verify: usize::MAX, options: 5 };
+
+const DEFAULT_MIN_DOCUMENTS: u32 = 100;
+const DEFAULT_COVERAGE: f64 = 0.9;
+
+/// What a job was asked. An argument that is NULL is the default.
+pub struct Question {
+    /// Which documents it reads.
+    pub arguments: Arguments,
+    /// What counts as a passage.
+    pub cut: Cut,
+    /// True if equal texts count once.
+    pub collapses: bool,
+    /// What becomes of texts that are too short for a passage.
+    short: Short,
+}
+
+/// What becomes of texts that are too short for a passage.
+#[derive(Clone, Copy)]
+enum Short {
+    LeftOut,
+    Unchanged,
+}
+
+impl Question {
+    /// Reads `(source, min_documents, [key], body, key_column, scope, min_match, normalization)`: what many
+    /// documents have in common, and how many are many.
+    pub fn of_common(call: &Call) -> Result<(Self, u32)> {
+        let arguments = Arguments::with_key(call, PLACES, 2)?;
+        let least = match arguments.raw(1).map(|datum| datum.value() as i32) {
+            None => DEFAULT_MIN_DOCUMENTS,
+            Some(least @ 2..) => least as u32,
+            Some(other) => {
+                return Err(invalid_parameter(format!(
+                    "min_documents must be at least 2, not {other}"
+                ))
+                .set_hint(
+                    "Use the number of documents that make a passage boilerplate, such as 100.",
+                ));
+            }
+        };
+        Ok((Self::new(arguments, 5, 6, true)?, least))
+    }
+
+    /// Reads `(source, min_match, [key], body, key_column, scope, normalization)`: what earlier documents have.
+    pub fn of_repeated(call: &Call) -> Result<Self> {
+        Self::new(Arguments::with_key(call, PLACES, 1)?, 1, 5, false)
+    }
+
+    /// Reads `(source, coverage, [key], body, key_column, scope, min_match, normalization)`: what is inside of
+    /// what, and how much of it must be.
+    pub fn of_contained(call: &Call) -> Result<(Self, f64)> {
+        let arguments = Arguments::with_key(call, PLACES, 2)?;
+        let coverage = arguments.raw(1).map(|datum| f64::from_bits(datum.value() as u64));
+        let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE)).map_err(engine)?;
+        Ok((Self::new(arguments, 5, 6, true)?, coverage))
+    }
+
+    /// The same, of a job that gives out texts that are too short.
+    pub fn keeping_short(self) -> Self {
+        Self { short: Short::Unchanged, ..self }
+    }
+
+    fn new(
+        arguments: Arguments,
+        min_match: usize,
+        normalization: usize,
+        collapses: bool,
+    ) -> Result<Self> {
+        let asked = |datum: Datum| i64::from(datum.value() as i32);
+        let min_match = arguments.raw(min_match).map_or(DEFAULT_MIN_MATCH as i64, asked);
+        let normalization = arguments.text(normalization)?.unwrap_or("plain");
+        let cut = Cut {
+            min_match: valid_min_match(min_match).map_err(engine)?,
+            normalization: valid_normalization(normalization).map_err(engine)?,
+        };
+        Ok(Self { arguments, cut, collapses, short: Short::LeftOut })
+    }
+
+    /// Says what became of so many texts that are too short for a passage.
+    pub fn notice_short(&self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let texts = counted(count, "text");
+        let verb = if count == 1 { "is" } else { "are" };
+        let fate = match self.short {
+            Short::LeftOut => "left out",
+            Short::Unchanged => "returned unchanged",
+        };
+        pgrx::notice!("{texts} shorter than min_match {verb} {fate}");
+    }
+}
