@@ -12,7 +12,7 @@ use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::components;
 use crate::clusters::places::Places;
-use crate::clusters::seeded::{Seeded, cost_of_all, print_of};
+use crate::clusters::seeded::{Seeded, cost_of_all, print_of, stored_of};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};
@@ -226,10 +226,10 @@ impl<'a> Refresh<'a> {
         // The job leaves the memory of its session behind, which ends with it.
         let whole = unmoved(|| self.find(&mut places))?;
         self.tables.members.each(&self.snapshot, |row| {
-            let stored = (row.value(members::DOC_ID), row.value(members::CLUSTER));
-            let (Some(key), Some(cluster)) = stored else { return Ok(Continue::Yes) };
+            let stored = (row.value(members::DOC_ID), stored_of(row, self.state.next_id)?);
+            let (Some(key), Some(stored)) = stored else { return Ok(Continue::Yes) };
             // SAFETY: the column was found to be of the key's type.
-            unsafe { places.push(key, Some((cluster.value() as i64, print_of(row))), None)? };
+            unsafe { places.push(key, Some(stored), None)? };
             Ok(Continue::Yes)
         })?;
         self.difference(places, Vec::new(), Some(whole))
@@ -245,6 +245,7 @@ impl<'a> Refresh<'a> {
             snapshot: &self.snapshot,
             index: &self.index,
             threshold: self.state.threshold,
+            next_id: self.state.next_id,
             whole: self.state.whole,
         };
         let blocks = unmoved(|| seeded.find(changed, &mut places))?;

@@ -67,7 +67,7 @@ pub fn check(
     });
     last.dedup_by(|later, first| log.keys.compare(*first, *later).is_eq());
     let mut met = memory::filled(false, last.len()).map_err(engine)?;
-    let is_whole = log.numbers.first().is_none_or(|first| *first == 1);
+    let is_whole = log.numbers.first().map_or(last_seq == 0, |first| *first == 1);
     tables.members.each(snapshot, |row| {
         check_interrupts();
         let stored = (row.value(members::DOC_ID), row.value(members::CLUSTER));
@@ -153,8 +153,8 @@ impl Log {
     /// The rows are numbered without a gap, up to the last one.
     fn check_numbers(&mut self, last_seq: i64, report: &Report) {
         self.numbers.sort_unstable();
-        for pair in self.numbers.windows(2).filter(|pair| pair[1] != pair[0] + 1) {
-            report(None, &format!("the log has no row {}", pair[0] + 1));
+        for pair in self.numbers.windows(2).filter(|pair| pair[0].checked_add(1) != Some(pair[1])) {
+            report(None, &format!("the log has no row behind {}", pair[0]));
         }
         match self.numbers.last() {
             Some(last) if *last != last_seq => {

@@ -28,7 +28,7 @@ use crate::clusters::tables::{Tables, list, members};
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, engine, out_of_memory, wrong_state};
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::rows_of::{self, KeyMaker};
@@ -62,6 +62,8 @@ pub struct Seeded<'a> {
     pub snapshot: &'a Snapshot,
     pub index: &'a Info,
     pub threshold: f64,
+    /// The next new id.
+    pub next_id: ClusterId,
     /// What a job over all documents costs.
     pub whole: f64,
 }
@@ -486,8 +488,7 @@ impl Seeded<'_> {
         // SAFETY: a key of that type; the column is a bigint.
         unsafe {
             self.tables.members.of_key(members::DOC_ID, key, self.snapshot, |row| {
-                let cluster = row.value(members::CLUSTER);
-                stored = cluster.map(|cluster| (cluster.value() as i64, print_of(row)));
+                stored = stored_of(row, self.next_id)?;
                 Ok(())
             })?;
         }
@@ -500,8 +501,9 @@ impl Seeded<'_> {
         // SAFETY: the columns are bigints.
         unsafe {
             self.tables.list.of_key(list::CLUSTER, Datum::from(cluster), self.snapshot, |row| {
-                size =
-                    row.value(list::SIZE).and_then(|size| u64::try_from(size.value() as i64).ok());
+                let stored = row.value(list::SIZE).map(|size| size.value() as i64);
+                // Documents are counted by 32 bits: what is more is not a size.
+                size = stored.and_then(|size| u32::try_from(size).ok()).map(u64::from);
                 Ok(())
             })?;
         }
@@ -577,6 +579,18 @@ impl Seeded<'_> {
         }
         Ok(blocks)
     }
+}
+
+/// What a row of the members has. Ids that were never given, from `next` on, would be given twice.
+pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<Stored>> {
+    let Some(cluster) = row.value(members::CLUSTER) else { return Ok(None) };
+    let cluster = cluster.value() as i64;
+    if (1..next).contains(&cluster) {
+        return Ok(Some((cluster, print_of(row))));
+    }
+    Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
+        .set_detail("Somebody has changed the table.")
+        .set_hint("Delete its rows from the table of members, and refresh with full => true."))
 }
 
 /// The fingerprint that a row of the members has.

@@ -78,6 +78,9 @@ pub fn write(
         };
         state.clusters -= i64::from(is_there);
     }
+    if difference.whole.is_some() {
+        state.clusters = mend(tables, snapshot, &ids, update, now, state.refreshes)?;
+    }
     for event in &update.events {
         check_interrupts();
         memory.run_and_reset(|| log(tables, places, *event, now, state));
@@ -211,6 +214,55 @@ fn changed(
         }
     }
     Ok(())
+}
+
+/// Mends what somebody has changed in the list by hand, of clusters to which nothing happened. `ids` are those of all
+/// documents. Returns how many clusters there are.
+fn mend(
+    tables: &Tables,
+    snapshot: &Snapshot,
+    ids: &[Option<ClusterId>],
+    update: &Update,
+    now: Datum,
+    refreshes: i64,
+) -> Result<i64> {
+    let mut ids = memory::collect(ids.iter().copied().flatten()).map_err(engine)?;
+    ids.sort_unstable();
+    let sizes = ids.chunk_by(|a, b| a == b).map(|of_one| (of_one[0], of_one.len() as i64));
+    let sizes = memory::collect(sizes).map_err(engine)?;
+    let is_written = |cluster: ClusterId| {
+        update.changed.binary_search_by_key(&cluster, |changed| changed.0).is_ok()
+            || update.ended.binary_search(&cluster).is_ok()
+    };
+    let row_of = |(cluster, size): (ClusterId, i64), since: Datum| {
+        [Datum::from(cluster), Datum::from(size), since, Datum::from(refreshes)].map(Some)
+    };
+    let mut met = memory::filled(false, sizes.len()).map_err(engine)?;
+    tables.list.each(snapshot, |row| {
+        check_interrupts();
+        let number = |column| row.value(column).map(|value: Datum| value.value() as i64);
+        let cluster = number(list::CLUSTER).unwrap_or_default();
+        if is_written(cluster) {
+            return Ok(Continue::Yes);
+        }
+        match sizes.binary_search_by_key(&cluster, |size| size.0) {
+            Ok(place) => {
+                met[place] = true;
+                if number(list::SIZE) != Some(sizes[place].1) {
+                    let since = row.value(list::SINCE).unwrap_or(now);
+                    // SAFETY: values of the columns' types.
+                    unsafe { tables.list.update(row, &row_of(sizes[place], since)) };
+                }
+            }
+            Err(_) => tables.list.delete(row),
+        }
+        Ok(Continue::Yes)
+    })?;
+    for (size, _) in sizes.iter().zip(&met).filter(|(size, met)| !**met && !is_written(size.0)) {
+        // SAFETY: values of the columns' types.
+        unsafe { tables.list.insert(&row_of(*size, now)) };
+    }
+    Ok(sizes.len() as i64)
 }
 
 /// Writes a row of the log.

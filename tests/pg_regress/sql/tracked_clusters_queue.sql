@@ -27,8 +27,8 @@ SELECT * FROM waiting;
 
 -- Whoever writes to a queue that has grown is warned, once for a statement.
 SHOW minlsh.queue_warning;
-SET minlsh.queue_warning = '64kB';
-INSERT INTO docs SELECT i, 'text ' || i FROM generate_series(11, 4000) i;
+SET minlsh.queue_warning = '32kB';
+INSERT INTO docs SELECT i, 'text ' || i FROM generate_series(11, 1000) i;
 \set VERBOSITY default
 UPDATE docs SET body = 'another' WHERE id < 3;
 \set VERBOSITY terse
@@ -54,3 +54,25 @@ DELETE FROM docs_clusters_log WHERE seq < :last;
 SELECT count(*) FROM minlsh_check('docs_clusters');
 DROP TABLE docs CASCADE;
 DROP ROLE regress_minlsh_stranger;
+
+-- Row-level security that hides rows from their owner, too, is an error, not clusters of some rows.
+CREATE ROLE regress_minlsh_owner;
+CREATE SCHEMA regress_minlsh AUTHORIZATION regress_minlsh_owner;
+SET ROLE regress_minlsh_owner;
+CREATE TABLE regress_minlsh.docs (id integer PRIMARY KEY, body text);
+CREATE INDEX docs_near ON regress_minlsh.docs USING minlsh (body);
+SELECT minlsh_track_clusters('regress_minlsh.docs_near');
+INSERT INTO regress_minlsh.docs VALUES (1, 'the same text'), (2, 'the same text');
+ALTER TABLE regress_minlsh.docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY nothing ON regress_minlsh.docs USING (false) WITH CHECK (true);
+SELECT joined FROM minlsh_refresh_clusters('regress_minlsh.docs_clusters');
+INSERT INTO regress_minlsh.docs VALUES (3, 'the same text');
+ALTER TABLE regress_minlsh.docs FORCE ROW LEVEL SECURITY;
+SELECT joined FROM minlsh_refresh_clusters('regress_minlsh.docs_clusters');
+SELECT count(*) FROM near_duplicate_cluster_of(1, index => 'regress_minlsh.docs_near');
+ALTER TABLE regress_minlsh.docs NO FORCE ROW LEVEL SECURITY;
+SELECT joined FROM minlsh_refresh_clusters('regress_minlsh.docs_clusters');
+RESET ROLE;
+DROP TABLE regress_minlsh.docs;
+DROP SCHEMA regress_minlsh;
+DROP ROLE regress_minlsh_owner;

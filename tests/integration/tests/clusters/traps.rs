@@ -183,3 +183,46 @@ fn a_listener_is_told_and_a_dump_carries_all() {
         .expect("untracked");
     assert_eq!(texts(&mut client, "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"), ["0"]);
 }
+
+#[test]
+fn a_refresh_that_is_cancelled_or_killed_leaves_everything_as_it_was() {
+    let database = database();
+    let mut client = tracked(&database, PLAIN);
+    let some = |first: i64, last: i64| {
+        format!(
+            "INSERT INTO docs SELECT i, (SELECT string_agg(md5(i / 3 || ' ' || w), ' ')
+             FROM generate_series(1, 30) w) FROM generate_series({first}, {last}) i"
+        )
+    };
+    client.batch_execute(&some(1, 3000)).expect("rows");
+    assert_refreshed(&mut client, "before");
+    client
+        .batch_execute(&format!("{}; DELETE FROM docs WHERE id % 10 = 0", some(3001, 3300)))
+        .expect("changes");
+    let state = "SELECT (SELECT md5(string_agg(c::text, ' ' ORDER BY doc_id)) FROM docs_clusters c)
+        || (SELECT md5(string_agg(l::text, ' ' ORDER BY cluster_id)) FROM docs_clusters_list l)
+        || (SELECT max(seq) FROM docs_clusters_log) || ' ' || (SELECT count(*) FROM docs_clusters_queue)";
+    let before = texts(&mut client, state);
+    // By time, at any place: one that comes too late to stop it is rolled back.
+    for milliseconds in [1, 2, 4, 8, 16, 32, 64] {
+        for full in [false, true] {
+            let mut other = database.connect();
+            let sql = format!(
+                "BEGIN; SET LOCAL statement_timeout = {milliseconds};
+                 SELECT minlsh_refresh_clusters('docs_clusters', {full}); ROLLBACK"
+            );
+            let _ = other.batch_execute(&sql);
+            assert_eq!(texts(&mut client, state), before, "{milliseconds} ms");
+        }
+    }
+    // One whose session is ended before it commits.
+    let mut other = database.connect();
+    other
+        .batch_execute("BEGIN; SELECT minlsh_refresh_clusters('docs_clusters')")
+        .expect("a refresh");
+    let pid = minlsh_integration::backend(&mut other);
+    client.batch_execute(&format!("SELECT pg_terminate_backend({pid})")).expect("an end");
+    assert_refreshed(&mut client, "after all that");
+    let problems = texts(&mut client, "SELECT problem FROM minlsh_check('docs_clusters')");
+    assert_eq!(problems, Vec::<String>::new());
+}
