@@ -97,6 +97,10 @@ def index_table(figures: dict) -> str:
     other = inserts["pg_trgm"] - inserts["no index"]
     cells = [duration(own), f"{duration(other)}, {times(other / own)}"]
     body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
+    if load := figures.get("near_unique"):
+        ratio = times(load["constraint"] / load["index"])
+        cells = [f"{duration(load['constraint'])}, {ratio} the index alone", ""]
+        body.append(["texts of one template, under EXCLUDE with ON CONFLICT", f"{load['rows']:,}", *cells])
     if reload := figures.get("reload"):
         body.append(["empty the table and COPY all rows", f"{reload['rows']:,}", duration(reload["there"]), ""])
         afterwards = f"{duration(reload['dropped'])}, 1/{digits(reload['there'] / reload['dropped'])}"

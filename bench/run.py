@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     add("--peers-up-to", type=int, default=100_000, metavar="DOCUMENTS", help="minlsh alone above (100000)")
     add("--trigrams-up-to", type=int, default=10_000, metavar="DOCUMENTS", help="without pg_trgm above (10000)")
     add("--inserts", type=int, default=10_000, metavar="ROWS", help="copied into a table of as many (10000)")
+    add("--letters", type=int, default=10_000, metavar="ROWS", help="of one template, without near-duplicates (10000)")
     add("--recall", type=int, default=5000, metavar="DOCUMENTS", help="whose pairs are counted exactly (5000)")
     add("--files", type=Path, nargs="+", default=corpus.FOLDERS, metavar="FOLDER", help="of the real files")
     add("--redraw", action="store_true", help="measure nothing")

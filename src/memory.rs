@@ -10,6 +10,7 @@
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
+//! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
 //! | the rows that a function returns | `work_mem` | all, then a file |
 //!
 //! What is kept beside these is a few bytes for each document.
@@ -47,6 +48,12 @@ pub fn of_suggestion() -> usize {
 /// The bytes of the rows that a query is asked for at a time.
 pub fn of_fetch() -> usize {
     work() / 4
+}
+
+/// The bytes of what is kept of the rows that a transaction inserts under exclusion constraints.
+pub fn of_own_rows() -> usize {
+    // SAFETY: computed from two backend-local settings.
+    unsafe { pg_sys::get_hash_memory_limit() }
 }
 
 /// What a tuplestore may hold of a function's rows before it writes to a file, in kB.

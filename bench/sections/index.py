@@ -97,6 +97,33 @@ def inserts(options, now: Server, trigrams: Way) -> dict:
     return figures
 
 
+def near_unique(options, server: Server) -> dict:
+    """Seconds of the processor for texts made from one template: into an index, and under a constraint of it."""
+    words = "md5(i || ' ' || j) < 'c4'"
+    server.run(
+        "DROP TABLE IF EXISTS letters; CREATE TABLE letters AS SELECT i AS id, string_agg(substr(CASE WHEN "
+        f"{words} THEN md5('template' || j) ELSE md5(i || 'own' || j) END, 1, 3 + j % 6), ' ' ORDER BY j) AS body "
+        f"FROM generate_series(1, {options.letters}) AS i, generate_series(1, 140) AS j GROUP BY i"
+    )
+
+    def load(index: str, conflict: str) -> float:
+        server.run(f"DROP TABLE IF EXISTS kept; CREATE TABLE kept (LIKE letters{index}")
+        server.run("CHECKPOINT")
+        start = server.processor()
+        server.run(f"INSERT INTO kept SELECT * FROM letters {conflict}")
+        return server.processor() - start
+
+    document = "USING minlsh (minlsh_document(body, 0.8)"
+    plain = f"); CREATE INDEX ON kept {document})"
+    constraint = f", EXCLUDE {document} WITH ~=))"
+    figures = alternate(
+        options,
+        {"index": lambda: load(plain, ""), "constraint": lambda: load(constraint, "ON CONFLICT DO NOTHING")},
+    )
+    figures["rows"] = options.letters
+    return figures
+
+
 def reloaded(options, server: Server, texts, count: int) -> dict:
     """A table emptied and filled again, with its index there, and with the index made afterwards."""
     index = Index(server)
@@ -155,4 +182,5 @@ def measure(options) -> dict:
                 found["reload"] = reloaded(options, now, texts, count)
         note("inserts")
         found["inserts"] = inserts(options, now, Trigrams(now))
+        found["near_unique"] = near_unique(options, now)
     return found

@@ -24,7 +24,7 @@ mod json;
 pub mod kind;
 mod literal;
 mod passage;
-mod prepared;
+pub mod prepared;
 pub mod saturation;
 mod selectivity;
 pub mod shingling;

@@ -51,6 +51,18 @@ impl Prepared {
     }
 }
 
+/// The elements of a document that is a text or a set.
+pub fn elements(document: &Document) -> Result<Option<ShingleSet>> {
+    match document.content {
+        Content::Text(options, text) => shingles(&options.config()?, text).map(Some),
+        Content::Set(stored) => {
+            let hashes = image::hashes(stored)?;
+            Ok(Some(ShingleSet::from_hashes(hashes, &mut check_interrupts)))
+        }
+        Content::Signature(_) => Ok(None),
+    }
+}
+
 /// The shingles of a text in the database's encoding.
 fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;

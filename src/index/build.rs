@@ -12,6 +12,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, raise};
 use crate::index::keys::Keys;
 use crate::index::nbtree;
+use crate::index::own_rows;
 use crate::index::pages;
 use crate::index::share::Share;
 use crate::index::sort::Sorter;
@@ -31,6 +32,8 @@ pub unsafe extern "C-unwind" fn ambuild(
     index: Relation,
     info: *mut pg_sys::IndexInfo,
 ) -> *mut pg_sys::IndexBuildResult {
+    // Rows that the index had before may not be where they were.
+    own_rows::forget();
     // SAFETY: PostgreSQL passes an open table and its index, whose file is empty.
     match unsafe { build(heap, index, info) } {
         Ok((rows, entries)) => {

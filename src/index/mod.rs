@@ -16,6 +16,7 @@ pub mod keys;
 pub mod layout;
 pub mod leaves;
 mod nbtree;
+mod own_rows;
 mod pages;
 mod passage_scan;
 pub mod reloptions;

@@ -14,7 +14,7 @@ use crate::document::to_bands::Search;
 use crate::error::{Result, engine, out_of_memory, raise, wrong_state};
 use crate::index::keys::Keys;
 use crate::index::layout::{Layout, tid_to_u64, u64_to_tid};
-use crate::index::{nbtree, passage_scan, stored_options};
+use crate::index::{nbtree, own_rows, passage_scan, stored_options};
 use crate::options::IndexOptions;
 use crate::pg::interrupts::check_interrupts;
 use crate::settings;
@@ -185,6 +185,7 @@ unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
         })?;
         sort(&mut rows);
         let state = state(scan);
+        own_rows::rule_out(&state.keys, scan, &mut rows)?;
         (state.rows, state.next) = (Some(rows), 0);
     }
     Ok(())

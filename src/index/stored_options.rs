@@ -227,9 +227,11 @@ fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
         .set_hint("REINDEX it.")
 }
 
+/// The number of the file that a relation has.
+///
 /// # Safety
 /// `relation` is open.
-unsafe fn file_number(relation: Relation) -> u32 {
+pub unsafe fn file_number(relation: Relation) -> u32 {
     // SAFETY: the caller's promise.
     #[cfg(feature = "pg15")]
     unsafe {

@@ -101,3 +101,37 @@ fn of_many_sessions_one_gets_each_text_in() {
     assert_eq!(texts(&mut client, "SELECT count(*) FROM docs"), ["30"]);
     assert_consistent(&mut client, "docs");
 }
+
+#[test]
+fn a_row_in_the_place_of_one_rolled_back_counts() {
+    let database = database();
+    let (mut first, mut second) = (database.connect(), database.connect());
+    first
+        .batch_execute(
+            "CREATE TABLE docs (id integer, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+             CREATE TABLE letters AS SELECT i AS id, string_agg(md5(i || ' ' || j), ' ') AS body \
+             FROM generate_series(1, 6) AS i, generate_series(1, 20) AS j GROUP BY i",
+        )
+        .expect("tables");
+    first
+        .batch_execute(
+            "BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id = 1; SAVEPOINT s; \
+             INSERT INTO docs SELECT * FROM letters WHERE id IN (2, 3) ORDER BY id; \
+             INSERT INTO docs SELECT * FROM letters WHERE id = 4",
+        )
+        .expect("rows");
+    let place = "SELECT ctid FROM docs WHERE id =";
+    let place_of_two = texts(&mut first, &format!("{place} 2"));
+    first.batch_execute("ROLLBACK TO s").expect("a rollback");
+    second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
+    second.batch_execute("INSERT INTO docs SELECT * FROM letters WHERE id = 5").expect("a row");
+    assert_eq!(texts(&mut second, &format!("{place} 5")), place_of_two);
+    let copy =
+        "INSERT INTO docs SELECT 6, body || '!' FROM letters WHERE id = 5 ON CONFLICT DO NOTHING";
+    assert_eq!(first.execute(copy, &[]).expect("a copy"), 0);
+    let refused = first.batch_execute(&copy.replace(" ON CONFLICT DO NOTHING", ""));
+    let code = refused.expect_err("a near-duplicate").code().cloned();
+    assert_eq!(code, Some(SqlState::EXCLUSION_VIOLATION));
+    first.batch_execute("ROLLBACK").expect("ROLLBACK");
+    assert_consistent(&mut first, "docs");
+}

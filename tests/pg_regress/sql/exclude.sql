@@ -134,3 +134,59 @@ SELECT id, duplicate_of FROM docs WHERE id > 5;
 SELECT * FROM duplicates;
 DROP TABLE docs, duplicates;
 DROP FUNCTION mark_near_duplicate, route_near_duplicate;
+
+-- Letters made from one template share buckets, and most are no duplicates. The same ones get in whether each comes in
+-- a transaction of its own, all in one statement, or each in a subtransaction that may be rolled back.
+CREATE TABLE letters AS SELECT i AS id, string_agg(CASE WHEN md5(i / 2 || ' ' || j) < '2'
+	THEN substr(md5(i / 2 || 'own' || j), 1, 7) ELSE substr(md5('template' || j), 1, 7) END, ' ' ORDER BY j)
+	|| CASE WHEN i % 2 = 0 THEN '' ELSE ' P.S.' END AS body
+FROM generate_series(0, 299) AS i, generate_series(1, 60) AS j GROUP BY i;
+CREATE TABLE each_alone (id integer, body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
+CREATE TABLE all_at_once (LIKE each_alone, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
+CREATE TABLE little_memory (LIKE each_alone, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
+CREATE TABLE rolled_back (LIKE each_alone, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
+DO $$
+DECLARE
+	letter letters;
+BEGIN
+	FOR letter IN SELECT * FROM letters ORDER BY id LOOP
+		INSERT INTO each_alone VALUES (letter.*) ON CONFLICT DO NOTHING;
+		COMMIT;
+	END LOOP;
+END
+$$;
+INSERT INTO all_at_once SELECT * FROM letters ORDER BY id ON CONFLICT DO NOTHING;
+SET work_mem = '64kB';
+INSERT INTO little_memory SELECT * FROM letters ORDER BY id ON CONFLICT DO NOTHING;
+RESET work_mem;
+DO $$
+DECLARE
+	letter letters;
+BEGIN
+	FOR letter IN SELECT * FROM letters ORDER BY id LOOP
+		BEGIN
+			INSERT INTO rolled_back VALUES (letter.*);
+		EXCEPTION WHEN exclusion_violation THEN
+		END;
+	END LOOP;
+END
+$$;
+SELECT count(*) AS letters, (SELECT count(*) BETWEEN 120 AND 150 FROM each_alone) AS half_of_them,
+	(SELECT array_agg(id ORDER BY id) FROM each_alone) = (SELECT array_agg(id ORDER BY id) FROM all_at_once) AS at_once,
+	(SELECT array_agg(id ORDER BY id) FROM each_alone) = (SELECT array_agg(id ORDER BY id) FROM little_memory) AS little,
+	(SELECT array_agg(id ORDER BY id) FROM each_alone) = (SELECT array_agg(id ORDER BY id) FROM rolled_back) AS rolled_back
+FROM letters;
+-- Emptied within the transaction that made it, a table has its first rows again in the places of others.
+BEGIN;
+CREATE TABLE emptied (LIKE each_alone, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=));
+INSERT INTO emptied SELECT * FROM each_alone;
+TRUNCATE emptied;
+INSERT INTO emptied SELECT * FROM each_alone ORDER BY id DESC;
+INSERT INTO emptied SELECT * FROM letters ON CONFLICT DO NOTHING;
+SELECT count(*) = (SELECT count(*) FROM each_alone) AS as_many FROM emptied;
+-- A changed row is what it is now.
+UPDATE emptied SET body = 'Nothing of the template is left of this letter' WHERE id = 0;
+INSERT INTO emptied VALUES (300, 'Nothing of the template is left of this letter!') ON CONFLICT DO NOTHING RETURNING id;
+INSERT INTO emptied SELECT * FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+COMMIT;
+DROP TABLE letters, each_alone, all_at_once, little_memory, rolled_back, emptied;

@@ -50,15 +50,49 @@ impl Outlines {
         })
     }
 
+    /// None yet, and room for no document; outlines fit sets of about so many elements.
+    #[must_use]
+    pub fn for_sets_of(elements: usize) -> Self {
+        /// Bits for each element: enough that most of what two sets do not share shows.
+        const BITS_OF_ELEMENT: usize = 3;
+        let words = elements.saturating_mul(BITS_OF_ELEMENT).div_ceil(BITS).clamp(8, MOST_WORDS);
+        Self { level: Level::best(), words, bits: Vec::new(), sizes: Vec::new() }
+    }
+
+    /// Makes room for one more document, and returns its number.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn add(&mut self) -> Result<usize, Error> {
+        let document = self.sizes.len();
+        memory::reserve(&mut self.bits, self.words)?;
+        memory::push(&mut self.sizes, Size::default())?;
+        self.bits.resize((document + 1) * self.words, 0);
+        Ok(document)
+    }
+
+    /// The bytes that an outline takes.
+    #[must_use]
+    pub fn bytes_of_one(&self) -> usize {
+        self.words * size_of::<u64>() + size_of::<Size>()
+    }
+
+    /// Draws the outline of a document as that of another one, which has one.
+    pub fn copy(&mut self, from: usize, to: usize) {
+        self.bits.copy_within(from * self.words..(from + 1) * self.words, to * self.words);
+        self.sizes[to] = self.sizes[from];
+    }
+
     /// True if a document has its outline.
     #[must_use]
     pub fn has(&self, document: usize) -> bool {
         self.sizes[document].elements > 0
     }
 
-    /// Draws the outline of a document. A set has less than 2^32 - 1 elements.
+    /// Draws the outline of a document, in place of the one it has. A set has less than 2^32 - 1 elements.
     pub fn draw(&mut self, document: usize, set: &ShingleSet) {
         let own = &mut self.bits[document * self.words..][..self.words];
+        own.fill(0);
         for &hash in set.hashes() {
             // Hashes are uniform: so are their places among the bits.
             let bit = ((u128::from(hash) * (BITS * own.len()) as u128) >> 64) as usize;
@@ -123,6 +157,29 @@ mod tests {
                     let similar = left.jaccard(right).is_some_and(|jaccard| jaccard >= threshold);
                     prop_assert!(!similar || outlines.may_reach(a, b, threshold));
                 }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn outlines_that_come_and_go_are_as_good(
+            sets in prop::collection::vec(prop::collection::vec(0_u64..300, 0..250), 3..12),
+            threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0)], elements in 0_usize..2000,
+        ) {
+            let sets: Vec<ShingleSet> = sets.into_iter().map(|ids| set(ids.into_iter())).collect();
+            let mut outlines = Outlines::for_sets_of(elements);
+            let (a, b, c) = (outlines.add().unwrap(), outlines.add().unwrap(), outlines.add().unwrap());
+            for pair in sets.windows(2) {
+                outlines.draw(a, &pair[0]);
+                outlines.draw(b, &pair[1]);
+                outlines.copy(b, c);
+                let similar = pair[0].jaccard(&pair[1]).is_some_and(|jaccard| jaccard >= threshold);
+                prop_assert!(!similar || outlines.may_reach(a, b, threshold));
+                prop_assert_eq!(outlines.may_reach(a, b, threshold), outlines.may_reach(a, c, threshold));
+                prop_assert!(pair[1].is_empty() || outlines.may_reach(b, c, 1.0));
             }
         }
     }

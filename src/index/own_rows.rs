@@ -1,0 +1,331 @@
+//! Outlines of the documents that this transaction has inserted under an exclusion constraint.
+//!
+//! Such a constraint compares each new row with every row that shares a bucket with it, and with ON CONFLICT twice.
+//! Of texts that are made from one template, these are thousands, of which none is similar enough; to fetch and
+//! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave an
+//! [`Outlines`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
+//! that is similar.
+//!
+//! A row is known by its address, so that must stay its own as long as it is known. VACUUM frees the addresses of
+//! dead rows, at any time. No row that a transaction in progress has inserted is dead, but for two:
+//! one of a subtransaction that was rolled back, after which all is forgotten; and one of INSERT ... ON CONFLICT that
+//! met a conflict after all and was taken back. So a row counts only once its insertion is seen to be complete.
+
+use std::cell::{Cell, RefCell};
+
+use ahash::AHashMap;
+use pgrx::pg_sys::{self, Oid, Relation};
+use pgrx::prelude::*;
+use sketch::corpus::Outlines;
+
+use crate::document::image::{Content, Document};
+use crate::document::kind::Kind;
+use crate::document::prepared::elements;
+use crate::document::shingling::same;
+use crate::error::{Result, engine, out_of_memory};
+use crate::index::keys::Keys;
+use crate::index::layout::u64_to_tid;
+use crate::index::stored_options;
+use crate::memory;
+use crate::options::IndexOptions;
+use crate::pg::bytes;
+
+/// An index and the address of a row in it.
+type Key = (Oid, u32, u64);
+
+/// The outline of the document that is searched for, or was inserted last.
+const LAST: usize = 0;
+/// Bytes of a row beside its outline.
+const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
+/// How many insertions may be under way: one for each index of a table, in fact.
+const MOST_PENDING: usize = 16;
+
+/// What is known of the transaction's own rows.
+struct OwnRows {
+    outlines: Outlines,
+    /// Which document [`LAST`] is of, as bytes.
+    last: Vec<u8>,
+    rows: AHashMap<Key, usize>,
+    /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
+    keys: Vec<Option<Key>>,
+    oldest: usize,
+    /// Rows of which the insertion was not complete yet, with their tables.
+    pending: Vec<(Oid, Key, usize)>,
+}
+
+thread_local! {
+    static OWN_ROWS: RefCell<Option<OwnRows>> = const { RefCell::new(None) };
+    static IS_WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Forgets all rows.
+pub fn forget() {
+    OWN_ROWS.take();
+}
+
+/// Forgets all rows at the end of this transaction, and when a subtransaction is rolled back.
+fn watch() {
+    if !IS_WATCHING.replace(true) {
+        // SAFETY: the functions stay where they are as long as the backend lives.
+        unsafe {
+            pg_sys::RegisterXactCallback(Some(at_end), std::ptr::null_mut());
+            pg_sys::RegisterSubXactCallback(Some(at_end_of_part), std::ptr::null_mut());
+        }
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_end(
+    _event: pg_sys::XactEvent::Type,
+    _argument: *mut std::ffi::c_void,
+) {
+    forget();
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn at_end_of_part(
+    event: pg_sys::SubXactEvent::Type,
+    _own: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _argument: *mut std::ffi::c_void,
+) {
+    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
+        forget();
+    }
+}
+
+/// Notes a row that is being inserted into an index: a row without a document is forgotten.
+///
+/// # Safety
+/// The arguments are those of `aminsert`; `document` is the row's value if `keys` are of documents.
+pub unsafe fn note(
+    keys: &Keys,
+    index: Relation,
+    heap: Relation,
+    info: *const pg_sys::IndexInfo,
+    row: u64,
+    document: Option<pg_sys::Datum>,
+) -> Result<()> {
+    // SAFETY: the caller's promise. Of other access methods it is not known how their rows come and go.
+    let (constrained, table, key) = unsafe {
+        let of_heap = std::ptr::eq((*heap).rd_tableam, pg_sys::GetHeapamTableAmRoutine());
+        let constrained = !(*info).ii_ExclusionOps.is_null() && of_heap;
+        let key = ((*index).rd_id, stored_options::file_number(index), row);
+        (constrained, (*heap).rd_id, key)
+    };
+    if keys.kind() != Kind::Document || !constrained {
+        return Ok(());
+    }
+    OWN_ROWS.with_borrow_mut(|own| {
+        if let Some(own) = own {
+            own.settle(heap);
+            own.remove(key);
+        }
+        let Some(value) = document else { return Ok(()) };
+        // SAFETY: the caller's promise: the value of a column of documents, alive during the call.
+        let (image, document) = unsafe { (bytes::read(value), Document::read(value)?) };
+        let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
+        let place = own.room()?;
+        own.outlines.copy(LAST, place);
+        if own.pending.len() == MOST_PENDING {
+            own.pending.remove(0);
+        }
+        own.pending.push((table, key, place));
+        Ok(())
+    })
+}
+
+/// Removes from `rows`, which a scan has found, those that cannot be what an exclusion constraint looks for.
+///
+/// # Safety
+/// `scan` is a scan of an index of which `keys` are, and was rescanned.
+pub unsafe fn rule_out(
+    keys: &Keys,
+    scan: pg_sys::IndexScanDesc,
+    rows: &mut Vec<u64>,
+) -> Result<()> {
+    // SAFETY: the caller's promise. No scan but that of a constraint has such a snapshot.
+    let (index, heap, scan_keys) = unsafe {
+        let snapshot = (*scan).xs_snapshot;
+        if keys.kind() != Kind::Document
+            || snapshot.is_null()
+            || (*snapshot).snapshot_type != pg_sys::SnapshotType::SNAPSHOT_DIRTY
+            || (*scan).heapRelation.is_null()
+            || (*scan).numberOfKeys == 0
+        {
+            return Ok(());
+        }
+        let count = (*scan).numberOfKeys as usize;
+        let scan_keys = std::slice::from_raw_parts((*scan).keyData, count);
+        ((*scan).indexRelation, (*scan).heapRelation, scan_keys)
+    };
+    let of_document = |key: &&pg_sys::ScanKeyData| {
+        key.sk_attno as usize == keys.layout().document() + 1 && key.sk_subtype == Oid::INVALID
+    };
+    let Some(scan_key) = scan_keys.iter().find(of_document) else { return Ok(()) };
+    OWN_ROWS.with_borrow_mut(|own| {
+        if let Some(own) = own {
+            own.settle(heap);
+        }
+        if own.as_ref().is_none_or(|own| own.rows.is_empty()) {
+            return Ok(());
+        }
+        // SAFETY: a key without a type is of the column's own, and is not NULL: the scan would have found nothing.
+        let (image, document, options) = unsafe {
+            let image = bytes::read(scan_key.sk_argument);
+            (image, Document::read(scan_key.sk_argument)?, stored_options::built_of(index)?)
+        };
+        if !comparable(&document, &options)? {
+            return Ok(());
+        }
+        let threshold = document.threshold.get();
+        let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
+        // SAFETY: the caller's promise.
+        let (index, file) = unsafe { ((*index).rd_id, stored_options::file_number(index)) };
+        rows.retain(|row| {
+            let place = own.rows.get(&(index, file, *row));
+            place.is_none_or(|place| own.outlines.may_reach(LAST, *place, threshold))
+        });
+        Ok(())
+    })
+}
+
+/// True if a comparison with the rows of an index is one of sets, and no error.
+fn comparable(document: &Document, options: &IndexOptions) -> Result<bool> {
+    Ok(match document.content {
+        Content::Text(shingling, _) => same(&shingling.config()?, &options.config),
+        Content::Set(_) => true,
+        Content::Signature(_) => false,
+    })
+}
+
+/// Draws the outline of a document, unless it is the last one; `None` if it is not a set.
+fn prepare<'a>(
+    own: &'a mut Option<OwnRows>,
+    image: &[u8],
+    document: &Document,
+) -> Result<Option<&'a mut OwnRows>> {
+    if own.as_ref().is_none_or(|own| own.last != image) {
+        let Some(set) = elements(document)? else { return Ok(None) };
+        if set.len() >= u32::MAX as usize {
+            return Ok(None);
+        }
+        if own.is_none() {
+            watch();
+            *own = Some(OwnRows::for_sets_of(set.len())?);
+        }
+        if let Some(own) = own {
+            own.last.clear();
+            own.last.try_reserve_exact(image.len()).map_err(|_| out_of_memory())?;
+            own.outlines.draw(LAST, &set);
+            own.last.extend_from_slice(image);
+        }
+    }
+    Ok(own.as_mut())
+}
+
+impl OwnRows {
+    fn for_sets_of(elements: usize) -> Result<Self> {
+        let mut outlines = Outlines::for_sets_of(elements);
+        outlines.add().map_err(engine)?;
+        Ok(Self {
+            outlines,
+            last: Vec::new(),
+            rows: AHashMap::default(),
+            keys: Vec::new(),
+            oldest: 0,
+            pending: Vec::new(),
+        })
+    }
+
+    /// Forgets a row.
+    fn remove(&mut self, key: Key) {
+        self.rows.remove(&key);
+        self.pending.retain(|(_, pending, _)| *pending != key);
+    }
+
+    /// The place of one more outline, which nobody has.
+    fn room(&mut self) -> Result<usize> {
+        let most = memory::of_own_rows() / (self.outlines.bytes_of_one() + OVERHEAD);
+        if self.keys.len() < most.max(MOST_PENDING) {
+            self.rows.try_reserve(1).map_err(|_| out_of_memory())?;
+            self.keys.try_reserve(1).map_err(|_| out_of_memory())?;
+            let place = self.outlines.add().map_err(engine)?;
+            self.keys.push(None);
+            return Ok(place);
+        }
+        let number = self.oldest;
+        self.oldest = (number + 1) % self.keys.len();
+        if let Some(key) = self.keys[number].take() {
+            self.rows.remove(&key);
+        }
+        let place = number + 1;
+        self.pending.retain(|(.., of_pending)| *of_pending != place);
+        Ok(place)
+    }
+
+    /// Has the rows of a table count of which the insertion is complete, and forgets those that were taken back.
+    fn settle(&mut self, heap: Relation) {
+        let Self { rows, keys, pending, .. } = self;
+        pending.retain(|&(table, key, place)| {
+            // SAFETY: the table is open.
+            if unsafe { (*heap).rd_id } != table {
+                return true;
+            }
+            // SAFETY: the row was inserted into this table, of which it was seen that it is a heap.
+            match unsafe { insertion(heap, key.2) } {
+                Insertion::UnderWay => true,
+                Insertion::TakenBack => false,
+                Insertion::Complete => {
+                    rows.insert(key, place);
+                    keys[place - 1] = Some(key);
+                    false
+                }
+            }
+        });
+    }
+}
+
+/// What has become of a row that this transaction has inserted.
+enum Insertion {
+    UnderWay,
+    Complete,
+    TakenBack,
+}
+
+/// `SpecTokenOffsetNumber`: stands in the place of a row's successor as long as it may be taken back.
+const TOKEN_OFFSET: u16 = 0xfffe;
+
+/// Looks at a row of a heap.
+///
+/// # Safety
+/// `heap` is open, a heap, and has the page of that row.
+unsafe fn insertion(heap: Relation, row: u64) -> Insertion {
+    let tid = u64_to_tid(row);
+    // SAFETY: the caller's promise; the page is read under its lock, and the item within its bounds.
+    unsafe {
+        let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
+        let buffer = pg_sys::ReadBuffer(heap, block);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let page = pg_sys::BufferGetPage(buffer);
+        let header = page.cast::<pg_sys::PageHeaderData>();
+        let first = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
+        let items =
+            usize::from((*header).pd_lower).saturating_sub(first) / size_of::<pg_sys::ItemIdData>();
+        let number = usize::from(tid.ip_posid);
+        let mut found = Insertion::TakenBack;
+        if (1..=items).contains(&number) {
+            let item = *page.cast::<u8>().add(first).cast::<pg_sys::ItemIdData>().add(number - 1);
+            if item.lp_flags() == pg_sys::LP_NORMAL {
+                let tuple = page.cast::<u8>().add(item.lp_off() as usize);
+                let tuple = tuple.cast::<pg_sys::HeapTupleHeaderData>();
+                if pg_sys::TransactionIdIsCurrentTransactionId((*tuple).t_choice.t_heap.t_xmin) {
+                    let under_way = (*tuple).t_ctid.ip_posid == TOKEN_OFFSET;
+                    found = if under_way { Insertion::UnderWay } else { Insertion::Complete };
+                }
+            }
+        }
+        pg_sys::UnlockReleaseBuffer(buffer);
+        found
+    }
+}
