@@ -320,8 +320,13 @@ pub fn verify(call: &Call, argument: usize) -> Result<Option<Verify>> {
 
 /// Reads the argument `threshold`; NULL is that of the index that is asked.
 pub fn threshold(call: &Call, argument: usize, target: &Indexed) -> Result<Threshold> {
+    let threshold = call.float8(argument).map_or(Ok(target.options.threshold), Threshold::new)?;
+    served(threshold, target)
+}
+
+/// A threshold that the index serves.
+pub fn served(threshold: Threshold, target: &Indexed) -> Result<Threshold> {
     let least = target.options.threshold;
-    let threshold = call.float8(argument).map_or(Ok(least), Threshold::new)?;
     if threshold >= least {
         return Ok(threshold);
     }

@@ -8,6 +8,7 @@
 //! | `find` | which index or side table a call means, and the other arguments that lookups share |
 //! | `search`, `side` | a search by an index, and by a side table |
 //! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
+//! | `given` | a document that a call brings along |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
 //!
 //! Each line imports those above it.
@@ -16,6 +17,7 @@ mod check;
 mod cluster_of;
 mod explain;
 mod find;
+mod given;
 mod indexed;
 mod near_duplicates;
 mod operand;

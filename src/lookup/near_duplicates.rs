@@ -1,12 +1,13 @@
-//! `near_duplicates()`, `near_duplicates_of()` and `nearest_documents()`: the documents most
-//! similar to one.
+//! `near_duplicates()`, `nearest_documents()`, `near_duplicates_of()` and `nearest_documents_of()`: the documents
+//! most similar to one.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use pgrx::prelude::*;
+use pgrx::pg_sys::{Datum, Oid};
 
+use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::lookup::find;
+use crate::lookup::given::{self, Given};
 use crate::lookup::indexed::Indexed;
 use crate::lookup::search::Wanted;
 use crate::lookup::side::{Probe, Side};
@@ -14,7 +15,6 @@ use crate::options::{Threshold, Verify};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
 use crate::pg::memory::Memory;
-use crate::pg::names::type_label;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
@@ -24,6 +24,7 @@ use crate::side_table::sign::sign_text;
 sql_function!(minlsh_near_duplicates, near_duplicates);
 sql_function!(minlsh_near_duplicates_of, near_duplicates_of);
 sql_function!(minlsh_nearest_documents, nearest_documents);
+sql_function!(minlsh_nearest_documents_of, nearest_documents_of);
 
 /// The places of the arguments: a key or a document, then what is wanted of it.
 const OF: usize = 0;
@@ -31,6 +32,7 @@ const THRESHOLD: usize = 1;
 const K: usize = 1;
 const INDEX: usize = 2;
 const VERIFY: usize = 3;
+const LIMIT: usize = 4;
 
 /// How many documents nearest_documents() returns by default.
 const DEFAULT_K: i32 = 10;
@@ -47,11 +49,7 @@ fn near_duplicates(call: &Call) -> Result<Option<Datum>> {
 fn nearest_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let k = call.int4(K).unwrap_or(DEFAULT_K);
-    if k < 1 {
-        return Err(invalid_parameter(format!("k must be at least 1, not {k}"))
-            .set_hint("Pass the number of documents to return."));
-    }
+    let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
     of_document(call, &target, target.options.threshold, Some(k), &result)
 }
 
@@ -113,23 +111,36 @@ impl<'a> Asked<'a> {
         side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
     }
 
-    /// The search for the near-duplicates of an argument of a call.
-    fn of_argument(&self, session: &Session, argument: Parameter) -> Result<Option<Way>> {
-        let wanted = || self.index.of_argument(session, argument, self.threshold);
+    /// The search for the near-duplicates of what a call brings along.
+    fn of_given(&self, session: &Session, given: Given, limit: Option<i64>) -> Result<Option<Way>> {
+        self.index.check_no_scopes()?;
+        let wanted = || match given {
+            Given::Value(value) => self.index.of_argument(session, value, self.threshold, limit),
+            Given::Document(content) => Ok(Some(self.of_content(content, limit))),
+        };
         if self.side.is_none() {
             return Ok(wanted()?.map(Way::Query));
         }
-        if let Some(signature) = argument.int4_array()? {
+        if let Some(signature) = given.signature()? {
             self.check_length(signature.len())?;
-            return Ok(Some(Way::Estimates(Probe { key: None, signature: signature.to_vec() })));
+            return Ok(Some(Way::Estimates(Probe { key: None, signature })));
         }
-        let Some(text) = argument.text()? else { return Ok(None) };
+        let Some(text) = given.text()? else { return Ok(None) };
         let Some(signed) = sign_text(&self.index.options, &text)? else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
             return Ok(Some(Way::Estimates(probe)));
         }
         wanted()?.map(|wanted| self.among(wanted, &probe)).transpose()
+    }
+
+    /// The question for the near-duplicates of a document, from the threshold up that is asked for.
+    fn of_content(&self, content: Content, limit: Option<i64>) -> Wanted {
+        let (threshold, type_oid) = (self.threshold, self.index.extension.document);
+        let document = Document { threshold, content }.write();
+        // SAFETY: a value of that type, which lives as long as the call.
+        let document = unsafe { Parameter::new(type_oid, Some(document)) };
+        Wanted { document, threshold, limit, row: None, among: None }
     }
 
     /// The search among the candidates of the side table.
@@ -209,59 +220,71 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// `near_duplicates_of(document, threshold, index, verify) → (doc_id, similarity)`: of a text, a
-/// set or a signature.
+/// `near_duplicates_of(document, threshold, index, verify, k) → (doc_id, similarity)`: of a text, a
+/// set, a signature or a document.
 fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let threshold = find::threshold(call, THRESHOLD, &target)?;
+    let asked = call.float8(THRESHOLD).map(Threshold::new).transpose()?;
+    let least = |own: Option<Threshold>| match (asked, own) {
+        (Some(asked), Some(own)) => asked.max(own),
+        (asked, own) => asked.or(own).unwrap_or(target.options.threshold),
+    };
+    let limit = call.int4(LIMIT).map(valid_k).transpose()?;
+    of_argument(call, &target, &least, limit, &result)
+}
+
+/// `nearest_documents_of(document, k, index, verify) → (doc_id, similarity)`
+fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let target = find::read(call, INDEX)?;
+    let of_index = target.options.threshold;
+    let least = |own: Option<Threshold>| own.map_or(of_index, |own| own.max(of_index));
+    let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
+    of_argument(call, &target, &least, Some(k), &result)
+}
+
+/// The near-duplicates of the first argument, the most similar `limit` of them; `least` gives the threshold,
+/// of a document by its own.
+fn of_argument(
+    call: &Call,
+    target: &Indexed,
+    least: &dyn Fn(Option<Threshold>) -> Threshold,
+    limit: Option<i32>,
+    result: &ResultRows,
+) -> Result<Option<Datum>> {
     let verify = find::verify(call, VERIFY)?;
-    check_kind(&target, catalog::base_type(call.argument_type(OF)), verify)?;
-    let asked = Asked::new(&target, threshold, verify)?;
-    let Some(document) = call.parameter(OF) else { return Ok(None) };
+    let type_oid = catalog::base_type(call.argument_type(OF));
+    let is_document = type_oid == target.extension.document;
+    // SAFETY: an argument of that type, which lives as long as the call.
+    let document = |datum| unsafe { Document::read(datum) };
+    let document = call.datum(OF).filter(|_| is_document).map(document).transpose()?;
+    let threshold = find::served(least(document.map(|document| document.threshold)), target)?;
+    match document {
+        Some(document) => given::check(target, document.content, verify)?,
+        None if is_document => {}
+        None => given::check_kind(target, type_oid, verify)?,
+    }
+    let asked = Asked::new(target, threshold, verify)?;
+    let given = match document {
+        Some(document) => Some(Given::Document(document.content)),
+        None => call.parameter(OF).map(Given::Value),
+    };
+    let (Some(given), limit) = (given, limit.map(i64::from)) else { return Ok(None) };
     let session = Session::open();
-    if let Some(search) = asked.of_argument(&session, document)? {
-        asked.answer(&session, search, None, &result)?;
+    if let Some(search) = asked.of_given(&session, given, limit)? {
+        asked.answer(&session, search, limit, result)?;
     }
     Ok(None)
 }
 
-/// Refuses a document of another kind than those of the index.
-fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result<()> {
-    let is_signature = given == pg_sys::INT4ARRAYOID;
-    if index.side.is_some() && is_signature && verify == Some(Verify::Exact) {
-        return Err(invalid_parameter(
-            "verify cannot be \"exact\" for a signature, which has no text",
-        )
-        .set_hint("Leave verify out, or pass the text."));
+/// Checks how many documents are wanted.
+fn valid_k(k: i32) -> Result<i32> {
+    if k >= 1 {
+        return Ok(k);
     }
-    let is_array = catalog::element_type(given) != Oid::INVALID;
-    let (holds, wanted, fits) = match index.info.kind {
-        Kind::Text if index.side.is_some() => {
-            ("texts", "a text, or the signature of one", given == pg_sys::TEXTOID || is_signature)
-        }
-        Kind::Text => ("texts", "a text", given == pg_sys::TEXTOID),
-        Kind::Set => ("sets", "an array of the elements", is_array),
-        Kind::Signature => ("signatures", "an integer[]", is_signature),
-        _ => ("documents", "a minlsh_document to the operator ~= instead", false),
-    };
-    if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
-}
-
-fn wrong_kind(
-    index: &str,
-    holds: &str,
-    given: Oid,
-    wanted: &str,
-) -> pgrx::pg_sys::panic::ErrorReport {
-    error(
-        PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
-        format!(
-            "index \"{index}\" is an index of {holds} and cannot be searched for {}",
-            type_label(given)
-        ),
-    )
-    .set_hint(format!("Pass {wanted}."))
+    Err(invalid_parameter(format!("k must be at least 1, not {k}"))
+        .set_hint("Pass the number of documents to return."))
 }
 
 /// Refuses a way of verifying that the index cannot have.

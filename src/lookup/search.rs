@@ -92,19 +92,24 @@ impl Indexed {
         Ok(Some(Wanted { document, threshold, limit, row, among: None }))
     }
 
+    /// Refuses to look for what has no values of scope columns.
+    pub fn check_no_scopes(&self) -> Result<()> {
+        if !self.info.has_scopes() {
+            return Ok(());
+        }
+        Err(not_supported(format!("index \"{}\" has scope columns", self.name()))
+            .set_detail("The search would need a value for each of them.")
+            .set_hint(self.hint_of_operator()))
+    }
+
     /// The question for the near-duplicates of an argument of a call; `None` if it is NULL.
     pub fn of_argument(
         &self,
         session: &Session,
         argument: Parameter,
         threshold: Threshold,
+        limit: Option<i64>,
     ) -> Result<Option<Wanted>> {
-        if self.info.has_scopes() {
-            let name = self.name();
-            return Err(not_supported(format!("index \"{name}\" has scope columns"))
-                .set_detail("The search would need a value for each of them.")
-                .set_hint(self.hint_of_operator()));
-        }
         let type_oid = argument.type_oid();
         let query = self.query(Purpose::Given, type_oid, || {
             let expressions = Expressions::new();
@@ -124,7 +129,7 @@ impl Indexed {
         if document.is_null() {
             return Ok(None);
         }
-        Ok(Some(Wanted { document, threshold, limit: None, row: None, among: None }))
+        Ok(Some(Wanted { document, threshold, limit, row: None, among: None }))
     }
 
     /// Puts the keys and similarities of what is found into `result`, the most similar first.

@@ -95,7 +95,7 @@ fn alter_extension_update_keeps_everything() {
         CREATE FUNCTION minlsh_next() RETURNS integer LANGUAGE sql AS 'SELECT 1';\n\
         ALTER FUNCTION lsh_probability(float8, integer, integer) COST 2;\n\
         CREATE OPERATOR FAMILY minlsh_next_ops USING minlsh;\n\
-        SELECT @extschema@.minlsh_warn_reindex();\n";
+        SELECT minlsh_warn_reindex();\n";
     std::fs::write(&script, changes).expect("an update script");
     let path = "SELECT path FROM pg_extension_update_paths('minlsh') WHERE target = 'next'";
     assert_eq!(texts(&mut client, path), [format!("{here}--next")]);
