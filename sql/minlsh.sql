@@ -1275,7 +1275,7 @@ CREATE FUNCTION contained_documents(source text, coverage double precision DEFAU
 		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION contained_documents(text, double precision, text, text, text, integer, text, text) IS
-	'documents of which others have such a share, with the longest of these and their number; keys as text';
+	'documents that other documents contain, with the longest of these and their number; keys as text';
 
 CREATE FUNCTION contained_documents(source text, coverage double precision, key anyelement,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
@@ -1284,4 +1284,4 @@ CREATE FUNCTION contained_documents(source text, coverage double precision, key 
 		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION contained_documents(text, double precision, anyelement, text, text, text, integer, text) IS
-	'documents of which others have such a share, with the longest of these and their number; keys of the type of key';
+	'documents that other documents contain, with the longest of these and their number; keys of the type of key';
