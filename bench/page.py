@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
-from sections.files import THRESHOLDS
+from sections.files import THRESHOLDS, WAYS
 from sections.pairs import PEERS
 
 TEMPLATE = Path(__file__).resolve().parent / "benchmarks.md.in"
@@ -109,13 +109,16 @@ def index_table(figures: dict) -> str:
 
 
 def files_table(figures: dict) -> str:
+    ways = [(verify, memory) for verify, memories in WAYS.items() for memory in memories]
     body = []
     for threshold in THRESHOLDS:
-        signature, exact = (figures[f"minlsh, {way}, {threshold}"] for way in ("signature", "exact"))
-        row = [str(threshold), f"{figures[f'found, {threshold}']:,.0f}", duration(signature), duration(exact)]
-        body.append([*row, times(exact / signature)])
-    header = ["threshold", "pairs", "by signature", "exact", "exact of signature"]
-    return table(header, body)
+        each = [figures.get(f"minlsh, {verify}, {threshold}, {memory}") for verify, memory in ways]
+        signature, small, large = each
+        found = f"{figures[f'found, {threshold}']:,.0f}"
+        row = [str(threshold), found, *(duration(way) if way else "" for way in each)]
+        body.append([*row, times(small / signature), times(small / large) if large else ""])
+    header = ["threshold", "pairs", *(f"{verify}, {memory}" for verify, memory in ways)]
+    return table([*header, "exact of signature", "small memory of large"], body)
 
 
 def memory_table(figures: dict) -> str:

@@ -5,6 +5,7 @@
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
+//! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
@@ -73,19 +74,21 @@ pub struct JobShares {
     pub rows: usize,
     /// For the documents that are compared at a time, and what is made of them.
     pub batch: usize,
+    /// For what is made of a group whose documents stay in a file: by then nothing else is kept.
+    pub group: usize,
 }
 
 impl JobShares {
     /// A job that a user starts by itself.
     pub fn of_corpus() -> Self {
         let share = maintenance() / 3;
-        Self { documents: share, reading: share / 4, rows: share, batch: share }
+        Self { documents: share, reading: share / 4, rows: share, batch: share, group: 2 * share }
     }
 
     /// A partition of a window function, of which a query may have many; its rows are the executor's.
     pub fn of_window() -> Self {
         let share = work() / 2;
-        Self { documents: share, reading: share / 4, rows: 0, batch: share }
+        Self { documents: share, reading: share / 4, rows: 0, batch: share, group: share }
     }
 }
 

@@ -160,6 +160,11 @@ impl Held {
 }
 
 impl Bytes<'_> {
+    /// True if they are in memory.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Held(_))
+    }
+
     /// How many bytes of a document are compared.
     pub fn size(&self, place: u32) -> usize {
         let (Self::Held(held) | Self::Filed(held, _)) = self;

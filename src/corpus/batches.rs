@@ -20,6 +20,7 @@ use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
 use crate::error::{Result, engine};
+use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::hands::{for_job, setting};
 use crate::pg::interrupts::check_interrupts;
@@ -66,6 +67,8 @@ struct Comparing {
     criteria: Criteria,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
     memory: usize,
+    /// Bytes for what is made of a group whose documents stay in a file.
+    group: usize,
 }
 
 /// The batches of a job.
@@ -85,13 +88,13 @@ impl Batches {
         rows: &mut dyn Rows,
         second: u32,
         criteria: Criteria,
-        memory: usize,
+        memory: &JobShares,
         table: Option<Oid>,
     ) -> Result<Self> {
         documents.columns.finish()?;
         documents.progress.enter(Phase::Grouping);
         let mut components = groups(&mut documents.columns)?;
-        let batch_of = assign(&documents, &mut components, second, memory)?;
+        let batch_of = assign(&documents, &mut components, second, memory.batch)?;
         let width = documents.columns.probes() + 1;
         let count =
             batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
@@ -104,7 +107,7 @@ impl Batches {
         drop(components);
         let progress = documents.progress.clone();
         progress.enter(Phase::Fetching);
-        let comparing = Comparing { criteria, memory };
+        let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
         let mut job = Self { comparing, batches, progress, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
@@ -295,8 +298,9 @@ impl Comparing {
         }
         let memory = self.memory.min(NUMBERED);
         let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, check)? else {
-            let mut cache = Cache::new(reader, config.clone(), places.len(), self.memory)?;
-            return visit(bytes, Measure::OneByOne(&mut cache), check);
+            let memory = if bytes.is_held() { self.memory } else { self.group };
+            let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
+            return visit(bytes, Measure::OneByOne(&distinct, &mut cache), check);
         };
         let numbered = ExactGroup::new(&sets, self.memory, check)?;
         visit(bytes, Measure::Many(&distinct, &numbered), check)
@@ -387,7 +391,8 @@ fn assign(
         if !worth {
             continue;
         }
-        if taken > 0 && taken + size > limit {
+        // The first batch alone is never in a file.
+        if (taken > 0 || batch == 0) && taken + size > limit {
             (batch, taken) = (batch + 1, 0);
         }
         taken += size;

@@ -28,7 +28,7 @@ pub enum Measure<'a> {
     /// By the shingles that some of many documents share.
     Many(&'a Distinct, &'a ExactGroup<'a>),
     /// By shingles, as many sets at a time as memory holds.
-    OneByOne(&'a mut Cache),
+    OneByOne(&'a Distinct, &'a mut Cache),
 }
 
 impl<'a> Group<'a> {
@@ -91,9 +91,14 @@ impl<'a> Group<'a> {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 Ok(sets.similarity(a, b, threshold))
             }
-            Measure::OneByOne(cache) => {
-                let place = |document: u32| (document, self.places[document as usize]);
-                cache.at_least(&mut self.bytes, place(a), place(b), threshold, self.check)
+            Measure::OneByOne(distinct, cache) => {
+                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
+                if a == b {
+                    // Of a document that has shingles, as all have here.
+                    return Ok(Some(1.0));
+                }
+                let places = [a, b].map(|own| (own as u32, distinct.places[own]));
+                cache.at_least(&mut self.bytes, places, threshold, self.check)
             }
         }
     }

@@ -1,13 +1,14 @@
 //! What the documents of a group are compared by: their signatures, or their sets.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use sketch::corpus::{FewSets, Outlines};
+use sketch::corpus::{FewSets, NumberedSets, Outlines};
 use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::corpus::batch::Bytes;
 use crate::corpus::reader::Reader;
+use crate::document::kind::Kind;
+
+/// Hashes of a document for which room is kept.
+const LONG: usize = 1 << 16;
 
 /// The signatures of a group.
 pub struct Signatures {
@@ -108,7 +109,8 @@ impl Distinct {
             if shingles * size_of::<u64>() > memory {
                 return Ok(None);
             }
-            sets.push(set);
+            // Without the room that repeated shingles leave.
+            sets.push(set.try_clone()?);
         }
         Ok(Some(sets))
     }
@@ -134,80 +136,85 @@ fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
 /// Sets made as they are needed, as many as memory holds, and outlines of all that were.
 pub struct Cache {
     reader: Reader,
+    /// With a scheme that hashes to 64 bits.
     config: Config,
     outlines: Outlines,
-    /// Those that were used of late, and those that were used before.
-    young: Sets,
-    old: Sets,
-    /// Bytes that each of the two may have.
-    limit: usize,
-}
-
-/// Sets by document.
-#[derive(Default)]
-struct Sets {
-    sets: HashMap<u32, Rc<ShingleSet>>,
-    bytes: usize,
+    sets: NumberedSets,
+    hashes: Vec<u64>,
 }
 
 impl Cache {
-    /// An empty cache for so many documents, of `memory` bytes.
+    /// An empty cache for the documents at `places`, of `memory` bytes.
     pub fn new(
         reader: Reader,
-        config: Config,
-        documents: usize,
+        config: &Config,
+        bytes: &Bytes,
+        places: &[u32],
         memory: usize,
     ) -> Result<Self, Error> {
-        let outlines = Outlines::new(documents, memory / 2)?;
-        let (young, old) = (Sets::default(), Sets::default());
-        Ok(Self { reader, config, outlines, young, old, limit: memory / 4 })
+        // A text has about as many shingles as bytes.
+        let of_bytes = if reader.kind == Kind::Text { 1 } else { size_of::<u64>() };
+        let sizes = memory::collect(places.iter().map(|place| bytes.size(*place) / of_bytes))?;
+        let outlines = Outlines::new(&sizes, memory / 2)?;
+        let config = config.with_scheme(Scheme::Fss);
+        Ok(Self {
+            reader,
+            config,
+            outlines,
+            sets: NumberedSets::new(memory / 2),
+            hashes: Vec::new(),
+        })
     }
 
     /// The similarity of two documents at their places of a batch, if it is at least `threshold`.
     pub fn at_least(
         &mut self,
         bytes: &mut Bytes,
-        (a, place_a): (u32, u32),
-        (b, place_b): (u32, u32),
+        documents: [(u32, u32); 2],
         threshold: f64,
         check: &mut dyn FnMut(),
     ) -> Result<Option<f64>, Error> {
-        for (document, place) in [(a, place_a), (b, place_b)] {
-            if !self.outlines.has(document as usize) {
-                let set = self.set(bytes, document, place, check)?;
-                self.outlines.draw(document as usize, &set);
+        let [(a, _), (b, _)] = documents;
+        if threshold > 0.0 {
+            for (document, place) in documents {
+                if !self.outlines.has(document as usize) {
+                    let made = |bytes: &[u8]| self.reader.set(&self.config, bytes, check);
+                    self.outlines.draw(document as usize, &bytes.with(place, made)?);
+                }
+            }
+            if !self.outlines.may_reach(a as usize, b as usize, threshold) {
+                return Ok(None);
             }
         }
-        if !self.outlines.may_reach(a as usize, b as usize, threshold) {
-            return Ok(None);
+        // The second one may have the first forgotten, and does not the next time.
+        for (document, place) in [documents[0], documents[1], documents[0]] {
+            if !self.sets.has(document) && !self.add(bytes, document, place, check)? {
+                let [a, b] = documents.map(|(_, place)| place);
+                let a = bytes.with(a, |bytes| self.reader.set(&self.config, bytes, check))?;
+                let b = bytes.with(b, |bytes| self.reader.set(&self.config, bytes, check))?;
+                return Ok(a.jaccard_at_least(&b, threshold));
+            }
         }
-        let (a, b) = (self.set(bytes, a, place_a, check)?, self.set(bytes, b, place_b, check)?);
-        Ok(a.jaccard_at_least(&b, threshold))
+        Ok(self.sets.similarity(a, b, threshold))
     }
 
-    fn set(
+    /// Adds a set, unless it is too large.
+    fn add(
         &mut self,
         bytes: &mut Bytes,
         document: u32,
         place: u32,
         check: &mut dyn FnMut(),
-    ) -> Result<Rc<ShingleSet>, Error> {
-        if let Some(set) = self.young.sets.get(&document) {
-            return Ok(set.clone());
+    ) -> Result<bool, Error> {
+        let Self { reader, config, hashes, sets, .. } = self;
+        hashes.clear();
+        bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, check))?;
+        let fits = sets.can_hold(hashes.len());
+        if fits {
+            sets.add(document, hashes)?;
         }
-        let set = match self.old.sets.remove(&document) {
-            Some(set) => set,
-            None => {
-                let made = |bytes: &[u8]| self.reader.set(&self.config, bytes, check);
-                Rc::new(bytes.with(place, made)?)
-            }
-        };
-        let size = set.len() * size_of::<u64>();
-        if self.young.bytes + size > self.limit {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.bytes += size;
-        memory::insert_at(&mut self.young.sets, document, set.clone())?;
-        Ok(set)
+        // One long text is no reason to keep so much room.
+        hashes.shrink_to(LONG);
+        Ok(fits)
     }
 }

@@ -76,7 +76,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let mut partition = Partition { window, places: Vec::new() };
     partition.read(first.len() as u32, &mut documents)?;
     let mut batches =
-        Batches::gather(documents, &mut partition, u32::MAX, criteria, memory.batch, None)?;
+        Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory, None)?;
     let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
     let limit = bucket_limit();
     let left_out = batches.each(

@@ -153,7 +153,7 @@ impl Work {
         }
         let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
         let read = documents.len();
-        let batches = Batches::gather(documents, &mut rows, second, criteria, memory.batch, table)?;
+        let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
         Ok(Self { members: rows.members, batches, read })
     }
 }

@@ -1,10 +1,14 @@
 //! Outlines of sets: a few words that show that two of them cannot be similar.
 //!
 //! Where the sets of a group do not fit into memory, to compare two of them is to fetch both and
-//! to merge them, and most pairs turn out not to be similar enough. So of each set is kept how
+//! to count, and most pairs turn out not to be similar enough. So of each set is kept how
 //! many elements it has, and one bit for some of its hashes. An element of A whose bit B lacks is
 //! not in B, so at least as many elements as there are such bits are not. That bounds what the two
 //! have in common, and never too tightly.
+//!
+//! A large set has a wide outline, a small one a narrow one. Widths are powers of two, and a bit is found by the
+//! low bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each
+//! other.
 
 use super::shingle_set::ShingleSet;
 use crate::error::Error;
@@ -14,40 +18,60 @@ use crate::simd::Level;
 /// Bits of a word.
 const BITS: usize = u64::BITS as usize;
 
-/// More words are not worth it: 4 kB of a document.
+/// More words for an outline of those that come and go are not worth it: 4 kB of a document.
 const MOST_WORDS: usize = 512;
+
+/// More bits for an element are not worth it.
+const MOST_BITS: usize = 4;
+
+/// Words that are looked at between two looks at the bound.
+const STRIDE: usize = 64;
 
 /// Outlines by document.
 pub struct Outlines {
     level: Level,
-    /// Words of an outline.
-    words: usize,
     bits: Vec<u64>,
-    sizes: Vec<Size>,
+    documents: Vec<Document>,
+    /// The width of an outline for which room is made later.
+    width: u32,
 }
 
-/// The properties of a set besides its bits.
+/// The outline of a document.
 #[derive(Clone, Copy, Default)]
-struct Size {
-    /// How many elements it has, and one more; 0 if the document has no outline yet.
+struct Document {
+    /// Where its words start.
+    start: usize,
+    /// How many they are: 2 to the power of it.
+    width: u32,
+    /// How many elements the set has, and one more; 0 if the document has no outline yet.
     elements: u32,
-    /// How many bits are set.
-    bits: u32,
 }
 
 impl Outlines {
-    /// None yet, for so many documents, in about `memory` bytes.
+    /// None yet, for documents with about so many elements each, in about `memory` bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(documents: usize, memory: usize) -> Result<Self, Error> {
-        let words = (memory / documents.max(1) / size_of::<u64>()).clamp(1, MOST_WORDS);
-        Ok(Self {
-            level: Level::best(),
-            words,
-            bits: memory::filled(0, documents * words)?,
-            sizes: memory::filled(Size::default(), documents)?,
-        })
+    pub fn new(elements: &[usize], memory: usize) -> Result<Self, Error> {
+        // Bits for 64 elements: as many as memory has for all.
+        let words = |elements: usize, bits: usize| {
+            let words = elements.saturating_mul(bits) / BITS / BITS;
+            if words < 2 { 1 } else { words.next_power_of_two() / 2 }
+        };
+        let all =
+            |bits: usize| elements.iter().map(|elements| words(*elements, bits)).sum::<usize>();
+        let mut bits = MOST_BITS * BITS;
+        while bits > 1 && all(bits) * size_of::<u64>() > memory {
+            bits -= bits.div_ceil(4);
+        }
+        let mut documents = memory::with_capacity(elements.len())?;
+        let mut start = 0;
+        for &elements in elements {
+            let words = words(elements, bits);
+            documents.push(Document { start, width: words.trailing_zeros(), elements: 0 });
+            start += words;
+        }
+        Ok(Self { level: Level::best(), bits: memory::filled(0, start)?, documents, width: 0 })
     }
 
     /// None yet, and room for no document; outlines fit sets of about so many elements.
@@ -56,7 +80,8 @@ impl Outlines {
         /// Bits for each element: enough that most of what two sets do not share shows.
         const BITS_OF_ELEMENT: usize = 3;
         let words = elements.saturating_mul(BITS_OF_ELEMENT).div_ceil(BITS).clamp(8, MOST_WORDS);
-        Self { level: Level::best(), words, bits: Vec::new(), sizes: Vec::new() }
+        let width = words.next_power_of_two().trailing_zeros();
+        Self { level: Level::best(), bits: Vec::new(), documents: Vec::new(), width }
     }
 
     /// Makes room for one more document, and returns its number.
@@ -64,64 +89,121 @@ impl Outlines {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn add(&mut self) -> Result<usize, Error> {
-        let document = self.sizes.len();
-        memory::reserve(&mut self.bits, self.words)?;
-        memory::push(&mut self.sizes, Size::default())?;
-        self.bits.resize((document + 1) * self.words, 0);
+        let (document, start) = (self.documents.len(), self.bits.len());
+        let end = start + (1 << self.width);
+        memory::resize(&mut self.bits, end, 0)?;
+        memory::push(&mut self.documents, Document { start, width: self.width, elements: 0 })?;
         Ok(document)
     }
 
     /// The bytes that an outline takes.
     #[must_use]
     pub fn bytes_of_one(&self) -> usize {
-        self.words * size_of::<u64>() + size_of::<Size>()
+        size_of::<Document>() + (size_of::<u64>() << self.width)
     }
 
     /// Draws the outline of a document as that of another one, which has one.
     pub fn copy(&mut self, from: usize, to: usize) {
-        self.bits.copy_within(from * self.words..(from + 1) * self.words, to * self.words);
-        self.sizes[to] = self.sizes[from];
+        let (other, own) = (self.documents[from], self.documents[to]);
+        self.bits.copy_within(other.start..other.start + (1 << self.width), own.start);
+        self.documents[to].elements = other.elements;
     }
 
     /// True if a document has its outline.
     #[must_use]
     pub fn has(&self, document: usize) -> bool {
-        self.sizes[document].elements > 0
+        self.documents[document].elements > 0
     }
 
     /// Draws the outline of a document, in place of the one it has. A set has less than 2^32 - 1 elements.
     pub fn draw(&mut self, document: usize, set: &ShingleSet) {
-        let own = &mut self.bits[document * self.words..][..self.words];
+        let Document { start, width, .. } = self.documents[document];
+        let own = &mut self.bits[start..][..1 << width];
         own.fill(0);
         for &hash in set.hashes() {
             // Hashes are uniform: so are their places among the bits.
-            let bit = ((u128::from(hash) * (BITS * own.len()) as u128) >> 64) as usize;
+            let bit = hash as usize & (BITS * own.len() - 1);
             own[bit / BITS] |= 1 << (bit % BITS);
         }
-        let bits = own.iter().map(|word| word.count_ones()).sum();
-        self.sizes[document] = Size { elements: set.len() as u32 + 1, bits };
+        self.documents[document].elements = set.len() as u32 + 1;
     }
 
     /// True if the Jaccard similarity of two documents, which have outlines, may be `threshold` or
     /// more.
     #[must_use]
     pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {
-        let (left, right) = (self.sizes[a], self.sizes[b]);
-        let (x, y) = (self.of(a), self.of(b));
-        let both = self.level.compiled(
-            #[inline(always)]
-            || x.iter().zip(y).map(|(x, y)| u64::from((x & y).count_ones())).sum::<u64>(),
-        );
+        let (mut wide, mut narrow) = (self.documents[a], self.documents[b]);
+        if wide.width < narrow.width {
+            std::mem::swap(&mut wide, &mut narrow);
+        }
+        let elements = |document: Document| u64::from(document.elements - 1);
+        let (left, right) = (elements(wide), elements(narrow));
+        let total = (left + right) as f64;
         // The bits that one has and the other has not stand for an element each, at least.
-        let within = |size: Size| u64::from(size.elements - 1) + both - u64::from(size.bits);
-        let common = within(left).min(within(right)) as f64;
-        let total = f64::from(left.elements - 1) + f64::from(right.elements - 1);
-        // As the similarity itself is rounded.
-        common / (total - common) >= threshold
+        let reaches = |lacking: Lacking| {
+            let within =
+                left.saturating_sub(lacking.wide).min(right.saturating_sub(lacking.narrow));
+            let common = within as f64;
+            // As the similarity itself is rounded.
+            common / (total - common) >= threshold
+        };
+        let mut lacking = Lacking::default();
+        if !reaches(lacking) {
+            return false;
+        }
+        let (x, y) = (self.of(wide), self.of(narrow));
+        for start in (0..y.len()).step_by(STRIDE) {
+            let end = y.len().min(start + STRIDE);
+            let part = self.level.compiled(
+                #[inline(always)]
+                || Lacking::of(x, y, start..end),
+            );
+            lacking.wide += part.wide;
+            lacking.narrow += part.narrow;
+            if !reaches(lacking) {
+                return false;
+            }
+        }
+        true
     }
 
-    fn of(&self, document: usize) -> &[u64] {
-        &self.bits[document * self.words..][..self.words]
+    fn of(&self, document: Document) -> &[u64] {
+        &self.bits[document.start..][..1 << document.width]
+    }
+}
+
+/// The bits of each of two outlines that the other one lacks, counted.
+#[derive(Clone, Copy, Default)]
+struct Lacking {
+    wide: u64,
+    narrow: u64,
+}
+
+impl Lacking {
+    /// Counts them in some words of the narrow one.
+    #[inline(always)]
+    fn of(x: &[u64], y: &[u64], range: std::ops::Range<usize>) -> Self {
+        let (mut wide, mut narrow) = (0, 0);
+        let own = &y[range.clone()];
+        if x.len() == y.len() {
+            for (x, y) in x[range].iter().zip(own) {
+                wide += u64::from((x & !y).count_ones());
+                narrow += u64::from((y & !x).count_ones());
+            }
+            return Self { wide, narrow };
+        }
+        let mut laid = [0; STRIDE];
+        let laid = &mut laid[..own.len()];
+        for part in x.chunks_exact(y.len()) {
+            for ((x, y), laid) in part[range.clone()].iter().zip(own).zip(&mut *laid) {
+                wide += u64::from((x & !y).count_ones());
+                *laid |= x;
+            }
+        }
+        for (laid, y) in laid.iter().zip(own) {
+            narrow += u64::from((y & !laid).count_ones());
+        }
+        Self { wide, narrow }
     }
 }
 
@@ -142,11 +224,12 @@ mod tests {
         #[test]
         fn no_similar_pair_is_ruled_out(
             sets in prop::collection::vec(prop::collection::vec(0_u64..300, 0..250), 2..8),
+            about in prop::collection::vec(0_usize..20_000, 8),
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0)],
             memory in prop_oneof![0..100_000_usize, 0..500_usize],
         ) {
             let sets: Vec<ShingleSet> = sets.into_iter().map(|ids| set(ids.into_iter())).collect();
-            let mut outlines = Outlines::new(sets.len(), memory).unwrap();
+            let mut outlines = Outlines::new(&about[..sets.len()], memory).unwrap();
             for (document, set) in sets.iter().enumerate() {
                 prop_assert!(!outlines.has(document));
                 outlines.draw(document, set);
@@ -186,11 +269,21 @@ mod tests {
 
     #[test]
     fn most_pairs_below_the_threshold_are_ruled_out() {
-        // 2,000 elements in 2 kB: of what they do not share, seven eighths show.
-        let mut outlines = Outlines::new(2, 4096).unwrap();
-        outlines.draw(0, &set(0..2000));
-        outlines.draw(1, &set(300..2300));
-        assert!(outlines.may_reach(0, 1, 0.7));
-        assert!(!outlines.may_reach(0, 1, 0.8));
+        // 2,000 elements in 1 kB and less: of what they do not share, more than half shows.
+        for about in [[8192, 8192], [8192, 4096]] {
+            let mut outlines = Outlines::new(&about, 2 << 10).unwrap();
+            outlines.draw(0, &set(0..2000));
+            outlines.draw(1, &set(300..2300));
+            assert!(outlines.may_reach(0, 1, 0.7));
+            assert!(!outlines.may_reach(0, 1, 0.9));
+        }
+    }
+
+    #[test]
+    fn memory_goes_to_the_large_sets() {
+        let outlines = Outlines::new(&[100, 100_000, 1000, 0], 32 << 10).unwrap();
+        assert!(outlines.bits.len() * size_of::<u64>() <= 32 << 10);
+        let widths: Vec<u32> = outlines.documents.iter().map(|document| document.width).collect();
+        assert!(widths[1] >= widths[2] + 5 && widths[2] >= widths[0], "{widths:?}");
     }
 }

@@ -1,0 +1,275 @@
+//! Exact similarities of sets that come and go, each small: sets of numbers instead of hashes.
+//!
+//! A group of documents may have more shingles than memory holds. What is in memory is then worth most if it is
+//! small and quickly compared. So a shingle gets a number when it first comes, and a set is a bit set of these
+//! numbers, of which only the words that are not empty are kept. Shingles that came together have numbers in a row.
+//! Documents that are alike share most of their words, so two sets of 8,000 shingles are compared in some hundred
+//! steps, instead of 16,000 of hashes that are merged. They take a fraction of the hashes' memory as well.
+//!
+//! The numbers take most of the memory. When it is full, all sets are forgotten, and numbers start again.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+
+use crate::error::Error;
+use crate::memory;
+
+/// Bits of a word.
+const BITS: usize = u64::BITS as usize;
+
+/// Places of the table of numbers, at first.
+const FIRST: usize = 1 << 12;
+
+/// Words that are compared between two looks at what can still be shared.
+const STRIDE: usize = 64;
+
+/// Sets by document, as far as memory goes.
+pub struct NumberedSets {
+    /// At a place found by the hash, its number plus one; or 0.
+    table: Vec<u32>,
+    /// By number.
+    hashes: Vec<u64>,
+    /// The limit of numbers.
+    most: usize,
+    sets: HashMap<u32, Set, RandomState>,
+    /// Words that are not empty, set after set, each with its place.
+    words: Vec<(u32, u64)>,
+    /// The limit of words.
+    most_words: usize,
+    /// The words of the set that is being made, by place.
+    scratch: Vec<u64>,
+}
+
+/// The place of a set's words, and the number of its elements.
+#[derive(Clone, Copy)]
+struct Set {
+    start: usize,
+    end: usize,
+    elements: u32,
+}
+
+impl NumberedSets {
+    /// None yet; they may take about `memory` bytes.
+    #[must_use]
+    pub fn new(memory: usize) -> Self {
+        // A table that is three quarters full, of four bytes for each place, beside the hashes; while it grows, the
+        // one before is there too.
+        let places = (memory / 2 / 12).max(2 * FIRST);
+        let places = if places.is_power_of_two() { places } else { places.next_power_of_two() / 2 };
+        Self {
+            table: Vec::new(),
+            hashes: Vec::new(),
+            most: places / 4 * 3,
+            sets: HashMap::default(),
+            words: Vec::new(),
+            most_words: memory / 2 / size_of::<(u32, u64)>(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// True if a set of so many hashes can be one of them.
+    #[must_use]
+    pub fn can_hold(&self, hashes: usize) -> bool {
+        hashes <= self.most / 2 && hashes <= self.most_words / 2
+    }
+
+    /// True if the set of a document is there.
+    #[must_use]
+    pub fn has(&self, document: u32) -> bool {
+        self.sets.contains_key(&document)
+    }
+
+    /// Adds the set of a document, by its hashes in any order and with any repeats; they must be as many as
+    /// [`Self::can_hold`] allows. If there is no room, all others are forgotten first.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<(), Error> {
+        let is_full = self.hashes.len() + hashes.len() > self.most
+            || self.words.len() + hashes.len() > self.most_words;
+        if is_full {
+            self.forget();
+        }
+        self.reserve(hashes.len())?;
+        let words = (self.hashes.len() + hashes.len()).div_ceil(BITS);
+        if self.scratch.len() < words {
+            memory::resize(&mut self.scratch, words, 0)?;
+        }
+        grow(&mut self.words, hashes.len(), self.most_words)?;
+        let start = self.words.len();
+        // Documents that are alike have their shingles in the same order: most are of the same word as the one before.
+        for &hash in hashes {
+            let number = number(&mut self.table, &mut self.hashes, hash);
+            let word = &mut self.scratch[number / BITS];
+            if *word == 0 {
+                self.words.push(((number / BITS) as u32, 0));
+            }
+            *word |= 1 << (number % BITS);
+        }
+        let own = &mut self.words[start..];
+        own.sort_unstable_by_key(|(place, _)| *place);
+        let mut elements = 0;
+        for (place, word) in own {
+            *word = std::mem::take(&mut self.scratch[*place as usize]);
+            elements += word.count_ones();
+        }
+        let set = Set { start, end: self.words.len(), elements };
+        memory::insert_at(&mut self.sets, document, set)?;
+        Ok(())
+    }
+
+    /// The Jaccard similarity of two documents that are there, if it is at least `threshold`: bit for bit that of
+    /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard). `None` if one is not there.
+    #[must_use]
+    pub fn similarity(&self, a: u32, b: u32, threshold: f64) -> Option<f64> {
+        let (a, b) = (self.sets.get(&a)?, self.sets.get(&b)?);
+        let total = a.elements + b.elements;
+        let jaccard = |common: u32| f64::from(common) / f64::from(total - common);
+        let reaches = |common: u32| total > common && jaccard(common) >= threshold;
+        let (mut i, mut j, mut common) = (a.start, b.start, 0);
+        // Elements behind the places that were reached.
+        let (mut left, mut right) = (a.elements, b.elements);
+        loop {
+            if !reaches(common + left.min(right)) {
+                return None;
+            }
+            for _ in 0..STRIDE {
+                if i == a.end || j == b.end {
+                    return reaches(common).then(|| jaccard(common));
+                }
+                let ((x, own), (y, other)) = (self.words[i], self.words[j]);
+                // No branch on which is the lesser: it is as good as random.
+                common += if x == y { (own & other).count_ones() } else { 0 };
+                left -= if x <= y { own.count_ones() } else { 0 };
+                right -= if y <= x { other.count_ones() } else { 0 };
+                i += usize::from(x <= y);
+                j += usize::from(y <= x);
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.table.fill(0);
+        self.hashes.clear();
+        self.sets.clear();
+        self.words.clear();
+    }
+
+    /// Makes the table large enough for `additional` more numbers.
+    fn reserve(&mut self, additional: usize) -> Result<(), Error> {
+        let needed = self.hashes.len() + additional;
+        grow(&mut self.hashes, additional, self.most)?;
+        if needed <= self.table.len() / 4 * 3 {
+            return Ok(());
+        }
+        let places = (needed / 3 * 4 + 4).next_power_of_two().max(FIRST);
+        self.table = Vec::new();
+        self.table = memory::filled(0, places)?;
+        for (number, &hash) in (1..).zip(&self.hashes) {
+            let at = free(&self.table, hash);
+            self.table[at] = number;
+        }
+        Ok(())
+    }
+}
+
+/// The place for a hash that has no number yet.
+fn free(table: &[u32], hash: u64) -> usize {
+    let mut at = place(table, hash);
+    while table[at] != 0 {
+        at = (at + 1) & (table.len() - 1);
+    }
+    at
+}
+
+/// The place where to look for a hash first: hashes are uniform in their top bits.
+#[inline(always)]
+fn place(table: &[u32], hash: u64) -> usize {
+    (hash >> (u64::BITS - table.len().trailing_zeros())) as usize
+}
+
+/// Gives the number of a hash, the next one if it has none. The table must have room.
+#[inline(always)]
+fn number(table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
+    let mut at = place(table, hash);
+    loop {
+        match table[at] {
+            0 => {
+                hashes.push(hash);
+                table[at] = hashes.len() as u32;
+                return hashes.len() - 1;
+            }
+            number if hashes[number as usize - 1] == hash => return number as usize - 1,
+            _ => at = (at + 1) & (table.len() - 1),
+        }
+    }
+}
+
+/// Makes room for more values, but not for more than `most`.
+fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<(), Error> {
+    let needed = vec.len() + additional;
+    if needed > vec.capacity() {
+        let capacity = most.min(2 * vec.capacity()).max(needed);
+        vec.try_reserve_exact(capacity - vec.len()).map_err(|_| memory::refused::<T>(capacity))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ShingleSet;
+    use crate::hash::mix::mix64;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn similarities_are_those_of_sorted_sets(
+            sets in prop::collection::vec(prop::collection::vec(0_u64..3000, 0..2500), 2..12),
+            asked in prop::collection::vec((0_u32..12, 0_u32..12), 0..60),
+            threshold in prop_oneof![0.0_f64..=1.0, Just(0.5), Just(1.0)],
+        ) {
+            // mix64(0) is 0: also the hash 0 is a hash.
+            let hashes: Vec<Vec<u64>> =
+                sets.iter().map(|set| set.iter().map(|id| mix64(*id)).collect()).collect();
+            // So little memory that sets are forgotten on the way.
+            let mut numbered = NumberedSets::new(240_000);
+            for (a, b) in asked {
+                let (a, b) = (a % hashes.len() as u32, b % hashes.len() as u32);
+                for document in [a, b, a] {
+                    let own = &hashes[document as usize];
+                    prop_assert!(numbered.can_hold(own.len()));
+                    if !numbered.has(document) {
+                        numbered.add(document, own).unwrap();
+                    }
+                }
+                let set = |document: u32| {
+                    ShingleSet::from_hashes(hashes[document as usize].clone(), &mut || ())
+                };
+                let expected = set(a).jaccard(&set(b)).filter(|jaccard| *jaccard >= threshold);
+                prop_assert_eq!(numbered.similarity(a, b, threshold), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_memory_does_not_hold_is_forgotten() {
+        let memory = 4 << 20;
+        let mut numbered = NumberedSets::new(memory);
+        for document in 0..1000 {
+            let hashes: Vec<u64> =
+                (0..5000).map(|i| mix64(u64::from(document) << 32 | i)).collect();
+            assert!(numbered.can_hold(hashes.len()));
+            numbered.add(document, &hashes).unwrap();
+            let numbers = 4 * numbered.table.capacity() + 8 * numbered.hashes.capacity();
+            let sets = 16 * numbered.words.capacity() + 8 * numbered.scratch.capacity();
+            assert!(numbers + sets <= memory, "{numbers} and {sets}");
+        }
+        assert!(numbered.has(999) && !numbered.has(0));
+        assert!(!numbered.can_hold(1 << 20));
+    }
+}
