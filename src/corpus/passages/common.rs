@@ -6,12 +6,12 @@ use std::sync::Arc;
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, Cut, Find, Given, Stripping, Test, TextBatch, Window};
+use sketch::pipeline::{CountOf, Cut, Find, Given, Stripping, Test, TextBatch};
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::question::Question;
 use crate::corpus::passages::texts::{Frequent, Texts, Visit};
-use crate::corpus::passages::windows::{Counts, Look, Looking, WEIGHT, finder, test};
+use crate::corpus::passages::windows::{Counts, Each, Look, Looking, WEIGHT, finder, test};
 use crate::corpus::progress::Phase;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
@@ -56,12 +56,7 @@ struct Listing<'a> {
 }
 
 impl Look for Listing<'_> {
-    fn look(
-        &mut self,
-        keys: &Members,
-        given: Given,
-        each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
-    ) -> Result<()> {
+    fn look(&mut self, keys: &Members, given: Given, each: Each<'_>) -> Result<()> {
         let Self { counts, taken, cut, result, context } = self;
         let mut runs = CommonRuns::new(cut.min_match);
         each(&mut |window| {

@@ -34,15 +34,13 @@ pub fn test(frequent: &Arc<Frequent>) -> Test {
     Arc::new(move |entry| frequent.has(entry))
 }
 
+/// Shows a visitor one window after another, until it fails.
+pub type Each<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>;
+
 /// Looks at windows, one after another.
 pub trait Look {
     /// Takes the windows of one text, which `each` gives in order.
-    fn look(
-        &mut self,
-        keys: &Members,
-        given: Given,
-        each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
-    ) -> Result<()>;
+    fn look(&mut self, keys: &Members, given: Given, each: Each<'_>) -> Result<()>;
 }
 
 /// Looks at the windows that threads find, text by text.
@@ -96,12 +94,7 @@ pub fn sorted(
         record: &'a dyn Fn(Window) -> u64,
     }
     impl Look for Sorting<'_> {
-        fn look(
-            &mut self,
-            _: &Members,
-            _: Given,
-            each: &mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>,
-        ) -> Result<()> {
+        fn look(&mut self, _: &Members, _: Given, each: Each<'_>) -> Result<()> {
             let Self { sorter, files, record } = self;
             files.run(|| {
                 each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))

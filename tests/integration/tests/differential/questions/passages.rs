@@ -24,6 +24,9 @@ impl Sought {
     }
 }
 
+/// A row, the values of its scopes, and its text.
+type Document = (usize, Vec<Option<usize>>, Vec<char>);
+
 /// The documents of a job.
 struct Corpus {
     sql: String,
@@ -31,7 +34,7 @@ struct Corpus {
     arguments: String,
     min_match: usize,
     /// In the order of keys: its row, its scope and its characters.
-    documents: Vec<(usize, Vec<Option<usize>>, Vec<char>)>,
+    documents: Vec<Document>,
 }
 
 impl Asker<'_> {
@@ -259,7 +262,7 @@ impl Asker<'_> {
     fn contained(&mut self) -> Question {
         let Corpus { sql, arguments, min_match, documents } = self.corpus();
         let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
-        let mut different: Vec<&(usize, Vec<Option<usize>>, Vec<char>)> = Vec::new();
+        let mut different: Vec<&Document> = Vec::new();
         for one in documents.iter().filter(|one| one.2.len() >= min_match) {
             if different.iter().all(|other| (&other.1, &other.2) != (&one.1, &one.2)) {
                 different.push(one);
@@ -267,7 +270,7 @@ impl Asker<'_> {
         }
         let mut rows = Vec::new();
         for (document, scope, text) in &different {
-            let has = |other: &&&(usize, Vec<Option<usize>>, Vec<char>)| {
+            let has = |other: &&&Document| {
                 other.0 != *document
                     && other.1 == *scope
                     && contains(text, &other.2, min_match, coverage)
