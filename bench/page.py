@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
+from sections.clusters import CHANGES
 from sections.files import THRESHOLDS, WAYS
 from sections.pairs import PEERS
 
@@ -190,6 +191,42 @@ def recall_table(figures: dict) -> str:
     return table(["", "recall", "recall of the hardest", "precision"], body)
 
 
+def clusters_table(figures: dict) -> str:
+    sizes = by_size(figures)
+    body = [
+        ["job over all documents", *(duration(each["job"]) for _, each in sizes)],
+        ["first refresh, with its writes", *(compared(each["first"], each["job"]) for _, each in sizes)],
+        ["full refresh without a change", *(compared(each["full"], each["job"]) for _, each in sizes)],
+        ["refresh with nothing to do", *(duration(each["nothing"]) for _, each in sizes)],
+    ]
+    kinds = {"inserted": "inserted, each a copy of another", "deleted": "deleted", "changed": "changed"}
+    for changes in CHANGES:
+        for kind, label in kinds.items():
+            cells = [of_changes(each, f"{kind}: {changes}") for _, each in sizes]
+            body.append([f"after {changes:,} rows were {label}", *cells])
+    body += [
+        ["DELETE, a row", *(duration(each["not captured"]) for _, each in sizes)],
+        ["with capture", *(duration(each["captured"]) for _, each in sizes)],
+        ["`near_duplicates(id)`, median", *(duration(each["near_duplicates"]) for _, each in sizes)],
+        ["`near_duplicate_cluster_of(id)`", *(duration(each["near_duplicate_cluster_of"]) for _, each in sizes)],
+        ["bytes for a member, without the log", *(f"{each['bytes'] / each['members']:,.0f}" for _, each in sizes)],
+    ]
+    return table(["", *(f"{count:,} documents" for count, _ in sizes)], body)
+
+
+def of_changes(each: dict, name: str) -> str:
+    taken = each.get(f"{name}: taken")
+    if taken is None:
+        return ""
+    return compared(taken, each["job"]) + (", all documents" if each[f"{name}: full"] else "")
+
+
+def compared(taken: float, job: float) -> str:
+    """A duration, and what part of the job it is."""
+    part = f"1/{digits(job / taken)}" if taken < job else times(taken / job)
+    return f"{duration(taken)}, {part}"
+
+
 def plots(results: dict, directory: Path) -> None:
     if "pairs" in results:
         sizes = by_size(results["pairs"]["figures"])
@@ -221,6 +258,7 @@ TABLES = {
     "scripts": {"scripts_table": scripts_table},
     "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},
+    "clusters": {"clusters_table": clusters_table},
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ import harness
 import page
 import readme
 
-SECTIONS = ("pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall")
+SECTIONS = ("pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "clusters")
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
