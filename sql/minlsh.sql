@@ -936,6 +936,20 @@ CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
 	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
 
+CREATE FUNCTION minlsh_explain_texts(a text, b text, threshold double precision DEFAULT 0.8,
+		shingle_size integer DEFAULT 5, unit text DEFAULT 'char', normalization text DEFAULT 'auto',
+		stop_words text DEFAULT 'english', bag boolean DEFAULT false, num_perm integer DEFAULT 128,
+		scheme text DEFAULT 'fss', seed bigint DEFAULT 0, recall double precision DEFAULT 0.99,
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain_texts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain_texts(text, text, double precision, integer, text, text, text, boolean, integer,
+		text, bigint, double precision) IS
+	'minlsh_explain() of two texts that need not be stored, by the options of an index or of a whole-corpus job';
+
 CREATE FUNCTION minlsh_recall(source text DEFAULT NULL, threshold double precision DEFAULT NULL,
 		sample integer DEFAULT 1000, verify text DEFAULT NULL, sample_seed bigint DEFAULT 0,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,

@@ -1,4 +1,4 @@
-//! `minlsh_explain()`: why two documents are, or are not, found to be near-duplicates.
+//! `minlsh_explain()` and `minlsh_explain_texts()`: why two documents are, or are not, found to be near-duplicates.
 
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
@@ -7,6 +7,7 @@ use crate::error::{Result, engine};
 use crate::lookup::find;
 use crate::lookup::operand::Operand;
 use crate::lookup::stored_documents::Documents;
+use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -15,6 +16,7 @@ use crate::pg::{array, text};
 use crate::row_key;
 
 sql_function!(minlsh_explain, explain);
+sql_function!(minlsh_explain_texts, explain_texts);
 
 /// The places of the arguments.
 const INDEX: usize = 0;
@@ -22,7 +24,7 @@ const A: usize = 1;
 const B: usize = 2;
 const THRESHOLD: usize = 3;
 
-/// Shingles named of each kind.
+/// Parts of texts, or elements, shown of each kind.
 const EXAMPLES: usize = 10;
 
 /// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them.
@@ -46,9 +48,41 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
         Some(value) => unsafe { Operand::read(documents.values(), value, value_type) },
         None => Ok(Operand::default()),
     };
-    let (operand_a, operand_b) = (operand(&rows_a)?, operand(&rows_b)?);
+    show(&result, settings, threshold, &operand(&rows_a)?, &operand(&rows_b)?)?;
+    Ok(None)
+}
+
+/// `minlsh_explain_texts(a text, b text, threshold, shingle_size, unit, normalization, stop_words, bag, num_perm,
+/// scheme, seed, recall) → one row`: of texts that need not be stored.
+fn explain_texts(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let (Some(a), Some(b), Some(threshold), Some(options)) =
+        (call.text(0)?, call.text(1)?, call.float8(2), Options::shingling(call, 3, 4, 5)?)
+    else {
+        return Ok(None);
+    };
+    let (Some(num_perm), Some(scheme), Some(seed), Some(recall)) =
+        (call.int4(8), call.text(9)?, call.int8(10), call.float8(11))
+    else {
+        return Ok(None);
+    };
+    let config = Options { num_perm, scheme: scheme.into(), seed, ..options }.config()?;
+    let threshold = Threshold::new(threshold)?;
+    let settings = IndexOptions::new(config, threshold, recall)?;
+    show(&result, &settings, threshold, &Operand::of_text(a), &Operand::of_text(b))?;
+    Ok(None)
+}
+
+/// Writes the row about two documents, as an index of these options sees them.
+fn show(
+    result: &ResultRows,
+    settings: &IndexOptions,
+    threshold: Threshold,
+    operand_a: &Operand,
+    operand_b: &Operand,
+) -> Result<()> {
     let (signed_a, signed_b) = (operand_a.signed(settings)?, operand_b.signed(settings)?);
-    let pair = Pair::of(&settings.config, &operand_a, &operand_b)?;
+    let pair = Pair::of(&settings.config, operand_a, operand_b)?;
     let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
     if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
@@ -67,9 +101,9 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
         .map_err(engine)?;
     let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
     let share = |share: Option<f64>| share.map(float8_datum);
-    let some = |shingles: Option<&Vec<String>>| {
-        shingles.map(|shingles| {
-            let texts = shingles.iter().map(|shingle| text::write(shingle));
+    let some = |parts: Option<&Vec<String>>| {
+        parts.map(|parts| {
+            let texts = parts.iter().map(|part| text::write(part));
             // SAFETY: texts.
             unsafe { array::from_elements(&mut texts.collect::<Vec<_>>(), pg_sys::TEXTOID) }
         })
@@ -90,7 +124,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
         Some(array::write_int4(&shared)),
         share(similarity.map(|similarity| probed.probability(similarity))),
     ]);
-    Ok(None)
+    Ok(())
 }
 
 /// What can be said of two documents without their signatures.
@@ -98,7 +132,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 struct Pair {
     /// Their sets; none of signatures, and of documents of two kinds.
     sets: Option<(ShingleSet, ShingleSet)>,
-    /// Some shingles or elements that both have, that only the first has, that only the second has;
+    /// Some passages or elements that both have, that only the first has, that only the second has;
     /// none where nothing but hashes is known.
     examples: Option<[Vec<String>; 3]>,
 }

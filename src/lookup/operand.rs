@@ -50,6 +50,11 @@ impl Default for Operand<'_> {
 }
 
 impl<'a> Operand<'a> {
+    /// A text.
+    pub fn of_text(text: &'a str) -> Self {
+        Self { content: OperandContent::Text(text.into()), least: 0.0 }
+    }
+
     /// Reads a value of an index.
     ///
     /// # Safety

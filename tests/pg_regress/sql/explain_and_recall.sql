@@ -17,6 +17,16 @@ FROM minlsh_explain('notes', 1, 6, 0.9);
 SELECT * FROM minlsh_explain('notes', 4, 1);
 SELECT jaccard, shingles_a, shingles_b, probability FROM minlsh_explain('notes', 4, 5);
 \x
+-- Two texts that are stored nowhere.
+\x
+SELECT jaccard, shared, some_shared, some_only_a, some_only_b, cardinality(bands) AS fired FROM minlsh_explain_texts(
+	'Preface. It was the best of times, it was the worst of times, it was the age of wisdom.',
+	'It was the best of times,  IT WAS THE WORST OF TIMES; it was the age of foolishness.', 0.5, 3, 'word');
+SELECT jaccard, shared, some_shared, some_only_b FROM minlsh_explain_texts('', 'a text');
+\x
+SELECT minlsh_explain_texts('a', 'b', 2);
+SELECT minlsh_explain_texts('a', 'b', 0.5, unit => 'letter');
+SELECT count(*) FROM minlsh_explain_texts('a', NULL);
 -- A side table with the same options says the same.
 CREATE TEMP TABLE said AS SELECT a, b, e.*
 FROM generate_series(1, 6) AS a, generate_series(1, 6) AS b, minlsh_explain('notes', a, b) AS e;

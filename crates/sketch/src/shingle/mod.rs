@@ -9,8 +9,7 @@ mod saturation;
 mod shingle_hashes;
 mod tokens;
 
-pub(crate) use as_hashes::{append_hashes, text_hashes};
-pub(crate) use as_texts::for_each_window;
+pub(crate) use as_hashes::text_hashes;
 pub use as_texts::{VisitShingle, for_each_shingle};
 pub(crate) use bag::append_elements;
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
