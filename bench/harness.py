@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 THRESHOLD = 0.9
 NUM_PERM = 128
 QUIET = {"stdout": sys.stderr}
+CORES = os.sched_getaffinity(0)
 
 
 def note(message: str) -> None:

@@ -191,6 +191,59 @@ def recall_table(figures: dict) -> str:
     return table(["", "recall", "recall of the hardest", "precision"], body)
 
 
+def threads_table(figures: dict) -> str:
+    body = []
+    for corpus, each in figures.items():
+        for name in dict.fromkeys(key.split(": ")[0] for key in each):
+            one, two = each[f"{name}: 1"], each[f"{name}: 2"]
+            # Of the time t = serial + parallel, two threads leave serial + parallel / 2.
+            serial = max(0.0, 2 * two - one) / one
+            cells = [duration(one), duration(two), times(one / two), f"{serial:.0%}"]
+            body.append([corpus, name, *cells, *(times(1 / (serial + (1 - serial) / cores)) for cores in (8, 16))])
+    return table(["", "", "1 thread", "2 threads", "", "serial", "8, computed", "16, computed"], body)
+
+
+def two_texts_table(figures: dict) -> str:
+    ways = {
+        "large: minlsh": "`shared_passages()` of two texts of 10 MB",
+        "large: suffix array": "a suffix array of both, and the lengths of common prefixes",
+        "large: md5": "`md5()` of both",
+        "small: minlsh": "`shared_passages()` of two texts of 20 kB",
+        "small: difflib": "Python's difflib",
+    }
+    body = []
+    for name, label in ways.items():
+        own = figures[name.split(": ")[0] + ": minlsh"]
+        ratio = "" if name.endswith("minlsh") else times(figures[name] / own)
+        body.append([label, duration(figures[name]), ratio])
+    return table(["half of each is in the other", "", "of shared_passages"], body)
+
+
+def passages_table(figures: dict) -> str:
+    body = []
+    kilobytes = figures["bytes"] / 1000
+    shows = {
+        "create": ("create, a kB of text", lambda value: duration(value / kilobytes)),
+        "size": ("size, a kB of text", lambda value: f"{digits(value / kilobytes)} bytes"),
+        "p50": ("search, p50", duration),
+        "p95": ("search, p95", duration),
+    }
+    for key, (label, show) in shows.items():
+        own, other = figures[f"minlsh: {key}"], figures[f"pg_trgm: {key}"]
+        body.append([label, show(own), f"{show(other)}, {times(other / own)}"])
+    body.append(["size with `min_match = 200`, a kB", f"{digits(figures['minlsh, 200: size'] / kilobytes)} bytes", ""])
+    ratio = figures["passage_hashes(body)"] / figures["md5(body)"]
+    body.append(["`passage_hashes(body)` of `md5(body)`", times(ratio), ""])
+    return table(["", "minlsh, `~>`", "pg_trgm GIN, `LIKE`"], body)
+
+
+def passage_jobs_table(figures: dict) -> str:
+    floor = figures["job: near_duplicate_pairs"]
+    jobs = {name.removeprefix("job: "): value for name, value in figures.items() if name.startswith("job: ")}
+    body = [[name, duration(value), times(value / floor)] for name, value in jobs.items()]
+    return table(["", "", "of near_duplicate_pairs"], body)
+
+
 def clusters_table(figures: dict) -> str:
     sizes = by_size(figures)
     body = [
@@ -258,6 +311,9 @@ TABLES = {
     "scripts": {"scripts_table": scripts_table},
     "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},
+    "threads": {"threads_table": threads_table},
+    "passages": {"two_texts_table": two_texts_table, "passages_table": passages_table,
+                 "passage_jobs_table": passage_jobs_table},
     "clusters": {"clusters_table": clusters_table},
 }  # fmt: skip
 
@@ -279,6 +335,9 @@ def write(results: dict, directory: Path) -> None:
     files, recall = (results.get(name, {}).get("figures", {}) for name in ("files", "recall"))
     values["machine"] = "; ".join(machines)
     values["files"] = f"{files.get('documents', 0):,} files of {files.get('characters', 0):,.0f} characters on average"
+    passages = results.get("passages", {}).get("figures", {})
+    values["passages_files"] = f"{passages.get('documents', 0):,} files, {megabytes(passages.get('bytes', 0))}"
+    values["few_files"] = f"{passages.get('few', 0):,}"
     values["truth"] = f"{recall.get('pairs', 0):,} pairs of {recall.get('documents', 0):,} documents"
     values["side_table"] = f"{recall.get('side table', 0):,.0f} bytes"
     plots(results, directory / "plots")

@@ -24,7 +24,9 @@ import harness
 import page
 import readme
 
-SECTIONS = ("pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "clusters")
+SECTIONS = (
+    "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "threads", "passages", "clusters"
+)  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
