@@ -81,12 +81,22 @@ fn an_index_is_the_same_whoever_makes_it() {
     }
 }
 
+/// What the threads of a backend can be seen by: its rows keep it waiting now and then, however busy the machine is.
+const SLOWLY: &str = "CREATE FUNCTION slowly(body text, id int) RETURNS text IMMUTABLE LANGUAGE plpgsql AS \
+     'BEGIN IF id % 500 = 450 THEN PERFORM pg_sleep(0.05); END IF; RETURN body; END'";
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// The threads that a backend has at most while it works.
 fn most_threads(client: &mut Client, work: &str) -> usize {
     let pid = backend(client);
     let done = std::sync::atomic::AtomicBool::new(false);
+    let watching = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
+            watching.wait();
             let mut most = threads(pid);
             while !done.load(std::sync::atomic::Ordering::Acquire) {
                 most = most.max(threads(pid));
@@ -94,6 +104,7 @@ fn most_threads(client: &mut Client, work: &str) -> usize {
             }
             most
         });
+        watching.wait();
         client.batch_execute(work).expect(work);
         done.store(true, std::sync::atomic::Ordering::Release);
         watcher.join().expect("a watcher")
@@ -139,9 +150,11 @@ fn settings_say_how_many_threads_there_are() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client);
+    client.batch_execute(SLOWLY).expect("a function");
+    let build = "CREATE INDEX docs_near ON docs USING minlsh (slowly(body, id))";
     let mut most = |settings: &str| {
         client.batch_execute(&format!("{THREADS}; {settings}")).expect(settings);
-        let most = most_threads(&mut client, BUILD);
+        let most = most_threads(&mut client, build);
         client.batch_execute("DROP INDEX docs_near").expect("dropped");
         most
     };
@@ -152,13 +165,12 @@ fn settings_say_how_many_threads_there_are() {
     assert_eq!(most("ALTER TABLE docs SET (parallel_workers = 5)"), 6);
     assert_eq!(most("ALTER TABLE docs SET (parallel_workers = 0)"), 1);
     // No more than other cores.
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    assert_eq!(most("ALTER TABLE docs RESET (parallel_workers)"), cores.min(9));
+    assert_eq!(most("ALTER TABLE docs RESET (parallel_workers)"), cores().min(9));
     // A batch alone is no work for them.
     let few =
         "ALTER TABLE docs SET (parallel_workers = 8); DELETE FROM docs WHERE id > 40; VACUUM docs";
     few.split("; ").for_each(|statement| client.batch_execute(statement).expect(statement));
-    assert_eq!(most_threads(&mut client, BUILD), 1);
+    assert_eq!(most_threads(&mut client, build), 1);
 }
 
 /// The moment of a try, as spread over the time of all of the work.
@@ -187,6 +199,8 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
         let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
         assert!(matches!(code.as_deref(), None | Some("57014")), "{work}: {code:?}");
         assert_eq!(threads(pid), 1, "{work}");
+        // A timeout between the last look for it and the end of the work is told to the next statement.
+        let _ = client.batch_execute("SELECT");
         client.batch_execute(undo).expect(undo);
     }
     for _ in 0..TRIES {
@@ -279,7 +293,9 @@ fn answers_are_the_same_in_the_same_order() {
     }
     // They do have threads, and with an index the same answers.
     client.batch_execute(THREADS).expect("settings");
-    assert_eq!(most_threads(&mut client, JOBS[0]), 9);
+    client.batch_execute(SLOWLY).expect("a function");
+    let slow = "SELECT p::text FROM near_duplicate_pairs('SELECT id, slowly(body, id) FROM docs', 0.9) AS p";
+    assert_eq!(most_threads(&mut client, slow), cores().min(9));
     let mut without = texts(&mut client, JOBS[0]);
     client.batch_execute(BUILD).expect(BUILD);
     let mut with = texts(&mut client, JOBS[0]);
