@@ -25,15 +25,16 @@ test_version() {
 	return $status
 }
 # With PostgreSQL's assertions on: the tests of what is below them, its pages, locks, snapshots and memory.
-test_cassert() {
+# In a shell of its own: what it exports is not for the parts that follow.
+test_cassert() (
 	local status=0 tests=() name
 	for name in access_method attacks concurrency differential dump_restore index_survives interruption native_index \
 		near_unique replication torture values; do tests+=(--test "$name"); done
 	export PROFILE=quick PG_CONFIG=$1
 	scripts/regress.sh || status=1
 	scripts/integration.sh "${tests[@]}" || status=1
-	return $status
-}
+	exit $status
+)
 
 say "PostgreSQL versions"
 versions=$(scripts/postgres-versions.sh "$@")
