@@ -15,9 +15,11 @@ LARGE = 10_000_000
 SMALL = 20_000
 # A passage of 500 characters out of the middle of a file, and the files that have it.
 QUOTE = "(SELECT substr(body, length(body) / 2, 500) AS quote FROM files WHERE id = number) AS quotes"
+# What LIKE takes for patterns, escaped.
+ESCAPE = r"'([%_\\])', '\\\1', 'g'"
 SEARCHES = {
     "minlsh": f"id FROM {QUOTE} JOIN files ON body ~> minlsh_passage(quote, 1)",
-    "pg_trgm": f"id FROM {QUOTE} JOIN files ON body LIKE '%' || regexp_replace(quote, '([%_\\\\])', '\\\\\\1', 'g') || '%'",
+    "pg_trgm": f"id FROM {QUOTE} JOIN files ON body LIKE '%' || regexp_replace(quote, {ESCAPE}) || '%'",
 }
 INDEXES = {
     "minlsh": "CREATE INDEX files_minlsh ON files USING minlsh (body minlsh_passage_ops)",

@@ -70,7 +70,7 @@ fn range(run: &Run) -> Range<usize> {
 /// What lies between runs.
 fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
-    runs.iter().map(range).chain([length..length]).filter_map(move |run| {
+    runs.iter().map(range).chain(std::iter::once(length..length)).filter_map(move |run| {
         let gap = end..run.start;
         end = run.end.max(end);
         (gap.start < gap.end).then_some(gap)
