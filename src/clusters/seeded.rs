@@ -189,9 +189,9 @@ impl Seeded<'_> {
             return Ok(None);
         }
         let leaves = leaves_of(self.index.index.oid);
-        let Some(documents) = Relation::open(self.tracked.documents.oid, Lock::Held) else {
-            return Ok(None);
-        };
+        let documents = Relation::open(self.tracked.documents.oid, Lock::Held);
+        let index = Open::relation(self.index.index.oid, Lock::Held);
+        let (Some(documents), Some(index)) = (documents, index) else { return Ok(None) };
         let session = Session::open();
         let key = &self.tracked.key;
         let (oid, key_type) = (self.index.index.oid, key.base_type);
@@ -203,12 +203,13 @@ impl Seeded<'_> {
         {
             return Ok(None);
         }
-        let (changes, buckets) = self.changes(&question, changed)?;
+        // They are ascending, each once.
+        let all = memory::collect(0..changed.len() as u32).map_err(engine)?;
+        let (changes, buckets) = self.changes(&question, &index, (changed, &all))?;
         let mut blocks = Blocks::default();
         let keys = || DocumentKeys::new(key_type, key.collation());
         let mut job = Job { keys: keys()?, tags: Vec::new() };
         let mut rest = Rest { keys: keys()?, stored: Vec::new() };
-        let all: Vec<u32> = (0..changed.len() as u32).collect();
         let written = |key: Datum| {
             // SAFETY: a key of that type.
             let found = unsafe { changed.find(&all, key) };
@@ -231,7 +232,8 @@ impl Seeded<'_> {
     fn changes(
         &self,
         question: &Question,
-        changed: &DocumentKeys,
+        index: &Open,
+        (changed, all): (&DocumentKeys, &[u32]),
     ) -> Result<(Vec<Change>, Vec<u64>)> {
         let mut memory = Memory::child(c"minlsh change");
         let mut changes = Vec::new();
@@ -240,19 +242,18 @@ impl Seeded<'_> {
             let old = memory.run_and_reset(|| self.member(changed.datum(at)))?;
             memory::push(&mut changes, Change { old, now: Now::Gone }).map_err(engine)?;
         }
-        let all: Vec<u32> = (0..changed.len() as u32).collect();
         let criteria = question.criteria();
         let mut sketcher = Sketcher::new(criteria.config.clone());
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();
-        let mut maker = KeyMaker::open(self.index.index.oid)?;
+        let mut maker = KeyMaker::of(index)?;
         question.each(&self.tracked.key, changed, &mut |row: &Row| {
             check_interrupts();
             let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
             // SAFETY: a key of that type.
-            let Some(at) = (unsafe { changed.find(&all, key) }) else { return Ok(()) };
+            let Some(at) = (unsafe { changed.find(all, key) }) else { return Ok(()) };
             let change = &mut changes[at as usize];
             memory.run_and_reset(|| {
                 // SAFETY: the columns that the kind and the scopes were found for.
@@ -312,7 +313,7 @@ impl Seeded<'_> {
                 return Ok(false);
             }
             // Copies of one set are in one component: one of them is looked at.
-            let mut order: Vec<usize> = (first..rest.stored.len()).collect();
+            let mut order = memory::collect(first..rest.stored.len()).map_err(engine)?;
             order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
             let mut before: Option<(Fingerprint, u32)> = None;
             for at in order {
@@ -443,7 +444,7 @@ impl Seeded<'_> {
         // What is left costs a fetch and a search each; what is left out next to nothing.
         let most = (budget.0 * STEPS) as usize;
         let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
-        rows_of::each(leaf.open.oid(), self.snapshot, buckets, &mut |row| {
+        rows_of::each(&leaf.open, self.snapshot, buckets, &mut |row| {
             if rows.len() == room {
                 rows.sort_unstable();
                 rows.dedup();

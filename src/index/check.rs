@@ -20,6 +20,7 @@ use crate::index::tree_check::{self, Links};
 use crate::index::{reloptions, stored_options};
 use crate::memory;
 use crate::options::IndexOptions;
+use crate::pg::heap_page::look_at;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
@@ -235,9 +236,9 @@ unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowStat
         if tid.ip_posid == 0 || block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
             return RowState::Gone;
         }
-        if line_pointer_flags(heap, block, tid.ip_posid)
-            .is_none_or(|flags| flags == pg_sys::LP_UNUSED)
-        {
+        if look_at(heap, tid, |_, item| {
+            item.is_none_or(|item| item.lp_flags() == pg_sys::LP_UNUSED)
+        }) {
             return RowState::Gone;
         }
         let methods = &*(*heap).rd_tableam;
@@ -256,30 +257,6 @@ unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowStat
         });
         pg_sys::ExecDropSingleTupleTableSlot(slot);
         if visible { RowState::Visible } else { RowState::Dead }
-    }
-}
-
-/// The flags of a line pointer of a heap page; `None` if the page has no such.
-///
-/// # Safety
-/// `heap` is open and has that block.
-unsafe fn line_pointer_flags(
-    heap: Relation,
-    block: pg_sys::BlockNumber,
-    offset: u16,
-) -> Option<u32> {
-    const HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
-    // SAFETY: the caller's promise; the line pointers end at pd_lower, which is checked.
-    unsafe {
-        let buffer = pg_sys::ReadBuffer(heap, block);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let page = pg_sys::BufferGetPage(buffer).cast::<u8>();
-        let lower = (*page.cast::<pg_sys::PageHeaderData>()).pd_lower as usize;
-        let place = HEADER + (usize::from(offset) - 1) * size_of::<pg_sys::ItemIdData>();
-        let within = place + size_of::<pg_sys::ItemIdData>() <= lower.min(pg_sys::BLCKSZ as usize);
-        let flags = within.then(|| (*page.add(place).cast::<pg_sys::ItemIdData>()).lp_flags());
-        pg_sys::UnlockReleaseBuffer(buffer);
-        flags
     }
 }
 

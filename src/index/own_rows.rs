@@ -29,6 +29,7 @@ use crate::index::stored_options;
 use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
+use crate::pg::heap_page::look_at;
 
 /// An index and the address of a row in it.
 type Key = (Oid, u32, u64);
@@ -301,31 +302,19 @@ const TOKEN_OFFSET: u16 = 0xfffe;
 /// # Safety
 /// `heap` is open, a heap, and has the page of that row.
 unsafe fn insertion(heap: Relation, row: u64) -> Insertion {
-    let tid = u64_to_tid(row);
-    // SAFETY: the caller's promise; the page is read under its lock, and the item within its bounds.
-    unsafe {
-        let block = u32::from(tid.ip_blkid.bi_hi) << 16 | u32::from(tid.ip_blkid.bi_lo);
-        let buffer = pg_sys::ReadBuffer(heap, block);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let page = pg_sys::BufferGetPage(buffer);
-        let header = page.cast::<pg_sys::PageHeaderData>();
-        let first = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
-        let items =
-            usize::from((*header).pd_lower).saturating_sub(first) / size_of::<pg_sys::ItemIdData>();
-        let number = usize::from(tid.ip_posid);
-        let mut found = Insertion::TakenBack;
-        if (1..=items).contains(&number) {
-            let item = *page.cast::<u8>().add(first).cast::<pg_sys::ItemIdData>().add(number - 1);
-            if item.lp_flags() == pg_sys::LP_NORMAL {
-                let tuple = page.cast::<u8>().add(item.lp_off() as usize);
-                let tuple = tuple.cast::<pg_sys::HeapTupleHeaderData>();
-                if pg_sys::TransactionIdIsCurrentTransactionId((*tuple).t_choice.t_heap.t_xmin) {
-                    let under_way = (*tuple).t_ctid.ip_posid == TOKEN_OFFSET;
-                    found = if under_way { Insertion::UnderWay } else { Insertion::Complete };
-                }
+    let tuple = |page: *const u8, item: Option<pg_sys::ItemIdData>| {
+        let item = item.filter(|item| item.lp_flags() == pg_sys::LP_NORMAL);
+        let Some(item) = item else { return Insertion::TakenBack };
+        // SAFETY: the item is a tuple within the page, which is locked.
+        unsafe {
+            let tuple = page.add(item.lp_off() as usize).cast::<pg_sys::HeapTupleHeaderData>();
+            if !pg_sys::TransactionIdIsCurrentTransactionId((*tuple).t_choice.t_heap.t_xmin) {
+                return Insertion::TakenBack;
             }
+            let under_way = (*tuple).t_ctid.ip_posid == TOKEN_OFFSET;
+            if under_way { Insertion::UnderWay } else { Insertion::Complete }
         }
-        pg_sys::UnlockReleaseBuffer(buffer);
-        found
-    }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { look_at(heap, u64_to_tid(row), tuple) }
 }

@@ -3,7 +3,7 @@
 //! Few buckets are looked up, each by a scan of its own. Of many it is quicker to go through all leaf
 //! pages once.
 
-use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use pgrx::pg_sys::{Datum, Oid, Relation};
 use sketch::memory;
 
 use crate::error::{Result, engine};
@@ -11,24 +11,20 @@ use crate::index::keys::Keys;
 use crate::index::layout::tid_to_u64;
 use crate::index::scan::{Probe, visit_rest};
 use crate::index::{leaves, nbtree};
+use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
 
-/// An open index, or a partitioned one, whose keys are wanted.
+/// Makes keys of an open index, or of a partitioned one.
 pub struct KeyMaker {
-    relation: Relation,
     keys: Keys,
     found: Vec<u64>,
 }
 
 impl KeyMaker {
-    /// Opens an index, which the caller has locked.
-    pub fn open(index: Oid) -> Result<Self> {
-        // SAFETY: locked by the caller; closed by `Drop`, or by the abort after an ERROR.
-        unsafe {
-            let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
-            let keys = Keys::of(relation).inspect_err(|_| close(relation))?;
-            Ok(Self { relation, keys, found: Vec::new() })
-        }
+    /// Keys of that index.
+    pub fn of(index: &Open) -> Result<Self> {
+        // SAFETY: an open index.
+        Ok(Self { keys: unsafe { Keys::of(index.raw())? }, found: Vec::new() })
     }
 
     /// Appends the keys of the buckets in which rows with these band hashes and scope values are.
@@ -51,39 +47,19 @@ impl KeyMaker {
     }
 }
 
-impl Drop for KeyMaker {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            close(self.relation);
-        }
-    }
-}
-
-fn close(relation: Relation) {
-    // SAFETY: opened by `open`, closed once; the lock stays.
-    unsafe { pg_sys::relation_close(relation, pg_sys::NoLock as i32) };
-}
-
 /// Calls `visit` with the rows in the buckets of `keys`, which are ascending, each once. A row may come
-/// repeatedly, and may be gone. The index is locked.
+/// repeatedly, and may be gone.
 pub fn each(
-    index: Oid,
+    index: &Open,
     snapshot: &Snapshot,
     keys: &[u64],
     visit: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: locked by the caller, and open until the end; an ERROR closes it too.
-    unsafe {
-        let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
-        let pages =
-            pg_sys::RelationGetNumberOfBlocksInFork(relation, pg_sys::ForkNumber::MAIN_FORKNUM);
-        let result = if keys.len() > pages as usize {
-            among_all(index, keys, visit)
-        } else {
-            look_up(relation, snapshot, keys, visit)
-        };
-        pg_sys::index_close(relation, pg_sys::NoLock as i32);
-        result
+    if keys.len() > index.pages() as usize {
+        among_all(index.oid(), keys, visit)
+    } else {
+        // SAFETY: an open index.
+        unsafe { look_up(index.raw(), snapshot, keys, visit) }
     }
 }
 

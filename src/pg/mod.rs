@@ -19,6 +19,7 @@ pub mod expression;
 pub mod ffi;
 pub mod guc;
 pub mod hands;
+pub mod heap_page;
 pub mod index;
 pub mod interrupts;
 pub mod job;

@@ -43,6 +43,18 @@ pub fn wait_until_blocked(observer: &mut Client, pid: i32) {
     });
 }
 
+/// Subscribes to the publication `p` of a database of another server.
+pub fn subscribe(subscriber: &mut Client, source: &Database) {
+    subscriber
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
+            source.server.socket().display(),
+            source.name,
+            superuser()
+        ))
+        .expect("a subscription");
+}
+
 /// Cancels what a backend does. The signal is there when this returns: unlike a cancel request of the protocol, it
 /// never comes late and hits the next statement.
 pub fn cancel(observer: &mut Client, pid: i32) {

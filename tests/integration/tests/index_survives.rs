@@ -2,7 +2,7 @@
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Server, assert_consistent, database, superuser, texts, wait_until,
+    Client, Server, assert_consistent, database, subscribe, texts, wait_until,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -92,13 +92,7 @@ fn a_subscriber_has_an_index_of_its_own() {
          CREATE INDEX other ON docs USING minlsh (body) WITH (threshold = 0.5)"
     ))
     .expect("a table");
-    to.batch_execute(&format!(
-        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-        publisher.socket().display(),
-        source.name,
-        superuser()
-    ))
-    .expect("a subscription");
+    subscribe(&mut to, &source);
     let ready = "SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r'";
     wait_until("the table is copied", || texts(&mut to, ready) == ["1"]);
     each(&mut from, CHANGES);

@@ -55,8 +55,7 @@ impl NumberedSets {
     pub fn new(memory: usize) -> Self {
         // A table that is three quarters full, of four bytes for each place, beside the hashes; while it grows, the
         // one before is there too.
-        let places = (memory / 2 / 12).max(2 * FIRST);
-        let places = if places.is_power_of_two() { places } else { places.next_power_of_two() / 2 };
+        let places = 1 << (memory / 2 / 12).max(2 * FIRST).ilog2();
         Self {
             table: Vec::new(),
             hashes: Vec::new(),

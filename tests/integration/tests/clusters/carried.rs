@@ -1,6 +1,6 @@
 //! Tracked clusters where rows come from elsewhere: a subscription, and a dump that brings the schema before the data.
 
-use minlsh_integration::{Server, superuser, texts, wait_until};
+use minlsh_integration::{Server, subscribe, texts, wait_until};
 
 use crate::traps::{PLAIN, assert_refreshed, insert, members, tracked};
 
@@ -14,13 +14,7 @@ fn what_a_subscription_applies_is_tracked() {
         .expect("a publication");
     insert(&mut from, "docs", "1, 3", "a");
     let mut to = tracked(&target, PLAIN);
-    to.batch_execute(&format!(
-        "CREATE SUBSCRIPTION s CONNECTION 'host={} port=5432 dbname={} user={}' PUBLICATION p",
-        publisher.socket().display(),
-        source.name,
-        superuser()
-    ))
-    .expect("a subscription");
+    subscribe(&mut to, &source);
     let keys = "SELECT string_agg(id::text, ' ' ORDER BY id) FROM docs";
     wait_until("the first copy has arrived", || texts(&mut to, keys) == ["1 2 3"]);
     assert_refreshed(&mut to, "the first copy");
