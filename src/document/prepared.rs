@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-use sketch::{Config, PreparedSet, ShingleSet};
+use sketch::{Config, PreparedSet, ShingleSet, has_shingles};
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
@@ -23,17 +23,15 @@ pub enum Type {
 
 /// Something to compare with.
 pub enum Prepared {
-    /// The shingles of a text, and how others are to be cut.
-    Text(Config, Elements),
+    Text(PreparedText),
     Set(Elements),
     Signature(Vec<i32>),
 }
 
 impl Prepared {
-    /// A text in the database's encoding.
-    pub fn text(config: Config, text: &[u8]) -> Result<Self> {
-        let shingles = shingles(&config, text)?;
-        Ok(Self::Text(config, Elements::of(shingles)?))
+    /// A text that is cut by these options.
+    pub fn text(config: Config) -> Self {
+        Self::Text(PreparedText { config, has_shingles: None, elements: None })
     }
 
     /// A set given by the hashes of its elements.
@@ -44,7 +42,7 @@ impl Prepared {
     /// What a document is compared by.
     pub fn document(document: &Document) -> Result<Self> {
         match document.content {
-            Content::Text(options, text) => Self::text(options.config()?, text),
+            Content::Text(options, _) => Ok(Self::text(options.config()?)),
             Content::Set(stored) => Self::set(image::hashes(stored)?),
             Content::Signature(stored) => Ok(Self::Signature(image::slots(stored))),
         }
@@ -67,6 +65,45 @@ pub fn elements(document: &Document) -> Result<Option<ShingleSet>> {
 fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;
     ShingleSet::from_text(config, &text, &mut check_interrupts).map_err(engine)
+}
+
+/// A text with which others are compared. Its shingles are made ready for the first that is not the same text:
+/// a search for the near-duplicates of a stored text finds that text, and often nothing else.
+pub struct PreparedText {
+    /// How it is cut, and how others are to be.
+    config: Config,
+    has_shingles: Option<bool>,
+    elements: Option<Elements>,
+}
+
+impl PreparedText {
+    /// How it is cut.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The similarity of `own`, which is the text itself, with another one, both in the database's encoding, if it
+    /// is at least `least`; none if both are without shingles.
+    pub fn with(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
+        if own == other {
+            return Ok(self.has_shingles(own)?.then_some(1.0));
+        }
+        let elements = match &mut self.elements {
+            Some(elements) => elements,
+            none => none.insert(Elements::of(shingles(&self.config, own)?)?),
+        };
+        elements.with_text(&self.config, other, least)
+    }
+
+    fn has_shingles(&mut self, own: &[u8]) -> Result<bool> {
+        let has_shingles = match self.has_shingles {
+            Some(known) => known,
+            None => has_shingles(&self.config, &lossless::decode(own)?, &mut check_interrupts)
+                .map_err(engine)?,
+        };
+        self.has_shingles = Some(has_shingles);
+        Ok(has_shingles)
+    }
 }
 
 /// A set to which others are compared.

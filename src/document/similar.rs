@@ -88,24 +88,22 @@ fn lasting_argument(call: &Call) -> usize {
 
 /// `~=`: keeps argument `kept`, which is a `kept_type`, and compares the other one with it.
 fn similar(call: &Call, kept: usize, kept_type: Type, other_type: Type) -> Result<Option<Datum>> {
-    compare(call, kept, kept_type, other_type, |threshold, prepared, other| {
-        let least = match other {
+    compare(call, kept, kept_type, other_type, |threshold, mut sides| {
+        let least = match &sides.other {
             Other::Document(document) => document.threshold.get().max(threshold),
             _ => threshold,
         };
-        let similar = matches!(measure(prepared, other, Some(least))?, Outcome::Similarity(_));
+        let similar = matches!(sides.measure(Some(least))?, Outcome::Similarity(_));
         Ok(Some(Datum::from(similar)))
     })
 }
 
 /// `jaccard()`: compares the first argument with the second, a document.
 fn jaccard(call: &Call, other_type: Type) -> Result<Option<Datum>> {
-    compare(call, 1, Type::Document, other_type, |_, prepared, other| {
-        match measure(prepared, other, None)? {
-            Outcome::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
-            Outcome::TooLow => Ok(None),
-            Outcome::Incomparable => Err(incomparable(prepared)),
-        }
+    compare(call, 1, Type::Document, other_type, |_, mut sides| match sides.measure(None)? {
+        Outcome::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
+        Outcome::TooLow => Ok(None),
+        Outcome::Incomparable => Err(incomparable(sides.prepared)),
     })
 }
 
@@ -115,7 +113,7 @@ fn compare(
     kept: usize,
     kept_type: Type,
     other_type: Type,
-    decide: impl FnOnce(f64, &mut Prepared, &Other) -> Result<Option<Datum>>,
+    decide: impl FnOnce(f64, Sides) -> Result<Option<Datum>>,
 ) -> Result<Option<Datum>> {
     let (Some(value), Some(other)) = (call.datum(kept), call.datum(1 - kept)) else {
         return Ok(None);
@@ -132,11 +130,24 @@ fn compare(
         unsafe { call.kept() }
     };
     let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
-    match kept_type {
-        Type::Document => decide(threshold, prepared, &other),
+    let threshold = match kept_type {
+        Type::Document => threshold,
         // It may be set between two rows.
-        Type::Text | Type::Array => decide(settings::threshold().get(), prepared, &other),
-    }
+        Type::Text | Type::Array => settings::threshold().get(),
+    };
+    decide(threshold, Sides { prepared, text: text(image, kept_type)?, other })
+}
+
+/// The text of a value, of which the image was taken; empty if it has no text.
+fn text(image: &[u8], value_type: Type) -> Result<&[u8]> {
+    Ok(match value_type {
+        Type::Text => image,
+        Type::Array => &[],
+        Type::Document => match Document::from_bytes(image)?.content {
+            Content::Text(_, text) => text,
+            Content::Set(_) | Content::Signature(_) => &[],
+        },
+    })
 }
 
 /// The bytes that tell a value from any other of its type.
@@ -161,7 +172,7 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
             Ok((document.threshold.get(), Prepared::document(&document)?))
         }
         Type::Text => {
-            Ok((settings::threshold().get(), Prepared::text(Options::default().config()?, image)?))
+            Ok((settings::threshold().get(), Prepared::text(Options::default().config()?)))
         }
         Type::Array => {
             // SAFETY: a non-null array.
@@ -202,37 +213,53 @@ enum Outcome {
     Incomparable,
 }
 
-/// The similarity, if it is at least `least`.
-fn measure(prepared: &mut Prepared, other: &Other, least: Option<f64>) -> Result<Outcome> {
-    let similarity = match (prepared, other) {
-        (Prepared::Text(config, set), Other::Text(text)) => set.with_text(config, text, least)?,
-        (Prepared::Text(config, set), Other::Document(Document { content, .. })) => {
-            let Content::Text(options, text) = content else { return Ok(Outcome::Incomparable) };
-            let other = options.config()?;
-            if !same(config, &other) {
-                return Err(different_options(&Canonical::of(&other), &Canonical::of(config)));
+/// Both sides of a comparison.
+struct Sides<'a> {
+    prepared: &'a mut Prepared,
+    /// The text that is prepared; empty if there is no text.
+    text: &'a [u8],
+    other: Other<'a>,
+}
+
+impl Sides<'_> {
+    /// The similarity, if it is at least `least`.
+    fn measure(&mut self, least: Option<f64>) -> Result<Outcome> {
+        let similarity = match (&mut *self.prepared, &self.other) {
+            (Prepared::Text(own), Other::Text(text)) => own.with(self.text, text, least)?,
+            (Prepared::Text(own), Other::Document(Document { content, .. })) => {
+                let Content::Text(options, text) = content else {
+                    return Ok(Outcome::Incomparable);
+                };
+                let other = options.config()?;
+                if !same(own.config(), &other) {
+                    return Err(different_options(
+                        &Canonical::of(&other),
+                        &Canonical::of(own.config()),
+                    ));
+                }
+                own.with(self.text, text, least)?
             }
-            set.with_text(config, text, least)?
-        }
-        (Prepared::Set(set), Other::Array(array)) => {
-            // SAFETY: a non-null array.
-            let hashes = unsafe { element::hashes(*array, ElementHash::default()) }?;
-            set.with_hashes(hashes, least)?
-        }
-        (Prepared::Set(set), Other::Document(Document { content: Content::Set(stored), .. })) => {
-            set.with_hashes(image::hashes(stored)?, least)?
-        }
-        (Prepared::Signature(slots), Other::Array(array)) => {
-            // SAFETY: a non-null array.
-            return Ok(share_of_equal(slots, unsafe { signature(*array) }, least));
-        }
-        (
-            Prepared::Signature(slots),
-            Other::Document(Document { content: Content::Signature(stored), .. }),
-        ) => return Ok(share_of_equal(slots, Some(image::slots(stored)), least)),
-        _ => return Ok(Outcome::Incomparable),
-    };
-    Ok(similarity.map_or(Outcome::TooLow, Outcome::Similarity))
+            (Prepared::Set(set), Other::Array(array)) => {
+                // SAFETY: a non-null array.
+                let hashes = unsafe { element::hashes(*array, ElementHash::default()) }?;
+                set.with_hashes(hashes, least)?
+            }
+            (
+                Prepared::Set(set),
+                Other::Document(Document { content: Content::Set(stored), .. }),
+            ) => set.with_hashes(image::hashes(stored)?, least)?,
+            (Prepared::Signature(slots), Other::Array(array)) => {
+                // SAFETY: a non-null array.
+                return Ok(share_of_equal(slots, unsafe { signature(*array) }, least));
+            }
+            (
+                Prepared::Signature(slots),
+                Other::Document(Document { content: Content::Signature(stored), .. }),
+            ) => return Ok(share_of_equal(slots, Some(image::slots(stored)), least)),
+            _ => return Ok(Outcome::Incomparable),
+        };
+        Ok(similarity.map_or(Outcome::TooLow, Outcome::Similarity))
+    }
 }
 
 fn share_of_equal(a: &[i32], b: Option<Vec<i32>>, least: Option<f64>) -> Outcome {

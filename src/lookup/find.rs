@@ -68,6 +68,11 @@ impl Finder {
 
     /// The index that `named` is, or that it has.
     fn named(self, named: Oid) -> Result<Rc<Indexed>> {
+        session_cache::named(named, self.extension, || self.find_named(named))
+    }
+
+    /// The same, as the catalogs have it now.
+    fn find_named(self, named: Oid) -> Result<Rc<Indexed>> {
         self.find(named)?.ok_or_else(|| {
             let (argument, table) = (self.argument, relation_name(named));
             let all = Info::of_table(named);

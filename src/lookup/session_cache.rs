@@ -50,6 +50,8 @@ thread_local! {
     /// The relations that these are about.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
     static STALE: Cell<bool> = const { Cell::new(false) };
+    /// The indexes that were found for relations that calls name.
+    static NAMED: RefCell<HashMap<Oid, Oid>> = RefCell::default();
     /// What was found to be the only index there is, for whom.
     static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
     /// True if any relation, schema or role has changed since.
@@ -86,9 +88,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
     listen();
     let asker = (current_role(), search_path());
-    if CHANGED.take() {
-        ONLY.take();
-    }
+    note_changes();
     let kept = ONLY.with_borrow(|only| {
         only.as_ref().filter(|(whose, _)| *whose == asker).map(|(_, index)| *index)
     });
@@ -100,6 +100,38 @@ pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
         ONLY.set(Some((asker, index)));
     }
     Ok(index)
+}
+
+/// The index that `find` finds for the relation that a call names. It is found again when anything has changed that may
+/// make it another one, up to the time that its table is locked.
+pub fn named(
+    relation: Oid,
+    extension: Extension,
+    find: impl FnOnce() -> Result<Rc<Indexed>>,
+) -> Result<Rc<Indexed>> {
+    listen();
+    note_changes();
+    let kept = NAMED.with_borrow(|named| named.get(&relation).copied());
+    if let Some(oid) = kept
+        && let Ok(found) = index(oid, extension)
+        && !CHANGED.get()
+    {
+        return Ok(found);
+    }
+    let found = find()?;
+    // A side table is opened at each call, to see whether it has been altered.
+    if found.side.is_none() && !CHANGED.get() {
+        NAMED.with_borrow_mut(|named| named.insert(relation, found.info.index.oid));
+    }
+    Ok(found)
+}
+
+/// Forgets which index is meant if anything has changed since.
+fn note_changes() {
+    if CHANGED.take() {
+        ONLY.take();
+        NAMED.take();
+    }
 }
 
 /// A query, planned at its first use from what `prepare` says.

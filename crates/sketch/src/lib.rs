@@ -76,7 +76,7 @@ pub use limits::{
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};
 pub use shingle::{
-    VisitShingle, for_each_shingle, normalize_text, saturated, shingle_hashes, tokens,
+    VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens,
 };
 pub use signature::{
     Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, Scope, Sketcher, SlotBits,

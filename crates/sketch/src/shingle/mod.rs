@@ -14,5 +14,5 @@ pub use as_texts::{VisitShingle, for_each_shingle};
 pub(crate) use bag::append_elements;
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
 pub use saturation::saturated;
-pub use shingle_hashes::shingle_hashes;
+pub use shingle_hashes::{has_shingles, shingle_hashes};
 pub use tokens::{normalize_text, tokens};

@@ -1,10 +1,14 @@
 //! The hashes of the shingles of a text, or of the elements of its bag.
 
-use super::as_hashes::append_hashes;
+use std::ops::ControlFlow;
+
+use super::as_hashes::{append_hashes, text_hashes};
 use super::bag::append_elements;
+use super::hash_buffer::HashBuffer;
 use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
+use crate::scheme::Scheme;
 use crate::simd::Level;
 
 /// Appends the hash of each shingle of `text` to `out`, in order and with
@@ -33,4 +37,55 @@ pub fn shingle_hashes(
     let text = normalize_text(config, text, check_interrupts)?;
     let append = if config.bag() { append_elements } else { append_hashes };
     append(config, Level::best(), &text, out, check_interrupts)
+}
+
+/// True if a text has any shingle, which is seen at the first few of them.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn has_shingles(
+    config: &Config,
+    text: &str,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<bool, Error> {
+    /// As many shingles as the kernels make at once.
+    const FEW: usize = 256;
+    let text = normalize_text(config, text, check_interrupts)?;
+    let mut any = false;
+    let mut see = |_: &mut [u64], _: &mut dyn FnMut()| {
+        any = true;
+        ControlFlow::Break(())
+    };
+    let mut buffer = [0; FEW];
+    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut see);
+    // A shingle is one by whatever it is hashed; a bag has those of the set.
+    text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), &text, &mut chunks)?;
+    chunks.deliver();
+    Ok(any)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+        #[test]
+        fn a_text_has_shingles_if_their_list_is_not_empty(
+            text in prop_oneof!["[ \t\n.,]{0,12}", "[a .]{0,6}", "[a-c. ]{0,600}", "\\PC{0,6}"],
+            unit in prop::sample::select(vec!["char", "word", "anchored"]),
+            steps in prop::sample::select(vec!["none", "plain", "aggressive", "classic"]),
+            scheme in prop::sample::select(vec!["fss", "datasketch_legacy"]),
+            bag: bool, size in 1_i64..4,
+        ) {
+            let config = Config::new(scheme, 16, unit, size, 1).unwrap().with_bag(bag);
+            let config = config.with_normalization(steps.parse().unwrap()).unwrap();
+            let mut hashes = Vec::new();
+            shingle_hashes(&config, &text, &mut hashes, &mut || ()).unwrap();
+            prop_assert_eq!(has_shingles(&config, &text, &mut || ()).unwrap(), !hashes.is_empty());
+        }
+    }
 }
