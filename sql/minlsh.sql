@@ -803,6 +803,19 @@ CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAU
 COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text) IS
 	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
+-- Without these, PostgreSQL would only report that no such function exists.
+CREATE FUNCTION near_duplicates(index text, key bigint, threshold numeric, OUT doc_id text,
+		OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_wrong_order' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicates(text, bigint, numeric) IS
+	'refuses a call in the wrong order, and shows the right one';
+
+CREATE FUNCTION near_duplicates(key bigint, index regclass, threshold numeric, OUT doc_id text,
+		OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_wrong_order' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicates(bigint, regclass, numeric) IS
+	'refuses a call in the wrong order, and shows the right one';
+
 CREATE FUNCTION near_duplicate_cluster_of(key smallint, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id bigint) RETURNS SETOF bigint
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
@@ -935,6 +948,15 @@ CREATE FUNCTION minlsh_explain(index regclass, a anycompatible, b anycompatible,
 	AS 'MODULE_PATHNAME', 'minlsh_explain' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1;
 COMMENT ON FUNCTION minlsh_explain(regclass, anycompatible, anycompatible, double precision) IS
 	'explains why two stored documents are near-duplicates or not: similarity, shingles, equal bands';
+
+CREATE FUNCTION minlsh_explain(a "any", b "any",
+		OUT jaccard double precision, OUT estimate double precision, OUT estimate_error double precision,
+		OUT containment_a double precision, OUT containment_b double precision,
+		OUT shingles_a bigint, OUT shingles_b bigint, OUT shared bigint,
+		OUT some_shared text[], OUT some_only_a text[], OUT some_only_b text[],
+		OUT bands integer[], OUT probability double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_explain_without_index' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION minlsh_explain("any", "any") IS 'refuses two keys without an index, and shows the right call';
 
 CREATE FUNCTION minlsh_explain_texts(a text, b text, threshold double precision DEFAULT 0.8,
 		shingle_size integer DEFAULT 5, unit text DEFAULT 'char', normalization text DEFAULT 'auto',
@@ -1122,6 +1144,34 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
 	'documents to remove so that no near-duplicates remain, and those kept by keep; keys of the type of key';
+
+-- PostgreSQL does not cast a regclass to text by itself.
+CREATE FUNCTION near_duplicate_pairs(source regclass, threshold double precision DEFAULT NULL,
+		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_pairs(regclass, double precision) IS
+	'refuses a regclass as source, and shows how to pass its name';
+
+CREATE FUNCTION near_duplicate_clusters(source regclass, threshold double precision DEFAULT NULL,
+		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
+		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
+		RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision) IS
+	'refuses a regclass as source, and shows how to pass its name';
+
+CREATE FUNCTION near_duplicate_bridges(source regclass, threshold double precision DEFAULT NULL,
+		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
+		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_bridges(regclass, double precision) IS
+	'refuses a regclass as source, and shows how to pass its name';
+
+CREATE FUNCTION near_duplicate_plan(source regclass, threshold double precision DEFAULT NULL,
+		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
+COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision) IS
+	'refuses a regclass as source, and shows how to pass its name';
 
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',

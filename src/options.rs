@@ -79,10 +79,7 @@ impl Verify {
             "signature" => Ok(Self::Signature),
             "exact" => Ok(Self::Exact),
             other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
-                .set_hint(
-                    "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
-                     key_column => 'id' or body => 'title'.",
-                )),
+                .set_hint("Pass \"exact\" or \"signature\".")),
         }
     }
 }

@@ -112,7 +112,16 @@ impl Arguments {
 
     /// `verify`; NULL is the default.
     pub fn verify(&self) -> Result<Verify> {
-        self.text(self.places.verify)?.map_or(Ok(Verify::Exact), Verify::named)
+        // The place behind the threshold is where a column's name goes astray.
+        let named = |name: &str| {
+            Verify::named(name).map_err(|wrong| {
+                wrong.set_hint(
+                    "Pass \"exact\" or \"signature\". Pass arguments after the threshold by name, such as \
+                     key_column => 'id' or body => 'title'.",
+                )
+            })
+        };
+        self.text(self.places.verify)?.map_or(Ok(Verify::Exact), named)
     }
 
     /// The threshold, if one was passed.

@@ -1,24 +1,32 @@
 //! What the name of a source leads to: a relation; an index, or a side table, with all it says.
 
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use crate::corpus::arguments::raw_text;
 use crate::document::kind::Kind;
 use crate::error::{Result, error, invalid_parameter};
 use crate::index::info::{Info, Part, Text};
 use crate::options::{IndexOptions, Threshold};
+use crate::pg::catalog;
 use crate::pg::catching::catching;
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::relation::Relation;
+use crate::pg::rights::may_read;
 use crate::pg::spi::Session;
+use crate::pg::sql;
 use crate::side_table::SideTable;
 
 /// What a name may be, for a HINT.
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
      SELECT, WITH, VALUES, TABLE or a parenthesis.";
+
+/// How many relations a HINT suggests.
+const SHOWN: usize = 3;
 
 /// An index, or a side table, that was named.
 pub struct Named {
@@ -145,5 +153,41 @@ pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
             )
         }
     })
-    .map_err(|cause| cause.about(argument, NAME))
+    .map_err(|cause| {
+        let meant = if cause.is(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE) {
+            meant(&raw_text(name))
+        } else {
+            Vec::new()
+        };
+        if meant.is_empty() {
+            return cause.about(argument, NAME);
+        }
+        cause.about(
+            argument,
+            &format!(
+                "Pass {}. Names are folded to lower case without double quotes, and need their schema where the \
+                 search path does not have it.",
+                meant.join(" or ")
+            ),
+        )
+    })
+}
+
+/// The tables and views that a name may mean that PostgreSQL does not find: those of another schema, and those
+/// whose capital letters were folded. The caller must be allowed to read them.
+fn meant(name: &CStr) -> Vec<String> {
+    let last = name.to_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    let written = CString::new(last.trim_ascii()).unwrap_or_default();
+    let mut names = vec![written.clone()];
+    names.extend(sql::identifier(&written).filter(|folded| *folded != written));
+    let is_meant = |relation: &Oid| {
+        matches!(catalog::relation_kind(*relation), b'r' | b'p' | b'v' | b'm' | b'f')
+            && !catalog::is_of_other_session(catalog::relation_schema(*relation))
+            && may_read(*relation, &[])
+    };
+    let relations = names.iter().flat_map(|name| catalog::relations_called(name));
+    let mut meant: Vec<String> = relations.filter(is_meant).map(regclass_literal).collect();
+    meant.sort();
+    meant.truncate(SHOWN);
+    meant
 }

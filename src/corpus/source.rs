@@ -524,6 +524,11 @@ impl Source {
                 format!("{argument}: {of} has no column \"{}\"", label(name.as_ref().unwrap_or(&raw))),
             );
             match (name, self.relation) {
+                (None, Some(relation)) if argument == "scope" => report.set_hint(format!(
+                    "Name one column, or write a query that makes one of several, as in $$SELECT id, body, \
+                     concat_ws(',', tenant, lang) AS scope FROM {}$$ with scope => 'scope'.",
+                    visible_name(relation)
+                )),
                 (None, Some(_)) => report.set_hint(format!(
                     "Write a query for an expression, as in $$SELECT id, title || ' ' || body FROM {}$$.",
                     self.relation.map(visible_name).unwrap_or_default()

@@ -10,6 +10,7 @@ use crate::lookup::stored_documents::Documents;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::output::Output;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::{array, text};
@@ -39,7 +40,11 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
     let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);
-    if rows_a.is_empty() || rows_b.is_empty() {
+    let missing = [(a, &rows_a), (b, &rows_b)].into_iter().find(|(_, rows)| rows.is_empty());
+    if let Some((key, _)) = missing {
+        // SAFETY: a key of that type.
+        let key = unsafe { Output::of(of_key.base_type).shown(key) };
+        pgrx::notice!("no document that you can see has the key {key}");
         return Ok(None);
     }
     let value_type = documents.value_type();

@@ -206,3 +206,21 @@ impl Drop for AttributeRow {
         }
     }
 }
+
+/// The relations of that name in all schemas.
+pub fn relations_called(name: &CStr) -> Vec<Oid> {
+    let cache = pg_sys::SysCacheIdentifier::RELNAMENSP as i32;
+    let none = Datum::from(0);
+    // SAFETY: a list of the system cache by its first key, given back after its members were read.
+    unsafe {
+        let list = pg_sys::SearchSysCacheList(cache, 1, Datum::from(name.as_ptr()), none, none);
+        let members = (*list).members.as_slice((*list).n_members as usize);
+        let relation = |member: &*mut pg_sys::CatCTup| {
+            let form = pg_sys::GETSTRUCT(&raw mut (**member).tuple);
+            (*form.cast::<pg_sys::FormData_pg_class>()).oid
+        };
+        let relations = members.iter().map(relation).collect();
+        pg_sys::ReleaseCatCacheList(list);
+        relations
+    }
+}

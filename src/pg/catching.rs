@@ -22,6 +22,11 @@ impl Complaint {
         Self { code, message: message.into(), detail: None, hint: None }
     }
 
+    /// True if it has that SQLSTATE.
+    pub fn is(&self, code: PgSqlErrorCode) -> bool {
+        self.code == code
+    }
+
     /// The error as PostgreSQL made it, with `hint` if it has none of its own.
     pub fn or_hint(self, hint: &str) -> ErrorReport {
         let report = error(self.code, self.message);
