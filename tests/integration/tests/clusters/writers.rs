@@ -91,7 +91,7 @@ pub fn work(
                 let _ = client.batch_execute("ROLLBACK");
             }
             // Killed with the server.
-            Err(cause) if cause.code().is_none() || client.is_closed() => return count,
+            Err(cause) if is_gone(&cause, &client) => return count,
             Err(cause) => {
                 done.store(u64::MAX / 2, Ordering::Relaxed);
                 panic!("{cause:?}");
@@ -102,7 +102,14 @@ pub fn work(
     count
 }
 
-fn is_expected(cause: &postgres::Error) -> bool {
+/// True if the server has ended the session, or is gone.
+pub fn is_gone(cause: &postgres::Error, client: &Client) -> bool {
+    let ends = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN];
+    cause.code().is_none_or(|code| ends.contains(code)) || client.is_closed()
+}
+
+/// True if a retry mends it.
+pub fn is_expected(cause: &postgres::Error) -> bool {
     let expected = [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
@@ -176,7 +183,7 @@ fn rows(random: &mut Random, most: usize) -> (Vec<i64>, Vec<Option<String>>) {
 }
 
 /// Changes something; says how many rows.
-fn statement(client: &mut Client, random: &mut Random) -> Result<u64, postgres::Error> {
+pub fn statement(client: &mut Client, random: &mut Random) -> Result<u64, postgres::Error> {
     let given = "unnest($1::bigint[], $2::text[])";
     match random.below(100) {
         0..25 => {
