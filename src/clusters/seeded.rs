@@ -53,7 +53,7 @@ const FEW: f64 = 64.0;
 const STEPS: f64 = 20.0;
 
 /// Rows of buckets that are gathered before repeated ones are left out.
-const GATHERED: usize = 1 << 16;
+const GATHERED: usize = 1 << 12;
 
 /// What a refresh looks at, and with what.
 pub struct Seeded<'a> {
@@ -444,17 +444,20 @@ impl Seeded<'_> {
         // What is left costs a fetch and a search each; what is left out next to nothing.
         let most = (budget.0 * STEPS) as usize;
         let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
+        let mut are_too_many = false;
         rows_of::each(&leaf.open, self.snapshot, buckets, &mut |row| {
             if rows.len() == room {
                 rows.sort_unstable();
                 rows.dedup();
                 room = (2 * rows.len()).max(GATHERED);
+                // Known only when each is there once.
+                are_too_many |= rows.len() > most;
             }
-            if rows.len() > most.max(GATHERED) {
-                return Ok(());
-            }
-            memory::push(&mut rows, row).map_err(engine)
+            if are_too_many { Ok(()) } else { memory::push(&mut rows, row).map_err(engine) }
         })?;
+        if are_too_many {
+            return Ok(None);
+        }
         rows.sort_unstable();
         rows.dedup();
         Ok(budget.spend(rows.len() as f64 / STEPS).then_some(rows))

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, wrong_state};
 use crate::pg::beside::{Beside, is_of_owner};
+use crate::pg::bulk::Bulk;
 use crate::pg::catalog::base_type;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
@@ -95,12 +96,32 @@ impl Table {
         let mut found = false;
         // SAFETY: the caller's promise, and an index of this table.
         unsafe {
-            let index = self.0.key_index(column);
-            let index =
-                index.ok_or_else(|| altered(&self.0.table.name(), "It has no primary key."))?;
-            index.each_equal(&self.0.table, key, snapshot, |row| {
+            self.key_index(column)?.each_equal(&self.0.table, key, snapshot, |row| {
                 found = true;
                 visit(row)?;
+                Ok(Continue::No)
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn key_index(&self, column: i16) -> Result<&OpenIndex> {
+        let missing = || altered(&self.0.table.name(), "It has no primary key.");
+        self.0.key_index(column).ok_or_else(missing)
+    }
+
+    /// True if there is a row whose key in column `column` is that or a greater one.
+    ///
+    /// # Safety
+    /// `key` is a non-null value of the column's type.
+    pub unsafe fn has_from(&self, column: i16, key: Datum, snapshot: &Snapshot) -> Result<bool> {
+        let index = self.key_index(column)?;
+        let from = index.search_operator(pg_sys::BTGreaterEqualStrategyNumber as u16);
+        let mut found = false;
+        // SAFETY: the caller's promise, an index of this table, and an operator of it.
+        unsafe {
+            index.each_match(&self.0.table, from, key, snapshot, |_| {
+                found = true;
                 Ok(Continue::No)
             })?;
         }
@@ -137,6 +158,11 @@ impl Table {
     pub unsafe fn insert(&self, values: &[Option<Datum>]) {
         // SAFETY: the caller's promise.
         unsafe { self.0.insert(values) };
+    }
+
+    /// Begins to insert many rows, which are there when it is finished.
+    pub fn bulk(&self) -> Bulk<'_> {
+        self.0.bulk()
     }
 
     /// Puts a row in the place of one of this table.

@@ -6,8 +6,9 @@ use sketch::memory;
 
 use crate::clusters::places::{Place, Places};
 use crate::clusters::state::State;
-use crate::clusters::tables::{Tables, list, members};
+use crate::clusters::tables::{Table, Tables, list, members};
 use crate::error::{Result, engine};
+use crate::pg::bulk::Bulk;
 use crate::pg::bytes;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -55,18 +56,29 @@ pub fn write(
     }
     let places = &*places.list()?;
     let ids = new_ids(places, update)?;
+    let mut joined = tables.members.bulk();
     for (place, id) in places.iter().zip(&ids) {
         check_interrupts();
-        memory.run_and_reset(|| document(tables, snapshot, place, *id, &mut counts))?;
+        memory.run_and_reset(|| {
+            document(&tables.members, &mut joined, snapshot, (place, *id), &mut counts)
+        })?;
     }
+    joined.finish();
     state.refreshes += 1;
-    state.next_id = update.next;
+    // Somebody may have put rows of ids there that were never given.
+    // SAFETY: the column is a bigint.
+    let is_sound =
+        unsafe { !tables.list.has_from(list::CLUSTER, Datum::from(state.next_id), snapshot)? };
+    let new_from = std::mem::replace(&mut state.next_id, update.next);
     // SAFETY: the time of day.
     let now = Datum::from(unsafe { pg_sys::GetCurrentTimestamp() });
-    for &(cluster, size) in &update.changed {
+    let mut new = tables.list.bulk();
+    for &of in &update.changed {
         check_interrupts();
-        memory.run_and_reset(|| changed(tables, snapshot, (cluster, size), now, state))?;
+        let is_new = is_sound && of.0 >= new_from;
+        memory.run_and_reset(|| changed(tables, &mut new, snapshot, (of, is_new), now, state))?;
     }
+    new.finish();
     for &cluster in &update.ended {
         check_interrupts();
         // SAFETY: the column is a bigint.
@@ -81,10 +93,12 @@ pub fn write(
     if difference.whole.is_some() {
         state.clusters = mend(tables, snapshot, &ids, update, now, state.refreshes)?;
     }
+    let mut rows = tables.log.bulk();
     for event in &update.events {
         check_interrupts();
-        memory.run_and_reset(|| log(tables, places, *event, now, state));
+        memory.run_and_reset(|| log(&mut rows, places, *event, now, state));
     }
+    rows.finish();
     Ok(counts)
 }
 
@@ -142,23 +156,22 @@ fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> 
 
 /// Writes the row of a document.
 fn document(
-    tables: &Tables,
+    table: &Table,
+    joined: &mut Bulk,
     snapshot: &Snapshot,
-    place: &Place,
-    id: Option<ClusterId>,
+    (place, id): (&Place, Option<ClusterId>),
     counts: &mut Counts,
 ) -> Result<()> {
     let row_of = |id: ClusterId| {
         let print = place.print.or(place.old.and_then(|(_, print)| print));
         [Some(place.key), Some(Datum::from(id)), print.map(|print| bytes::write(&print))]
     };
-    let table = &tables.members;
     match (place.old, id) {
         (None, None) => {}
         (None, Some(id)) => {
             counts.joined += 1;
             // SAFETY: values of the columns' types.
-            unsafe { table.insert(&row_of(id)) };
+            unsafe { joined.push(&row_of(id)) };
         }
         (Some((old, print)), id) => {
             if id == Some(old) && (place.print.is_none() || place.print == print) {
@@ -191,8 +204,9 @@ fn document(
 /// Writes the row of a cluster to which something happened.
 fn changed(
     tables: &Tables,
+    new: &mut Bulk,
     snapshot: &Snapshot,
-    (cluster, size): (ClusterId, u64),
+    ((cluster, size), is_new): ((ClusterId, u64), bool),
     now: Datum,
     state: &mut State,
 ) -> Result<()> {
@@ -202,14 +216,14 @@ fn changed(
     };
     // SAFETY: the column is a bigint, and values are of the columns' types.
     unsafe {
-        let is_there =
-            tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
+        let is_there = !is_new
+            && tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
                 let since = row.value(list::SINCE).unwrap_or(now);
                 tables.list.update(row, &row_of(since));
                 Ok(())
             })?;
         if !is_there {
-            tables.list.insert(&row_of(now));
+            new.push(&row_of(now));
             state.clusters += 1;
         }
     }
@@ -266,7 +280,7 @@ fn mend(
 }
 
 /// Writes a row of the log.
-fn log(tables: &Tables, places: &[Place], event: Event, now: Datum, state: &mut State) {
+fn log(rows: &mut Bulk, places: &[Place], event: Event, now: Datum, state: &mut State) {
     state.last_seq += 1;
     let key = |document: u32| places[document as usize].key;
     let values = [
@@ -280,5 +294,5 @@ fn log(tables: &Tables, places: &[Place], event: Event, now: Datum, state: &mut 
         event.size().map(|size| Datum::from(size as i64)),
     ];
     // SAFETY: values of the columns' types.
-    unsafe { tables.log.insert(&values) };
+    unsafe { rows.push(&values) };
 }

@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
+use crate::pg::bulk::Bulk;
 use crate::pg::catalog;
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -64,6 +65,11 @@ impl Beside {
         // SAFETY: the caller's promise.
         unsafe { row.fill(values) };
         self.table.insert(&row, &self.indexes);
+    }
+
+    /// Begins to insert many rows, which are there when it is finished.
+    pub fn bulk(&self) -> Bulk<'_> {
+        Bulk::new(&self.table, &self.indexes)
     }
 
     /// Puts a row in the place of one of this table.

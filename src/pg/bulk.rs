@@ -1,44 +1,61 @@
-//! Many rows at once: into a table without indexes yet, as COPY writes them; and a table's contents
-//! thrown away, as TRUNCATE does.
+//! Many rows at once, as COPY writes them; and a table's contents thrown away, as TRUNCATE does.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::memory::Memory;
 use crate::pg::open::Open;
+use crate::pg::open_index::{Entries, OpenIndex};
 use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 
 /// Rows that are written together: they share pages and WAL records. More gain nothing.
 const BATCH: usize = 64;
 
-/// Writes rows to the end of a table.
+/// Writes rows to a table, in batches.
 pub struct Bulk<'a> {
     table: &'a Open,
+    /// Those that get entries, and what PostgreSQL knows of each.
+    indexes: Vec<(&'a OpenIndex, *mut pg_sys::IndexInfo)>,
     rows: Vec<Row>,
     used: usize,
-    state: pg_sys::BulkInsertState,
+    /// Where rows go; null if they go wherever there is room.
+    place: pg_sys::BulkInsertState,
+    /// Of the rows, and of one batch.
+    lasting: Memory,
+    batch: Memory,
 }
 
 impl<'a> Bulk<'a> {
-    /// Begins to write to `table`, which has no index that is kept meanwhile.
-    pub fn new(table: &'a Open) -> Self {
-        let rows = (0..BATCH).map(|_| Row::empty(table)).collect();
+    /// Begins to write to the end of `table`, which has no index that is kept meanwhile.
+    pub fn at_end(table: &'a Open) -> Self {
         // SAFETY: freed by `finish`, or with its memory context after an ERROR.
-        let state = unsafe { pg_sys::GetBulkInsertState() };
-        Self { table, rows, used: 0, state }
+        let place = unsafe { pg_sys::GetBulkInsertState() };
+        Self { place, ..Self::new(table, &[]) }
+    }
+
+    /// Begins to write to `table`, which has these indexes.
+    pub fn new(table: &'a Open, indexes: &'a [OpenIndex]) -> Self {
+        let indexes = indexes.iter().map(|index| (index, index.info())).collect();
+        let (rows, place) = (Vec::new(), std::ptr::null_mut());
+        let (lasting, batch) = (Memory::child(c"minlsh rows"), Memory::child(c"minlsh batch"));
+        Self { table, indexes, rows, used: 0, place, lasting, batch }
     }
 
     /// Adds a row: one value for each column, copied; `None` for NULL.
     ///
     /// # Safety
-    /// The values are of the columns' types.
+    /// The values are of the columns' types. The indexes are those of the table, and plain.
     pub unsafe fn push(&mut self, values: &[Option<Datum>]) {
+        if self.used == self.rows.len() {
+            self.rows.push(self.lasting.run(|| Row::empty(self.table)));
+        }
         let row = &self.rows[self.used];
         // SAFETY: the caller's promise; the values are copied at once.
         unsafe { row.fill(values) };
         row.keep();
         self.used += 1;
-        if self.used == self.rows.len() {
+        if self.used == BATCH {
             self.flush();
         }
     }
@@ -46,28 +63,43 @@ impl<'a> Bulk<'a> {
     /// Writes what is left.
     pub fn finish(mut self) {
         self.flush();
-        // SAFETY: made by `new`, freed once; what was written is there for the next command.
+        // SAFETY: made by `new`, used and freed once; what was written is there for the next command.
         unsafe {
-            pg_sys::FreeBulkInsertState(self.state);
+            for (index, info) in &self.indexes {
+                index.inserted(*info);
+            }
+            if !self.place.is_null() {
+                pg_sys::FreeBulkInsertState(self.place);
+            }
             pg_sys::CommandCounterIncrement();
         }
     }
 
     fn flush(&mut self) {
-        let mut slots: Vec<_> = self.rows[..self.used].iter().map(Row::raw).collect();
+        let rows = &self.rows[..self.used];
+        let mut slots: Vec<_> = rows.iter().map(Row::raw).collect();
         self.used = 0;
         if slots.is_empty() {
             return;
         }
-        let (slots, count) = (slots.as_mut_ptr(), slots.len() as i32);
-        let options = pg_sys::TABLE_INSERT_SKIP_FSM as i32;
-        // SAFETY: an open table under lock, and `count` rows of its kind.
-        unsafe {
-            let Some(insert) = (*(*self.table.raw()).rd_tableam).multi_insert else { return };
-            let (table, command) = (self.table.raw(), pg_sys::GetCurrentCommandId(true));
-            let state = self.state;
-            pg_guard_ffi_boundary(|| insert(table, slots, count, command, options, state));
-        }
+        let (table, indexes, place) = (self.table, &self.indexes, self.place);
+        let options = if place.is_null() { 0 } else { pg_sys::TABLE_INSERT_SKIP_FSM as i32 };
+        self.batch.run_and_reset(|| {
+            let (slots, count) = (slots.as_mut_ptr(), slots.len() as i32);
+            // SAFETY: an open table under lock, and `count` rows of its kind; then they have their
+            // places. The indexes are the table's by the promise of `push`.
+            unsafe {
+                let raw = table.raw();
+                let Some(insert) = (*(*raw).rd_tableam).multi_insert else { return };
+                let command = pg_sys::GetCurrentCommandId(true);
+                pg_guard_ffi_boundary(|| insert(raw, slots, count, command, options, place));
+                for (index, info) in indexes {
+                    for row in rows {
+                        index.insert_by(*info, table, row, Entries::All);
+                    }
+                }
+            }
+        });
     }
 }
 

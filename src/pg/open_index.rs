@@ -89,15 +89,19 @@ impl OpenIndex {
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        let strategy = pg_sys::BTEqualStrategyNumber as u16;
+        let operator = self.search_operator(pg_sys::BTEqualStrategyNumber as u16);
+        // SAFETY: the caller's promise.
+        unsafe { self.each_match(table, operator, key, snapshot, visit) }
+    }
+
+    /// The operator of that strategy by which this B-tree is searched, for values of its own type.
+    pub fn search_operator(&self, strategy: u16) -> SearchOperator {
         // SAFETY: an open index has its operator families and types.
         let function = unsafe {
             let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
             function_of_operator(operator_of_family(family, input, input, strategy as i16))
         };
-        let operator = SearchOperator { strategy, right: Oid::INVALID, function };
-        // SAFETY: the caller's promise.
-        unsafe { self.each_match(table, operator, key, snapshot, visit) }
+        SearchOperator { strategy, right: Oid::INVALID, function }
     }
 
     /// Calls `visit` with the rows of `table` that the index gives for `column <operator> value`.
@@ -169,11 +173,35 @@ impl OpenIndex {
     /// # Safety
     /// The index is one of `table`, and `is_plain`; the row has its place.
     pub unsafe fn insert(&self, table: &Open, row: &Row, entries: Entries) {
+        let info = self.info();
+        // SAFETY: the caller's promise, and what belongs to the index.
+        unsafe {
+            self.insert_by(info, table, row, entries);
+            self.inserted(info);
+        }
+    }
+
+    /// What PostgreSQL needs to know to insert entries, in the current memory context.
+    pub fn info(&self) -> *mut pg_sys::IndexInfo {
+        // SAFETY: an open index.
+        unsafe { pg_sys::BuildIndexInfo(self.raw()) }
+    }
+
+    /// Inserts the entries of a row, as [`Self::insert`] does. [`Self::inserted`] comes after the last one.
+    ///
+    /// # Safety
+    /// As of [`Self::insert`]; `info` is what [`Self::info`] has given, and its memory is there.
+    pub unsafe fn insert_by(
+        &self,
+        info: *mut pg_sys::IndexInfo,
+        table: &Open,
+        row: &Row,
+        entries: Entries,
+    ) {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
         // SAFETY: the caller's promise; an index without expressions needs no executor state.
         unsafe {
-            let info = pg_sys::BuildIndexInfo(self.raw());
             #[cfg(feature = "pg15")]
             let wanted = entries == Entries::All;
             #[cfg(not(feature = "pg15"))]
@@ -199,8 +227,20 @@ impl OpenIndex {
                 false,
                 info,
             );
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
+        }
+    }
+
+    /// Ends inserting.
+    ///
+    /// # Safety
+    /// `info` is what [`Self::info`] has given, and its memory is there.
+    pub unsafe fn inserted(&self, info: *mut pg_sys::IndexInfo) {
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        // SAFETY: the caller's promise.
+        unsafe {
             pg_sys::index_insert_cleanup(self.raw(), info);
         }
+        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
+        let _ = info;
     }
 }

@@ -12,6 +12,14 @@ use crate::pg::names::type_label;
 pub struct Order {
     compare: *mut pg_sys::FmgrInfo,
     collation: Oid,
+    quick: Option<Quick>,
+}
+
+/// Numbers that are compared without a call.
+#[derive(Clone, Copy)]
+enum Quick {
+    Int4,
+    Int8,
 }
 
 impl Order {
@@ -33,7 +41,13 @@ impl Order {
             )
             .set_hint("Use a type with a default btree operator class."));
         }
-        Ok(Self { compare, collation })
+        // SAFETY: the entry is kept for the session.
+        let quick = match unsafe { (*compare).fn_oid.to_u32() } {
+            pg_sys::F_BTINT4CMP => Some(Quick::Int4),
+            pg_sys::F_BTINT8CMP => Some(Quick::Int8),
+            _ => None,
+        };
+        Ok(Self { compare, collation, quick })
     }
 
     /// Compares two values.
@@ -41,8 +55,15 @@ impl Order {
     /// # Safety
     /// Both must be non-null values of the type whose order this is.
     pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
-        // SAFETY: the caller's promise.
-        let result = unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
-        (result.value() as i32).cmp(&0)
+        match self.quick {
+            Some(Quick::Int4) => (a.value() as i32).cmp(&(b.value() as i32)),
+            Some(Quick::Int8) => (a.value() as i64).cmp(&(b.value() as i64)),
+            None => {
+                // SAFETY: the caller's promise.
+                let result =
+                    unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
+                (result.value() as i32).cmp(&0)
+            }
+        }
     }
 }

@@ -55,7 +55,7 @@ pub fn fill(
     columns: (&CStr, &CStr),
     options: &IndexOptions,
 ) -> Result<usize> {
-    let mut bulk = Bulk::new(side);
+    let mut bulk = Bulk::at_end(side);
     let mut memory = Memory::child(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
