@@ -8,6 +8,7 @@
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
+//! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
@@ -39,6 +40,12 @@ impl BuildShares {
 /// The bytes that the part of a sample may take that an audit compares at a time.
 pub fn of_sample() -> usize {
     maintenance()
+}
+
+/// The bytes that the keys in the queue of tracked clusters may take while they are sorted, and as many again
+/// those that a refresh looks at.
+pub fn of_queue() -> usize {
+    maintenance() / 2
 }
 
 /// The bytes that the sample of a suggestion may take.

@@ -12,7 +12,7 @@ use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::components;
 use crate::clusters::places::Places;
-use crate::clusters::seeded::{Seeded, cost_of_all, print_of, stored_of};
+use crate::clusters::seeded::{Seeded, cost_of_all, most_changed, print_of, stored_of};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};
@@ -20,6 +20,7 @@ use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Counts, Difference, write};
 use crate::error::{Result, engine, error, warning, wrong_state};
 use crate::index::info::Info;
+use crate::memory::of_queue;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::ffi;
@@ -33,6 +34,7 @@ use crate::pg::restricted::{Restricted, restricted_to};
 use crate::pg::result_rows::result_row;
 use crate::pg::row::Continue;
 use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
+use crate::pg::sorted::Sorted;
 use crate::pg::spi::Session;
 use crate::pg::text;
 
@@ -85,6 +87,16 @@ struct Done {
     counts: Counts,
     extent: Extent,
     state: State,
+}
+
+/// What was written since the last refresh.
+struct Queued {
+    /// The keys, each once, ascending; `None` if they are so many that to look at all documents costs less, or takes
+    /// less memory.
+    keys: Option<DocumentKeys>,
+    /// How many keys.
+    count: i64,
+    truncated: bool,
 }
 
 /// A refresh under its locks and its snapshot.
@@ -159,14 +171,17 @@ impl<'a> Refresh<'a> {
     }
 
     fn run(mut self, asked: Extent) -> Result<Done> {
-        let (changed, truncated) = self.queued()?;
+        let Queued { keys, count, truncated } = self.queued()?;
         let is_full = asked == Extent::Full || truncated || !self.nothing_went_by;
-        if !is_full && changed.len() == 0 {
+        if !is_full && count == 0 {
             let (counts, extent) = (Counts::default(), Extent::Changes);
             return Ok(Done { changed: 0, counts, extent, state: self.state });
         }
         self.tracked.link(self.index.index.oid);
-        let of_changes = if is_full { None } else { self.of_changes(&changed)? };
+        let of_changes = match keys {
+            Some(changed) if !is_full => self.of_changes(&changed)?,
+            _ => None,
+        };
         let extent = if of_changes.is_some() { Extent::Changes } else { Extent::Full };
         let found = of_changes.map_or_else(|| self.full(), Ok)?;
         if let Some(whole) = found.whole {
@@ -177,7 +192,7 @@ impl<'a> Refresh<'a> {
         self.state.stamp = Some(self.stamp.digest.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
-        Ok(Done { changed: changed.len() as i64, counts, extent, state: self.state })
+        Ok(Done { changed: count, counts, extent, state: self.state })
     }
 
     /// What it reads under.
@@ -192,31 +207,38 @@ impl<'a> Refresh<'a> {
 
     /// True if something was written since the last refresh.
     pub fn is_behind(&self) -> Result<bool> {
-        let (changed, truncated) = self.queued()?;
-        Ok(changed.len() > 0 || truncated || !self.nothing_went_by)
+        let Queued { count, truncated, .. } = self.queued()?;
+        Ok(count > 0 || truncated || !self.nothing_went_by)
     }
 
-    /// The keys in the queue, each once, and whether the documents were truncated.
-    fn queued(&self) -> Result<(DocumentKeys, bool)> {
+    /// What is in the queue.
+    fn queued(&self) -> Result<Queued> {
         let key = &self.tracked.key;
-        let mut all = DocumentKeys::new(key.base_type, key.collation())?;
+        let (key_type, collation) = (key.base_type, key.collation());
+        let mut all = Sorted::new(key_type, collation, of_queue())?;
         let mut truncated = false;
         self.tables.queue.each(&self.snapshot, &mut |entry, _| {
             match entry {
                 // SAFETY: the column was found to be of the key's type.
-                Entry::Key(key) => unsafe { all.push(key)? },
+                Entry::Key(key) => unsafe { all.push(key) },
                 Entry::Truncated => truncated = true,
                 Entry::State(_) => {}
             }
             Ok(())
         })?;
-        let sorted = all.sorted();
-        let mut keys = DocumentKeys::new(key.base_type, key.collation())?;
-        for same in sorted.chunk_by(|a, b| all.compare(*a, *b).is_eq()) {
-            // SAFETY: a key of the same type.
-            unsafe { keys.push(all.datum(same[0]))? };
-        }
-        Ok((keys, truncated))
+        let mut keys = Some(DocumentKeys::new(key_type, collation)?);
+        let (mut count, most) = (0, most_changed(self.state.whole));
+        all.each_distinct(&mut |value| {
+            count += 1;
+            // Those of too many are only counted.
+            keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
+            match &mut keys {
+                // SAFETY: a value of the key's type.
+                Some(keys) => unsafe { keys.push(value) },
+                None => Ok(()),
+            }
+        })?;
+        Ok(Queued { keys, count, truncated })
     }
 
     /// The update that looks at all documents.

@@ -68,6 +68,14 @@ pub struct Seeded<'a> {
     pub whole: f64,
 }
 
+/// What a changed document costs at least: it is signed twice, to be looked up, and to be compared.
+const CHANGED: f64 = 2.0;
+
+/// How many changed documents a refresh looks at before it looks at all, if these have cost `whole`.
+pub fn most_changed(whole: f64) -> usize {
+    (whole.max(FEW) / CHANGED) as usize
+}
+
 /// What the last job over all documents has cost, which has read so many of them.
 pub fn cost_of_all(index: Oid, read: u32) -> f64 {
     let leaves = leaves_of(index);
@@ -184,8 +192,7 @@ impl Seeded<'_> {
     /// all documents had better be looked at. `changed` are the keys that were written, ascending.
     pub fn find(&self, changed: &DocumentKeys, places: &mut Places) -> Result<Option<Vec<Block>>> {
         let mut budget = Budget(self.whole.max(FEW));
-        // They are signed twice: to be looked up, and to be compared.
-        if !budget.spend(2.0 * changed.len() as f64) {
+        if !budget.spend(CHANGED * changed.len() as f64) {
             return Ok(None);
         }
         let leaves = leaves_of(self.index.index.oid);

@@ -65,6 +65,13 @@ impl DocumentKeys {
         self.datums.len()
     }
 
+    /// How many bytes they take.
+    pub fn bytes(&self) -> usize {
+        // SAFETY: a context that is alive.
+        let own = unsafe { pg_sys::MemoryContextMemAllocated(self.memory.value(), true) };
+        own as usize + self.datums.capacity() * size_of::<Datum>()
+    }
+
     /// Adds a copy of the next document's key.
     ///
     /// # Safety

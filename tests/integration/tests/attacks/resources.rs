@@ -23,7 +23,14 @@ fn want_of_memory_is_an_error_and_no_crash() {
                FROM generate_series(1, 500000) i; \
              CREATE TABLE docs (id int PRIMARY KEY, body text); \
              INSERT INTO docs SELECT i, repeat(md5((i / 40)::text), 5) FROM generate_series(1, 8000) i; \
-             SELECT minlsh_create_index('docs', 'body')",
+             SELECT minlsh_create_index('docs', 'body'); \
+             CREATE TABLE live (LIKE docs INCLUDING INDEXES); \
+             INSERT INTO live SELECT * FROM docs; \
+             CREATE INDEX live_near ON live USING minlsh (body); \
+             SELECT minlsh_track_clusters('live_near'); \
+             SELECT minlsh_track_clusters('live_near', name => 'fresh'); \
+             SELECT minlsh_refresh_clusters('live_clusters'); \
+             UPDATE live SET body = body || ' altered' || id WHERE id % 20 = 0",
         )
         .expect("large things");
     let start = "SELECT pg_postmaster_start_time()::text || pg_backend_pid()";
@@ -71,6 +78,12 @@ fn want_of_memory_is_an_error_and_no_crash() {
         (3, "SELECT count(*) FROM repeated_passages('docs')"),
         (3, "SELECT count(*) FROM contained_documents('docs', 0.5)"),
         (6, "CREATE INDEX ON docs USING minlsh (body minlsh_passage_ops)"),
+        (1, "SELECT minlsh_refresh_clusters('live_clusters')"),
+        (3, "SELECT minlsh_refresh_clusters('live_clusters')"),
+        (1, "SELECT minlsh_refresh_clusters('fresh')"),
+        (4, "SELECT minlsh_refresh_clusters('fresh')"),
+        (1, "SELECT minlsh_refresh_clusters('fresh'); SELECT minlsh_check('fresh')"),
+        (1, "SELECT near_duplicate_cluster_of(1, index => 'live_near')"),
         (6, "UPDATE docs SET body = body || '!'"),
         (6, "SELECT minlsh_create_index('docs', 'body', threshold => 0.9)"),
     ] {
@@ -141,6 +154,41 @@ fn many_rows_in_one_statement_take_little_memory() {
     let more = peaks[1].saturating_sub(peaks[0]);
     println!("{ROWS} rows: {} kB without the index, {more} kB more with it", peaks[0]);
     assert!(more < 16 * 1024, "{more} kB more than without the index");
+}
+
+#[test]
+fn a_long_queue_takes_little_memory() {
+    const ROWS: u32 = 400_000;
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE live (id text PRIMARY KEY, body text); \
+             INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 100) i; \
+             CREATE INDEX live_near ON live USING minlsh (body); \
+             SELECT minlsh_track_clusters('live_near'); \
+             SELECT minlsh_refresh_clusters('live_clusters')",
+        )
+        .expect("tracked clusters");
+    // As if so many rows had come and gone.
+    client
+        .batch_execute(&format!(
+            "INSERT INTO live_clusters_queue SELECT md5(i::text) FROM generate_series(1, {ROWS}) i"
+        ))
+        .expect("a long queue");
+    let mut client = database.connect();
+    client
+        .batch_execute("SET maintenance_work_mem = '4MB'; SELECT minhash('x')")
+        .expect("a session");
+    let pid = backend(&mut client);
+    let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
+    let before = own();
+    let changed = "SELECT changed, was_full FROM minlsh_refresh_clusters('live_clusters')";
+    let row = client.query_one(changed, &[]).expect("a refresh");
+    assert_eq!((row.get(0), row.get(1)), (i64::from(ROWS), true));
+    let more = own().saturating_sub(before);
+    println!("{more} kB for {ROWS} keys");
+    assert!(more < 16 * 1024, "{more} kB for {ROWS} keys");
 }
 
 #[test]
