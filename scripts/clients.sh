@@ -48,13 +48,19 @@ java_driver() {
 	command -v javac >/dev/null || { echo "no JDK"; return; }
 	[ -e /usr/share/java/postgresql.jar ] || echo "no libpostgresql-jdbc-java"
 }
+pgbouncer() {
+	scripts/fetch-pgbouncer.sh "$root/build/pgbouncer" >/dev/null 2>"$run_dir/why" || tail -n 1 "$run_dir/why"
+}
 WITHOUT_PYTHON=$(python_packages clients-venv tests/clients/requirements.txt)
 WITHOUT_DBT=$(python_packages dbt-venv tests/clients/dbt.txt)
 WITHOUT_NODE=$(node_packages)
 WITHOUT_JAVA=$(java_driver)
-export WITHOUT_PYTHON WITHOUT_DBT WITHOUT_NODE WITHOUT_JAVA
+# Two clients of it are written in Python.
+WITHOUT_PGBOUNCER=${WITHOUT_PYTHON:-$(pgbouncer)}
+PGBOUNCER_PORT=$(free_port)
+export WITHOUT_PYTHON WITHOUT_DBT WITHOUT_NODE WITHOUT_JAVA WITHOUT_PGBOUNCER PGBOUNCER_PORT
 
-export PATH=$root/build/clients-venv/bin:$root/build/dbt-venv/bin:$bin:$PATH
+export PATH=$root/build/clients-venv/bin:$root/build/dbt-venv/bin:$root/build/pgbouncer:$bin:$PATH
 export NODE_PATH=$root/build/clients-node/node_modules CLASSPATH=/usr/share/java/postgresql.jar
 export PGHOST=127.0.0.1 PGPORT=$port PGUSER=postgres PGPASSWORD=$password PYTHONDONTWRITEBYTECODE=1
 python3 tests/clients/run.py docs/clients.md build/clients "$@"

@@ -17,7 +17,7 @@ use crate::options::Threshold;
 use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
-use crate::pg::names::relation_name;
+use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
@@ -56,9 +56,16 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
 
 fn index_of(oid: Oid) -> Result<Info> {
     let info = Info::open(oid).ok_or_else(|| {
+        let of_table = Info::of_table(oid);
+        let indexes: Vec<String> =
+            of_table.iter().map(|info| regclass_literal(info.index.oid)).collect();
+        let hint = if indexes.is_empty() {
+            "Name an index of type minlsh: CREATE INDEX ON docs USING minlsh (body);".to_owned()
+        } else {
+            format!("Pass an index of the table: {}.", indexes.join(" or "))
+        };
         let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
-        error(code, format!("\"{}\" is not a minlsh index", relation_name(oid)))
-            .set_hint("Name an index of type minlsh: CREATE INDEX ON docs USING minlsh (body);")
+        error(code, format!("\"{}\" is not a minlsh index", relation_name(oid))).set_hint(hint)
     })?;
     if catalog::is_partition(oid) {
         return Err(not_supported(format!("index \"{}\" belongs to a partition", info.index.name))

@@ -35,6 +35,8 @@ TAKES = {
     "asyncpg": "WITHOUT_PYTHON",
     "node-postgres": "WITHOUT_NODE",
     "JDBC": "WITHOUT_JAVA",
+    "PgBouncer": "WITHOUT_PGBOUNCER",
+    "PostgREST": None,
     "pandas": "WITHOUT_PYTHON",
     "dbt": "WITHOUT_DBT",
 }

@@ -73,6 +73,8 @@ CREATE TABLE plain (id integer PRIMARY KEY, body text);
 CREATE VIEW seen AS TABLE plain;
 SELECT near_duplicates(1, 0.9, 'plain');
 SELECT minlsh_explain('seen', 1, 2);
+SELECT minlsh_track_clusters('notes');
+SELECT minlsh_track_clusters('plain');
 SELECT near_duplicate_pairs('seen');
 SELECT near_duplicate_pairs('seen', key_column => 'id');
 
