@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the recipes of docs/clients.md, or those whose headings are given, against a private server, and compares what
-# they print with the page. A recipe whose driver cannot be had is SKIPPED, with the reason. --accept takes what they
-# print as what they shall print, and writes it into the page.
+# they print with the page. A recipe whose driver cannot be had is SKIPPED, with the reason. --accept writes what they
+# print into the page.
 . "$(dirname "$0")/lib.sh"
 forget_connection_settings
 command -v python3 >/dev/null || { echo "SKIPPED: no python3"; exit; }
@@ -55,7 +55,7 @@ WITHOUT_PYTHON=$(python_packages clients-venv tests/clients/requirements.txt)
 WITHOUT_DBT=$(python_packages dbt-venv tests/clients/dbt.txt)
 WITHOUT_NODE=$(node_packages)
 WITHOUT_JAVA=$(java_driver)
-# Two clients of it are written in Python.
+# Its recipe has two clients in Python.
 WITHOUT_PGBOUNCER=${WITHOUT_PYTHON:-$(pgbouncer)}
 PGBOUNCER_PORT=$(free_port)
 export WITHOUT_PYTHON WITHOUT_DBT WITHOUT_NODE WITHOUT_JAVA WITHOUT_PGBOUNCER PGBOUNCER_PORT

@@ -106,7 +106,7 @@ def follow(blocks, directory, database, accepted):
 
 
 def prepared(name, template):
-    """A database for a recipe, made anew."""
+    """A new database for a recipe."""
     template = f'TEMPLATE "{template}"' if template else ""
     for statement in [f'DROP DATABASE IF EXISTS "{name}"', f'CREATE DATABASE "{name}" {template}']:
         result = run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement], ".", "postgres")
