@@ -102,7 +102,7 @@ fn prose(bytes: usize, seed: u64) -> String {
     prose
 }
 
-/// What each option adds to hashing the shingles of a kilobyte.
+/// The time that each option adds to hashing the shingles of a kilobyte.
 fn options(c: &mut Criterion) {
     let ascii = prose(1000, 1);
     let mut accented = ascii.replace(['a', 'e'], "\u{e9}");

@@ -101,7 +101,7 @@ impl Config {
         Ok(Self { rules: Arc::new(rules), ..self })
     }
 
-    /// How shingle hashes become a signature.
+    /// The scheme that makes a signature of shingle hashes.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
@@ -164,7 +164,7 @@ impl Config {
         self.unit != Unit::Char || !self.normalization.is_none()
     }
 
-    /// How a normalised text is cut into words.
+    /// The rules by which a normalised text is cut into words.
     pub(crate) fn rules(&self) -> &WordRules {
         &self.rules
     }

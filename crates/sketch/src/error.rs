@@ -30,7 +30,7 @@ pub enum Error {
     StopWords(usize),
     /// A name that no [`Scheme`](crate::Scheme) has.
     UnknownScheme {
-        /// What was written.
+        /// The name that was written.
         name: String,
         /// The names that there are.
         known: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! How a set of hashes becomes a signature: the schemes by name.
+//! The schemes that make a signature of a set of hashes, by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::error::{Error, excerpt};
 use crate::hash::ElementHash;
 
-/// How a set of shingle hashes becomes a signature.
+/// The schemes that make a signature of a set of shingle hashes.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Scheme {
     /// Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017):
@@ -62,7 +62,7 @@ impl Scheme {
         }
     }
 
-    /// How an element, and a shingle, is hashed.
+    /// The hash of elements and of shingles.
     #[must_use]
     pub const fn element_hash(self) -> ElementHash {
         match self {

@@ -13,19 +13,19 @@
 
 use crate::limits::DEFAULT_THRESHOLD;
 
-/// How many bins there are, and how many of the same width would make up all similarities.
+/// The number of bins; twice as many of that width would make up all similarities.
 const BINS: usize = 10;
 const WHOLE: usize = 20;
 /// A valley lies below as many documents on both of its sides.
 const SIDES: u64 = 3;
 
-/// How many documents have their nearest neighbour at which similarity, from 0.5 up to 1.
+/// A histogram of the similarities of documents to their nearest neighbour, from 0.5 up to 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u64; BINS],
 }
 
-/// Why a threshold was suggested.
+/// The reason why a threshold was suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suggested {
     /// Few documents are as similar as this, and more are on both sides of it.
@@ -57,7 +57,7 @@ impl Histogram {
         (0..BINS).rev().map(|bin| (start(bin), start(bin + 1), self.counts[bin]))
     }
 
-    /// How many documents are in bins from `threshold` up, which is the start of one.
+    /// The number of documents in bins from `threshold` up, which is the start of one.
     #[must_use]
     pub fn from(&self, threshold: f64) -> u64 {
         self.bins().filter(|(start, ..)| *start > threshold - 1e-9).map(|(.., count)| count).sum()

@@ -54,7 +54,7 @@ fn model(old: &State, parts: &[BTreeSet<u32>], next: ClusterId) -> (State, Clust
     (state, next)
 }
 
-/// What the log makes of a state; every event must fit.
+/// Replays the log from a state; every event must fit.
 fn replay(old: &State, events: &[Event], created: &mut BTreeSet<ClusterId>) -> State {
     let mut state = old.clone();
     let mut moves_left = 0;

@@ -1,4 +1,4 @@
-//! What a signature does not depend on, and what can be made from signatures.
+//! Invariants of signatures, and what can be made from signatures.
 
 mod common;
 

@@ -26,9 +26,9 @@ const GRANTED: usize = 1024;
 struct Refusing;
 
 thread_local! {
-    /// How many more allocations of this thread are granted; `None`: all of them.
+    /// The number of allocations that this thread is still granted; `None` means all of them.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
-    /// Whether one was refused.
+    /// True if one was refused.
     static REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 

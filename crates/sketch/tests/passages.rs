@@ -22,7 +22,7 @@ fn characters(text: &str) -> Characters<'_> {
     Characters::of(&Normalization::none(), text, &mut || ()).unwrap()
 }
 
-/// Which characters of `a` lie in windows that `b` has.
+/// Marks the characters of `a` that lie in windows that `b` has.
 fn covered_by_definition(a: &[char], b: &[char], t: usize) -> Vec<bool> {
     let t = t.min(a.len());
     let mut covered = vec![false; a.len()];

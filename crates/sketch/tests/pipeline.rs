@@ -17,9 +17,9 @@ const SETTING: Setting = Setting {
 /// Squares, one at a time.
 #[derive(Default)]
 struct Square {
-    /// Whether this is a thread's, which refuses every third batch and panics at every fifth.
+    /// True if this is a thread's, which refuses every third batch and panics at every fifth.
     is_poor: bool,
-    /// How long it takes.
+    /// The time that it takes.
     pause: Duration,
 }
 

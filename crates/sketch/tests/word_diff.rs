@@ -1,4 +1,4 @@
-//! What differs between two texts, word by word.
+//! The differences between two texts, word by word.
 
 use proptest::prelude::*;
 use sketch::{Error, FoundIn, MAX_DIFF_WORDS, Normalization, word_diff};

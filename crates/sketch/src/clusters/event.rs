@@ -17,7 +17,7 @@ pub enum Event {
     Create {
         /// The new id.
         cluster: ClusterId,
-        /// How many documents it has after the update.
+        /// The number of its documents after the update.
         size: u64,
     },
     /// Documents go from one cluster to another, which may be new. An [`Event::Move`] of each follows.
@@ -26,7 +26,7 @@ pub enum Event {
         cluster: ClusterId,
         /// The cluster in which they were.
         other: ClusterId,
-        /// How many they are.
+        /// The number of those documents.
         size: u64,
     },
     /// A document goes from one cluster to another.
@@ -44,7 +44,7 @@ pub enum Event {
         cluster: ClusterId,
         /// The id that ends.
         other: ClusterId,
-        /// How many documents `cluster` has after the update.
+        /// The number of documents of `cluster` after the update.
         size: u64,
     },
     /// A document without a cluster comes to one.
@@ -98,7 +98,7 @@ impl Event {
         }
     }
 
-    /// How many documents.
+    /// The number of documents.
     #[must_use]
     pub fn size(self) -> Option<u64> {
         match self {

@@ -18,7 +18,7 @@ pub struct Document {
 pub struct Block {
     /// The old cluster.
     pub cluster: ClusterId,
-    /// How many documents, at least two.
+    /// The number of documents, at least two.
     pub size: u64,
     /// The component.
     pub component: u32,

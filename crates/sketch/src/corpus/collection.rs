@@ -4,16 +4,16 @@ use crate::error::Error;
 
 /// The hashes of the documents of a collection.
 pub trait Hashes {
-    /// Why an answer could not be had: an input error, or the wish to stop.
+    /// The reason why there is no answer: an input error, or the wish to stop.
     type Error;
 
     /// Makes an error of the engine's own, which is that there is no memory.
     fn refused(cause: Error) -> Self::Error;
 
-    /// How many documents there are.
+    /// The number of documents.
     fn documents(&self) -> u32;
 
-    /// How many bands of each document are looked at.
+    /// The number of bands of each document that are looked at.
     fn probes(&self) -> usize;
 
     /// Bytes that may be used for sorting; what is too much for them is done in several passes.

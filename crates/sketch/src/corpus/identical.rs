@@ -36,7 +36,7 @@ impl Identical {
         Ok(Self { leaders, copies })
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     #[must_use]
     pub fn documents(&self) -> u32 {
         self.leaders.len() as u32

@@ -15,7 +15,7 @@ const LEAST: usize = 16;
 /// Characters that are shown of a passage.
 const SHOWN: usize = 1000;
 
-/// What two texts have in common.
+/// The comparison of two texts.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Comparison {
     /// Distinct shingles of the first text.
@@ -67,7 +67,7 @@ fn range(run: &Run) -> Range<usize> {
     run.a..run.a + run.length
 }
 
-/// What lies between runs.
+/// The ranges between runs.
 fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
     runs.iter().map(range).chain(std::iter::once(length..length)).filter_map(move |run| {

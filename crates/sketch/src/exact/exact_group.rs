@@ -28,7 +28,7 @@ struct Shared {
     /// Words of a document.
     words: usize,
     bits: Vec<u64>,
-    /// How many bits of each document are set.
+    /// The number of set bits of each document.
     counts: Vec<u32>,
 }
 

@@ -16,7 +16,7 @@ pub struct FewSets {
     /// Those that any document has bits in: the first ones.
     words: usize,
     bits: Vec<u64>,
-    /// How many shingles each has.
+    /// The number of shingles of each.
     counts: Vec<u32>,
 }
 

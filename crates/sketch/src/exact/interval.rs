@@ -1,4 +1,4 @@
-//! How far a figure that was found on a sample may be from the truth.
+//! Confidence intervals of figures that were found on a sample.
 
 /// The 95 % confidence interval of a ratio of sums over all documents, such as the recall: of the
 /// pairs that documents have, the share that was found. `sample` has of each document of a simple

@@ -39,11 +39,11 @@ pub struct Outlines {
 /// The outline of a document.
 #[derive(Clone, Copy, Default)]
 struct Document {
-    /// Where its words start.
+    /// The start of its words.
     start: usize,
-    /// How many they are: 2 to the power of it.
+    /// The number of its words, as a power of 2.
     width: u32,
-    /// How many elements the set has, and one more; 0 if the document has no outline yet.
+    /// The number of elements of the set, plus one; 0 if the document has no outline yet.
     elements: u32,
 }
 

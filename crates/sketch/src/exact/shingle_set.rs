@@ -123,7 +123,7 @@ impl ShingleSet {
         self.overlap(other, &mut || ()).containment()
     }
 
-    /// How many shingles both have and share; of sets that may be so large that it takes its time.
+    /// The numbers of shingles of both, and of those they share; of sets that may be so large that it takes long.
     #[must_use]
     pub fn overlap(&self, other: &Self, check_interrupts: &mut dyn FnMut()) -> Overlap {
         /// Shingles of the first set between two calls of `check_interrupts`.
@@ -140,7 +140,7 @@ impl ShingleSet {
     }
 }
 
-/// How many numbers two ascending lists share.
+/// The number of values that two ascending lists share.
 fn common(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while let (Some(a), Some(b)) = (a.get(i), b.get(j)) {

@@ -46,7 +46,7 @@ impl Element<'_> {
     }
 }
 
-/// How an element of a set is hashed. It is part of the name of a
+/// The hash of the elements of a set. It is part of the name of a
 /// [`Scheme`](crate::Scheme).
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum ElementHash {

@@ -1,4 +1,4 @@
-//! Which texts can have a passage, as an index of fingerprints knows it: a set of entries of which
+//! A bound on the texts that can have a passage, as an index of fingerprints knows it: a set of entries of which
 //! every text that has enough of the passage has one, and how much a text can have at most that
 //! lacks some of them. No frequent entry is left out, so nothing is missed.
 

@@ -83,7 +83,7 @@ impl<'a> Characters<'a> {
         Ok(Characters { text: Cow::Owned(text), wide: self.wide, places: self.places })
     }
 
-    /// How many there are.
+    /// The number of characters.
     #[must_use]
     pub fn len(&self) -> usize {
         self.wide.as_ref().map_or(self.text.len(), Vec::len)

@@ -22,7 +22,7 @@ pub struct Run {
     pub a: usize,
     /// The first of them in the other.
     pub b: usize,
-    /// How many.
+    /// The number of characters of the run.
     pub length: usize,
 }
 
@@ -32,7 +32,7 @@ impl Run {
     }
 }
 
-/// How often a hit is extended for one gram.
+/// The maximum number of hits that are extended for one gram.
 const PLACES: usize = 16;
 
 /// No anchor, no class.
@@ -64,7 +64,7 @@ pub fn shared_runs(
     }
 }
 
-/// How many characters of `a` lie in runs.
+/// The number of characters of `a` that lie in runs.
 #[must_use]
 pub fn covered(runs: &[Run]) -> usize {
     let mut end = 0;

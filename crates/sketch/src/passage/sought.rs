@@ -59,7 +59,7 @@ impl<'a> Sought<'a> {
         &self.passage
     }
 
-    /// How many characters of the passage lie in windows that `body` has.
+    /// The number of characters of the passage that lie in windows that `body` has.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

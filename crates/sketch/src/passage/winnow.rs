@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
 
-/// How long the grams are whose hashes are kept, for windows of `min_match` characters: about a
+/// The length of the grams whose hashes are kept, for windows of `min_match` characters: about a
 /// third of them, so that few are kept and those are rare. Indexes store entries that depend on it.
 #[must_use]
 pub fn gram_length(min_match: usize) -> usize {

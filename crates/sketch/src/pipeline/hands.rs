@@ -33,7 +33,7 @@ pub trait Work: Send {
     ) -> Result<(), Error>;
 }
 
-/// How the reader wants its threads.
+/// The setting under which the reader wants its threads.
 #[derive(Clone, Copy)]
 pub struct Setting {
     /// Called with what starts the threads, which it calls: they inherit what is set meanwhile, such
@@ -124,7 +124,7 @@ impl<W: Work> Drop for Hands<'_, '_, W> {
     }
 }
 
-/// How far the start is: one batch is not worth threads.
+/// The stages of the start: one batch is not worth threads.
 #[derive(PartialEq)]
 enum Given {
     Nothing,

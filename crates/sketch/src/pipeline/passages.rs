@@ -12,10 +12,10 @@ use crate::passage::{
 };
 use crate::text::Normalization;
 
-/// How texts are read for passages.
+/// The options by which texts are read for passages.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// How long a passage is at least, in characters.
+    /// The minimum length of a passage, in characters.
     pub min_match: usize,
     /// The steps that are applied to texts before.
     pub normalization: Normalization,
@@ -61,7 +61,7 @@ pub struct OfText {
     pub number: u32,
     /// A hash of the normalized text.
     pub hash: u64,
-    /// How many characters that has.
+    /// The number of its characters.
     pub length: u32,
     fingerprints: usize,
     normalized: usize,

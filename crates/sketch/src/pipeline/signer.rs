@@ -41,7 +41,7 @@ impl Batch {
         self.documents.clear();
     }
 
-    /// How many documents it has.
+    /// The number of its documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.documents.len()
@@ -53,7 +53,7 @@ impl Batch {
         self.documents.is_empty()
     }
 
-    /// How many bytes its documents have.
+    /// The number of bytes of its documents.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&*self.numbers) + size_of_val(&*self.documents)

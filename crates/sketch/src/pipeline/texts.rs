@@ -81,7 +81,7 @@ impl<T> TextBatch<T> {
         self.ends.is_empty()
     }
 
-    /// How many bytes its texts have, with what is known of them.
+    /// The number of bytes of its texts, with the notes on them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&*self.known) + size_of_val(&*self.ends)

@@ -35,7 +35,7 @@ impl<'a> HashBuffer<'a> {
         (self.check_interrupts)();
     }
 
-    /// How many hashes still fit into the chunk: at least one.
+    /// The number of hashes that still fit into the chunk: at least one.
     pub(crate) fn free(&mut self) -> usize {
         if self.filled == self.buffer.len() {
             self.deliver();

@@ -15,11 +15,11 @@ const LONG: usize = 64 * 1024;
 const PIECES: usize = 32;
 const PIECE: usize = 64;
 
-/// How similar two unrelated texts may be. Prose, code and HTML get there with some 5 MB.
+/// The similarity of two unrelated texts that is tolerated. Prose, code and HTML get there with some 5 MB.
 const TOLERATED: f64 = 0.25;
 /// Bits for each character, below which a text repeats itself: DNA has 2.
 const RANDOM: f64 = 1.5;
-/// How similar they may be with another `shingle_size`.
+/// The similarity that they may have with another `shingle_size`.
 const WANTED: f64 = 0.01;
 
 /// The least `shingle_size` of characters with which unrelated texts like this one would have little
@@ -64,7 +64,7 @@ pub fn saturated(
     Ok(Some(better.unwrap_or(MAX_SHINGLE_SIZE)))
 }
 
-/// How often each character comes.
+/// The frequencies of characters.
 struct Letters {
     ascii: [u32; 128],
     others: HashMap<char, u32>,

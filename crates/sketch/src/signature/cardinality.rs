@@ -1,4 +1,4 @@
-//! How many distinct elements a set has, from its signature; and containment.
+//! The number of distinct elements of a set, from its signature; and containment.
 //!
 //! The survival function of a slot, `P(slot >= s)` as a set of n elements gives
 //! it, is `exp(-n * t(s))` for every scheme:

@@ -26,7 +26,7 @@ pub(crate) struct SeededHashes<'a> {
     config: &'a Config,
     level: Level,
     buffer: &'a mut Vec<u64>,
-    /// How many hashes there are, if `buffer` holds them all.
+    /// The number of hashes, if `buffer` holds them all.
     kept: Option<usize>,
 }
 

@@ -90,7 +90,7 @@ impl Sketcher {
         self.sketch_source(Source::Text(&text), check_interrupts)
     }
 
-    /// How many hashes are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
+    /// The number of hashes that are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
     /// piece and signatures of the pieces are united: enough that each fills all slots in the
     /// first round or two, which is what makes one cheap.
     #[must_use]

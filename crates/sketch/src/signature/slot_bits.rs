@@ -10,7 +10,7 @@ use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::hash::mix::mix64;
 
-/// How many bits of each slot a stored signature keeps.
+/// The number of bits of each slot that a stored signature keeps.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum SlotBits {
     /// All 32: the signature itself.
@@ -63,7 +63,7 @@ impl SlotBits {
         (u32::BITS / self.bits()) as usize
     }
 
-    /// How many integers the packed signature of `num_perm` slots takes.
+    /// The number of integers of the packed signature of `num_perm` slots.
     #[must_use]
     pub const fn words(self, num_perm: usize) -> usize {
         num_perm / self.slots_per_word()
@@ -135,7 +135,7 @@ impl SlotBits {
     }
 }
 
-/// How many of the `LANES` lanes of each integer are equal.
+/// The number of the `LANES` lanes of each integer that are equal.
 fn equal_lanes<const LANES: usize>(a: &[i32], b: &[i32]) -> u32 {
     let bits = u32::BITS as usize / LANES;
     let lane = u32::MAX >> (u32::BITS as usize - bits);

@@ -28,7 +28,7 @@ const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
 /// Slots that a bitmap covers.
 const BITMAP_SLOTS: usize = 256;
 
-/// How to make draws of hashes.
+/// A maker of draws from hashes.
 pub(super) struct Draws {
     /// The number of slots.
     pub(super) count: u64,

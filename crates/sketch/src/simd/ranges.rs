@@ -1,4 +1,4 @@
-//! What the kernels for ranges of unequal length share: how the bytes that XXH3 reads of each come
+//! The part that kernels for ranges of unequal length share: how the bytes that XXH3 reads of each come
 //! into arrays, from where vectors take them.
 //!
 //! Of up to 16 bytes, XXH3 reads nothing beyond the first eight and the last eight. So two loads

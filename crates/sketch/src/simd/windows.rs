@@ -1,4 +1,4 @@
-//! What the window kernels share: how bytes are spread over lanes, and the end
+//! The part that window kernels share: how bytes are spread over lanes, and the end
 //! of the text.
 //!
 //! A kernel hashes eight windows per step. All eight are among 16 consecutive

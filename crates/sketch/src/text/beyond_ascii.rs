@@ -42,7 +42,7 @@ use Class::*;
 /// The words of a block, as bits: where each starts, and behind which byte it ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words {
-    /// How many bytes the words are of; a word that is not ended is ended there.
+    /// The number of bytes of the words; a word that is not ended is ended there.
     pub(super) length: usize,
     pub(super) starts: u64,
     pub(super) ends: u64,

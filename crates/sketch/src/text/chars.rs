@@ -18,7 +18,7 @@ pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
     })
 }
 
-/// How many bytes the UTF-8 character takes that starts with `lead`.
+/// The number of bytes of the UTF-8 character that starts with `lead`.
 #[inline(always)]
 pub(crate) fn char_len(lead: u8) -> usize {
     match lead {
@@ -106,7 +106,7 @@ pub(crate) fn char_start(text: &str, n: usize) -> usize {
     text.char_indices().nth(n).map_or(text.len(), |(at, _)| at)
 }
 
-/// How many bytes at the start of `bytes` are ASCII.
+/// The number of bytes at the start of `bytes` that are ASCII.
 pub(crate) fn ascii_prefix(bytes: &[u8]) -> usize {
     const BLOCK: usize = 64;
     let blocks = bytes.chunks(BLOCK).take_while(|block| block.is_ascii());

@@ -11,7 +11,7 @@ use super::words;
 use crate::error::Error;
 use crate::simd::Level;
 
-/// How a normalised text is cut into words, and which of them count.
+/// The rules by which a normalised text is cut into words, and by which words count.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct WordRules {
     split_whitespace: bool,

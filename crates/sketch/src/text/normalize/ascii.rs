@@ -47,7 +47,7 @@ impl Bytes {
         self.removed(byte) != 0
     }
 
-    /// How many bytes at the start of `bytes` stay as they are after something
+    /// The number of bytes at the start of `bytes` that stay as they are after something
     /// that ends with a space or not, as `spaced` says; a multiple of a block,
     /// or all.
     pub(super) fn unchanged(self, bytes: &[u8], spaced: bool) -> usize {

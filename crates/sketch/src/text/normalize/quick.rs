@@ -147,7 +147,7 @@ struct Pass<'a, R: Record> {
     record: &'a mut R,
 }
 
-/// Why blocks end.
+/// The reasons why blocks end.
 enum Stop {
     /// There is no room for the next, or enough was done.
     Paused,
