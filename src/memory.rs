@@ -64,7 +64,7 @@ pub fn of_own_rows() -> usize {
     unsafe { pg_sys::get_hash_memory_limit() }
 }
 
-/// What a tuplestore may hold of a function's rows before it writes to a file, in kB.
+/// The memory that a tuplestore may use for a function's rows before it writes to a file, in kB.
 pub fn of_result() -> i32 {
     // SAFETY: reads a backend-local setting.
     unsafe { pg_sys::work_mem }

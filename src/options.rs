@@ -1,4 +1,4 @@
-//! What users choose: how a document is cut, signed, banded and compared. Function arguments, storage
+//! The options that users choose: how a document is cut, signed, banded and compared. Function arguments, storage
 //! parameters, block 1 of an index and documents all become the types of this file, and are validated
 //! here.
 
@@ -63,7 +63,7 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// How candidates are told from near-duplicates.
+/// The ways to tell near-duplicates from mere candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
     /// By the similarity that the signatures estimate.
@@ -84,7 +84,7 @@ impl Verify {
     }
 }
 
-/// How an index cuts, signs and bands its documents.
+/// The options by which an index cuts, signs and bands its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexOptions {
     /// Everything a signature depends on.
@@ -106,7 +106,7 @@ pub struct IndexOptions {
 pub struct Versions {
     /// The form of keys, tuples and stored options.
     pub format: u32,
-    /// How signatures are computed.
+    /// The version of the algorithm that computes signatures.
     pub algorithm: i32,
     /// The tables of Unicode by which texts are normalized and cut.
     pub unicode: Cow<'static, str>,
@@ -117,7 +117,7 @@ impl Versions {
     pub const CURRENT: Self =
         Self { format: 1, algorithm: Config::VERSION, unicode: Cow::Borrowed(UNICODE_VERSIONS) };
 
-    /// What differs from this library.
+    /// Describes what differs from this library.
     pub fn difference(&self) -> String {
         let Self { format, algorithm, unicode } = self;
         let current = Self::CURRENT;
@@ -180,13 +180,13 @@ impl IndexOptions {
 /// Options as text, from which a configuration is read. Indexes store them in this order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Options<'a> {
-    /// How shingles become a signature.
+    /// The scheme that makes signatures of shingles.
     pub scheme: Cow<'a, str>,
     /// Slots of a signature.
     pub num_perm: i32,
     /// 0: that of the scheme by itself.
     pub seed: i64,
-    /// What a shingle is a window of.
+    /// The unit of shingles: characters or words.
     pub unit: Cow<'a, str>,
     /// Its length in units.
     pub shingle_size: i32,
@@ -298,7 +298,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// How many are kept: a query or a trigger works with one, rarely two or three (tables with
+/// The number that is kept: a query or a trigger works with one, rarely two or three (tables with
 /// several indexes).
 const KEPT: usize = 4;
 

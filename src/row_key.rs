@@ -30,7 +30,7 @@ pub struct Key {
     collation: Oid,
 }
 
-/// Why no column names a row.
+/// The reasons why no column names a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoKey {
     /// The primary key has several columns.

@@ -22,7 +22,7 @@ use crate::settings;
 
 sql_function!(minlsh_capture, capture);
 
-/// Which columns of the documents matter.
+/// The columns of the documents that matter.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The trigger that says so.
@@ -34,7 +34,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What `trigger` records, if it is one that does. Its function is ours.
+    /// Reads what `trigger` records, if it is one that does. Its function is ours.
     fn of(trigger: &Trigger) -> Option<Self> {
         let is_record =
             trigger.is_after_row() && trigger.is_for_all_rows() && !trigger.columns.is_empty();
@@ -43,7 +43,7 @@ impl Record {
     }
 }
 
-/// What is tracked of an open table, also as a partition.
+/// The records of what is tracked of an open table, also as a partition.
 pub fn records(documents: &Open) -> Vec<Record> {
     let ours = triggers(documents).into_iter().filter(|trigger| is_capture(trigger.function));
     ours.filter_map(|trigger| Record::of(&trigger)).collect()
@@ -92,7 +92,7 @@ fn truncated(documents: &Open) -> Result<()> {
     Ok(())
 }
 
-/// What the rows of one statement have in common.
+/// The state that the rows of one statement share.
 struct Statement {
     record: Record,
     key: Column,

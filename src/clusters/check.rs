@@ -1,4 +1,4 @@
-//! What `minlsh_check()` finds in tracked clusters: what a refresh of all documents would do, though
+//! The check of tracked clusters by `minlsh_check()`: what a refresh of all documents would do, though
 //! nothing was written since the last one; sizes that are not those of the members; and members that are
 //! not where the log has put them.
 

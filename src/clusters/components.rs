@@ -1,4 +1,4 @@
-//! Which documents belong together now: the corpus job, without the links and ranks that
+//! Finds the documents that belong together now: the corpus job, without the links and ranks that
 //! `near_duplicate_clusters()` shows.
 
 use pgrx::pg_sys::{Datum, Oid};
@@ -29,7 +29,7 @@ pub struct Found {
     members: Members,
     /// Of each its name among the members, its component, and its fingerprint.
     pub documents: Vec<(u32, u32, Fingerprint)>,
-    /// How many documents were read to find them.
+    /// The number of documents that were read to find them.
     pub read: u32,
 }
 

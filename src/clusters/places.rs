@@ -17,7 +17,7 @@ pub type Stored = (ClusterId, Option<Fingerprint>);
 pub struct Place {
     /// The key.
     pub key: Datum,
-    /// What is stored.
+    /// The stored state before the update.
     pub old: Option<Stored>,
     /// The fingerprint now, if it is in a component.
     pub print: Option<Fingerprint>,

@@ -71,16 +71,16 @@ fn refresh_clusters(call: &Call) -> Result<Option<Datum>> {
     result_row(call, row).map(Some)
 }
 
-/// What a refresh looks at.
+/// The extent of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// What has changed.
+    /// The changed documents.
     Changes,
     /// All documents.
     Full,
 }
 
-/// What a refresh has done.
+/// The result of a refresh.
 struct Done {
     /// Keys that were in the queue.
     changed: i64,
@@ -89,12 +89,12 @@ struct Done {
     state: State,
 }
 
-/// What was written since the last refresh.
+/// The keys that were written since the last refresh.
 struct Queued {
     /// The keys, each once, ascending; `None` if they are so many that to look at all documents costs less, or takes
     /// less memory.
     keys: Option<DocumentKeys>,
-    /// How many keys.
+    /// The number of keys.
     count: i64,
     truncated: bool,
 }
@@ -195,7 +195,7 @@ impl<'a> Refresh<'a> {
         Ok(Done { changed: count, counts, extent, state: self.state })
     }
 
-    /// What it reads under.
+    /// The snapshot under which it reads.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -211,7 +211,7 @@ impl<'a> Refresh<'a> {
         Ok(count > 0 || truncated || !self.nothing_went_by)
     }
 
-    /// What is in the queue.
+    /// Reads the queue.
     fn queued(&self) -> Result<Queued> {
         let key = &self.tracked.key;
         let (key_type, collation) = (key.base_type, key.collation());

@@ -20,7 +20,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 
-/// What is called with the key of a document, if it is about one, and a problem.
+/// The function that takes a problem, and the key of a document if it is about one.
 type Report<'a> = dyn Fn(Option<Datum>, &str) + 'a;
 
 /// A row of the log that names a document.
@@ -36,7 +36,7 @@ struct Log {
     /// By the number of its key among `keys`.
     named: Vec<Named>,
     keys: DocumentKeys,
-    /// Where the documents of an id that has ended are now, if anywhere.
+    /// The cluster that has the documents of an id that has ended, if any.
     ended: HashMap<ClusterId, Option<ClusterId>, RandomState>,
 }
 
@@ -138,7 +138,7 @@ impl Log {
         memory::insert_at(&mut self.ended, cluster, other).map(|_| ()).map_err(engine)
     }
 
-    /// Where the documents of a cluster are now.
+    /// Finds the cluster that has the documents of a cluster now.
     fn now(&self, mut cluster: Option<ClusterId>) -> Option<ClusterId> {
         // Somebody may have written a circle.
         for _ in 0..=self.ended.len() {

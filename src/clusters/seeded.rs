@@ -1,4 +1,4 @@
-//! What has changed alone: the documents that a refresh must look at if it knows which rows were written.
+//! A refresh of the changes alone: the documents that a refresh must look at if it knows which rows were written.
 //!
 //! Clusters of two or more documents are known as of the last refresh, and so is that two documents that
 //! were not written since are joined by no other chain than before. So these are looked at:
@@ -45,7 +45,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Session;
 
-/// How many documents a refresh may read in any case: less than anybody would notice.
+/// The number of documents that a refresh may read in any case: less than anybody would notice.
 const FEW: f64 = 64.0;
 
 /// Steps that cost as much as a document that is read: it is fetched, cut, signed and compared in about 40 µs,
@@ -55,7 +55,7 @@ const STEPS: f64 = 20.0;
 /// Rows of buckets that are gathered before repeated ones are left out.
 const GATHERED: usize = 1 << 12;
 
-/// What a refresh looks at, and with what.
+/// A refresh that begins with the changed documents.
 pub struct Seeded<'a> {
     pub tracked: &'a Tracked,
     pub tables: &'a Tables,
@@ -64,19 +64,19 @@ pub struct Seeded<'a> {
     pub threshold: f64,
     /// The next new id.
     pub next_id: ClusterId,
-    /// What a job over all documents costs.
+    /// The cost of a job over all documents.
     pub whole: f64,
 }
 
-/// What a changed document costs at least: it is signed twice, to be looked up, and to be compared.
+/// The least cost of a changed document: it is signed twice, to be looked up, and to be compared.
 const CHANGED: f64 = 2.0;
 
-/// How many changed documents a refresh looks at before it looks at all, if these have cost `whole`.
+/// The number of changed documents that a refresh looks at before it looks at all, if these have cost `whole`.
 pub fn most_changed(whole: f64) -> usize {
     (whole.max(FEW) / CHANGED) as usize
 }
 
-/// What the last job over all documents has cost, which has read so many of them.
+/// The cost of the last job over all documents, which has read so many of them.
 pub fn cost_of_all(index: Oid, read: u32) -> f64 {
     let leaves = leaves_of(index);
     let pages: u64 = leaves.iter().map(|leaf| u64::from(leaf.open.pages())).sum();
@@ -101,7 +101,7 @@ fn leaves_of(index: Oid) -> Vec<Leaf> {
     opened.collect()
 }
 
-/// What became of a document that was written.
+/// The fate of a document that was written.
 #[derive(Clone, Copy, PartialEq)]
 enum Now {
     Gone,
@@ -116,7 +116,7 @@ struct Change {
     now: Now,
 }
 
-/// What a document of the job stands for.
+/// The kinds of documents in a job.
 #[derive(Clone, Copy)]
 enum Tag {
     Changed,
@@ -127,7 +127,7 @@ enum Tag {
     Alone,
 }
 
-/// What is left of a cluster, one by one.
+/// The rest of a cluster, one by one.
 struct Rest {
     keys: DocumentKeys,
     /// Of each what is stored, and the document of the job that stands for it.
@@ -176,7 +176,7 @@ impl Blocks {
     }
 }
 
-/// What may still be spent.
+/// The cost that may still be spent.
 struct Budget(f64);
 
 impl Budget {
@@ -235,7 +235,7 @@ impl Seeded<'_> {
         self.unite(changed, &changes, (blocks, &rest, &job), &found, places).map(Some)
     }
 
-    /// What became of the documents that were written, and the buckets that they are in now, ascending.
+    /// Finds what became of the documents that were written, and the buckets that they are in now, ascending.
     fn changes(
         &self,
         question: &Question,
@@ -287,7 +287,7 @@ impl Seeded<'_> {
         Ok((changes, buckets))
     }
 
-    /// What is left of the clusters that lost a document: as blocks, or one by one. False if it is too much,
+    /// Finds the rest of the clusters that lost a document: as blocks, or one by one. False if it is too much,
     /// or is not what the list says.
     fn rests(
         &self,
@@ -493,7 +493,7 @@ impl Seeded<'_> {
         Ok(true)
     }
 
-    /// What is stored of a document.
+    /// Reads what is stored of a document.
     fn member(&self, key: Datum) -> Result<Option<Stored>> {
         let mut stored = None;
         // SAFETY: a key of that type; the column is a bigint.
@@ -506,7 +506,7 @@ impl Seeded<'_> {
         Ok(stored)
     }
 
-    /// How many members the list says that a cluster has.
+    /// The number of members that a cluster has by the list.
     fn size(&self, cluster: ClusterId) -> Result<Option<u64>> {
         let mut size = None;
         // SAFETY: the columns are bigints.
@@ -592,7 +592,7 @@ impl Seeded<'_> {
     }
 }
 
-/// What a row of the members has. Ids that were never given, from `next` on, would be given twice.
+/// Reads a row of the members. Ids that were never given, from `next` on, would be given twice.
 pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<Stored>> {
     let Some(cluster) = row.value(members::CLUSTER) else { return Ok(None) };
     let cluster = cluster.value() as i64;

@@ -1,4 +1,4 @@
-//! What triggers do not see.
+//! Changes that triggers do not see.
 //!
 //! The stamp is a digest of the files of the documents and of the index, of the rows of the catalog that
 //! describe them, and of our triggers. It differs after ATTACH and DETACH, TRUNCATE of a partition,
@@ -17,7 +17,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::trigger::triggers;
 
-/// What a refresh knows of what went by.
+/// A stamp of what a refresh has seen.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The digest.

@@ -1,4 +1,4 @@
-//! What a refresh leaves for the next one, in a row of the queue.
+//! The state that a refresh leaves for the next one, in a row of the queue.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +17,13 @@ pub struct State {
     pub next_id: i64,
     /// The number of the last row of the log.
     pub last_seq: i64,
-    /// How many refreshes have written something.
+    /// The number of refreshes that have written something.
     pub refreshes: i64,
-    /// How many clusters there are.
+    /// The number of clusters.
     pub clusters: i64,
     /// See [`stamp`](super::stamp); none before the first refresh.
     pub stamp: Option<String>,
-    /// What the last job over all documents has cost, in documents that are read.
+    /// The cost of the last job over all documents, in documents that are read.
     pub whole: f64,
 }
 

@@ -15,7 +15,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 
-/// What the names of the tables end in, behind that of the members.
+/// The endings of the names of the tables, behind that of the members.
 pub const LIST: &str = "_list";
 pub const LOG: &str = "_log";
 pub const QUEUE: &str = "_queue";
@@ -189,7 +189,7 @@ fn altered(table: &str, detail: &str) -> ErrorReport {
 /// The queue: keys, and a row of state.
 pub struct Queue(Table);
 
-/// What a row of the queue is.
+/// The kinds of rows in the queue.
 pub enum Entry<'a> {
     /// The row of a key was written.
     Key(Datum),
@@ -284,7 +284,7 @@ impl Queue {
     }
 }
 
-/// When the transaction began.
+/// The time when the transaction began.
 fn now() -> Datum {
     // SAFETY: within a transaction.
     Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
@@ -298,7 +298,7 @@ pub struct Tables {
     pub queue: Queue,
 }
 
-/// Which relations they are.
+/// The relations of the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Oids {
     pub members: Oid,

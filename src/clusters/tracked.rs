@@ -1,4 +1,4 @@
-//! What is tracked, found by the name of its members, locked, and the caller seen to be its owner.
+//! Tracked clusters, found by the name of their members and locked, for a caller who owns them.
 
 use std::ffi::{CStr, CString};
 
@@ -27,7 +27,7 @@ pub struct Tracked {
     pub documents: Relation,
     /// The tables that have their rows: themselves, or the leaves below.
     pub leaves: Vec<Relation>,
-    /// What names a document.
+    /// The column that names a document.
     pub key: Key,
 }
 

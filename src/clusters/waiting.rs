@@ -1,4 +1,4 @@
-//! What waits for a refresh: for the view `minlsh_indexes`.
+//! The rows that wait for a refresh: for the view `minlsh_indexes`.
 
 use crate::clusters::capture;
 use crate::clusters::state::State;
@@ -13,13 +13,13 @@ use crate::pg::snapshot::Snapshot;
 /// Rows of a queue.
 #[derive(Clone, Copy)]
 pub struct Waiting {
-    /// How many.
+    /// The number of rows.
     pub rows: i64,
-    /// When the transaction of the first of them began.
+    /// The time when the transaction of the first of them began.
     pub since: Option<i64>,
 }
 
-/// What waits in the queues of the clusters that are tracked by an index, which is locked; `None` if there are none,
+/// Counts what waits in the queues of clusters that an index, which is locked, tracks; `None` if there are none,
 /// or the table is not the caller's.
 pub fn of_index(info: &Info) -> Option<Waiting> {
     let documents = Open::relation(info.index.table, Lock::Read)?;
@@ -37,7 +37,7 @@ pub fn of_index(info: &Info) -> Option<Waiting> {
     })
 }
 
-/// What waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
+/// Counts what waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
 fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
     let mut waiting = Waiting { rows: 0, since: None };
     let mut is_of_index = is_linked;

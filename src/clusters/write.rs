@@ -16,19 +16,19 @@ use crate::pg::row::Continue;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 
-/// What an update changes.
+/// The difference that an update makes.
 pub struct Difference {
     /// Its documents.
     pub places: Places,
     /// The clusters of which it does not name every document.
     pub blocks: Vec<Block>,
-    /// What happens to them.
+    /// The update of their ids and log.
     pub update: Update,
-    /// What it has cost to look at all documents, if they were looked at.
+    /// The cost of looking at all documents, if they were looked at.
     pub whole: Option<f64>,
 }
 
-/// What an update has done, as the result of a refresh shows it.
+/// The counts of an update, as the result of a refresh shows them.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     pub joined: i64,

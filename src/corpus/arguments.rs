@@ -25,7 +25,7 @@ pub struct Places {
     pub options: usize,
 }
 
-/// How many options there are.
+/// The number of options.
 const OPTIONS: usize = 9;
 
 /// The arguments of a call, each of the type that its place says.
@@ -174,12 +174,12 @@ impl Arguments {
     }
 }
 
-/// How documents are signed, banded and compared.
+/// The criteria by which documents are signed, banded and compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {
-    /// How a document is read.
+    /// The reader of the documents.
     pub reader: Reader,
-    /// How candidates are told from near-duplicates.
+    /// The way to tell near-duplicates from mere candidates.
     pub verify: Verify,
     /// The least similarity wanted.
     pub threshold: Threshold,

@@ -26,7 +26,7 @@ pub struct Places {
     pub table: Open,
     pub key: i16,
     pub document: i16,
-    /// Which column of the rows as they are read is the place.
+    /// The column of the place in the rows as they are read.
     pub column: i16,
     places: Vec<u64>,
 }

@@ -22,18 +22,18 @@ pub struct Held {
     pub scopes: Vec<Scope>,
     /// The least similarity that each asks for itself, if they do.
     pub leasts: Vec<f64>,
-    /// Which group each belongs to.
+    /// The group to which each belongs.
     pub roots: Vec<u32>,
     /// The hashes of each, once the batch is loaded.
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
-    /// What is compared of each, one after the other.
+    /// The bytes that are compared of each, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,
 }
 
-/// Where what is compared of a document is.
+/// The place of the bytes that are compared of a document.
 pub enum Bytes<'a> {
     /// In memory.
     Held(&'a Held),
@@ -50,7 +50,7 @@ struct Files {
     bytes: TempFile,
 }
 
-/// What a document has that others may lack.
+/// The properties of a document that others may lack.
 pub struct Particulars {
     /// Its scope, if there are any.
     pub scope: Option<Scope>,
@@ -58,7 +58,7 @@ pub struct Particulars {
     pub least: Option<f64>,
 }
 
-/// What [`Files::places`] has of a document.
+/// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 3;
 
 impl Batch {
@@ -151,7 +151,7 @@ impl Held {
         memory::push(&mut self.ends, before + size as u64).map_err(engine)
     }
 
-    /// How many bytes of a document are compared.
+    /// The number of bytes of a document that are compared.
     pub fn size(&self, place: u32) -> usize {
         let place = place as usize;
         let start = if place == 0 { 0 } else { self.ends[place - 1] };
@@ -165,7 +165,7 @@ impl Bytes<'_> {
         matches!(self, Self::Held(_))
     }
 
-    /// How many bytes of a document are compared.
+    /// The number of bytes of a document that are compared.
     pub fn size(&self, place: u32) -> usize {
         let (Self::Held(held) | Self::Filed(held, _)) = self;
         held.size(place)

@@ -43,12 +43,12 @@ const FEW: usize = 128;
 /// Bytes of the documents of small groups that are compared at a time.
 const PORTION: usize = 128 << 10;
 
-/// What is called with each group, by the backend or by a thread, and calls its argument with all that
+/// The function that compares a group, in the backend or in a thread. It calls its argument with all that
 /// it finds.
 pub type Judge<'a, T> =
     dyn Fn(&mut Group, &mut Emit<T>) -> std::result::Result<LeftOut, Error> + Sync + 'a;
 
-/// What takes what was found in a group.
+/// The function that takes what was found in a group.
 pub type Emit<'a, T> = dyn FnMut(T) -> std::result::Result<(), Error> + 'a;
 
 /// Rows that can be had once more.
@@ -62,7 +62,7 @@ pub trait Rows {
     ) -> Result<()>;
 }
 
-/// How groups are compared; threads may look at it.
+/// The state of comparing groups; threads may look at it.
 struct Comparing {
     criteria: Criteria,
     /// Bytes for the documents of a batch, and as many again for what is made of them.
@@ -113,7 +113,7 @@ impl Batches {
         Ok(job)
     }
 
-    /// How documents are compared.
+    /// The criteria by which documents are compared.
     pub fn criteria(&self) -> &Criteria {
         &self.comparing.criteria
     }
@@ -309,7 +309,7 @@ impl Comparing {
 
 /// Small groups of a batch, and what was found in them.
 struct Judged<T> {
-    /// Which documents of the order.
+    /// The documents of the order that belong to it.
     range: Range<usize>,
     found: Vec<T>,
     left_out: LeftOut,

@@ -41,7 +41,7 @@ const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(64);
 pub struct Buckets {
     info: Info,
     options: Rc<IndexOptions>,
-    /// What stands behind FROM for the rows at some places.
+    /// The SQL behind FROM for the rows at some places.
     pub from: Sql,
 }
 

@@ -1,4 +1,4 @@
-//! Which rows of a source a job reads: all, those that share a bucket of an index, or those of some keys.
+//! The rows of a source that a job reads: all, those that share a bucket of an index, or those of some keys.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
@@ -16,7 +16,7 @@ use crate::row_key::Key;
 /// Keys that a statement is given at a time.
 const AT_A_TIME: usize = 1 << 12;
 
-/// Which rows are read.
+/// The rows that are read.
 #[derive(Clone, Copy, Default)]
 pub enum Chosen<'a> {
     /// All.

@@ -57,7 +57,7 @@ pub fn each(
     Ok(())
 }
 
-/// How clusters are made: the argument behind `verify`.
+/// Reads how clusters are made: the argument behind `verify`.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
     match arguments.text(PLACES.verify + 1)? {
         None | Some("single") => Ok(single_linkage),

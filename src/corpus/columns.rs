@@ -23,11 +23,11 @@ pub struct Columns {
     limit: usize,
     /// The block that is being filled, and at last the one that is read row by row.
     current: Vec<u64>,
-    /// Which block `current` is.
+    /// The number of the block that is `current`.
     at: usize,
     /// The blocks that memory does not hold.
     file: Option<TempFile>,
-    /// Where the file lives: it is made while a row is read, and outlives the row.
+    /// The memory context of the file: it is made while a row is read, and outlives the row.
     context: Memory,
     sort_memory: usize,
 }

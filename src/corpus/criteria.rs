@@ -1,4 +1,4 @@
-//! How the documents of a job are read, signed, banded and compared.
+//! Decides how the documents of a job are read, signed, banded and compared.
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -18,7 +18,7 @@ use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::spi::Session;
 
 impl Source {
-    /// How its documents are read. Documents with options of their own are looked at, all of them.
+    /// Decides how its documents are read. Documents with options of their own are looked at, all of them.
     pub fn reader(&self, session: &Session) -> Result<Reader> {
         if self.kind != Kind::Document {
             return Ok(Reader::new(self.kind));
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// How the documents of sources are signed, banded and compared, those of several with each other: as
+/// Decides how the documents of sources are signed, banded and compared, those of several with each other: as
 /// the index that is named says, as documents say themselves, as arguments say, else by default.
 pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) -> Result<Criteria> {
     let mut reader: Option<Reader> = None;
@@ -122,7 +122,7 @@ fn decide(
     Ok(Criteria { reader, verify, threshold, recall, config, banding })
 }
 
-/// How documents are signed.
+/// Decides how documents are signed.
 fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config> {
     let first = named.first().map(|named| &named.options.config);
     if let Some(other) = named.iter().find(|named| Some(&named.options.config) != first) {

@@ -40,13 +40,13 @@ pub struct Documents {
     pub scopes: Vec<Scope>,
     /// For each the least similarity that it asks for itself, if they do.
     pub leasts: Vec<f64>,
-    /// What is known of documents that are being signed, in order.
+    /// Notes on the documents that are being signed, in order.
     notes: VecDeque<Note>,
     /// Hashes of the keys of this source, where they must be checked.
     keys: Vec<u64>,
-    /// What is shown of the job.
+    /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
-    /// How many documents of this source were signed, and which of them have no shingles.
+    /// The number of documents of this source that were signed, and those of them that have no shingles.
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
@@ -56,7 +56,7 @@ pub struct Documents {
     memory: usize,
 }
 
-/// What is known of a document before it is signed.
+/// A note on a document that is being signed.
 struct Note {
     size: u32,
     least: f64,
@@ -68,11 +68,11 @@ struct Note {
 pub struct Reading<'a> {
     /// Gives key, document and scope.
     pub select: Select<'a>,
-    /// Which rows.
+    /// The rows that are read.
     pub chosen: Chosen<'a>,
     /// Keys that must be checked.
     pub unique: Unique,
-    /// How many threads may help.
+    /// The number of threads that may help.
     pub threads: &'a dyn Fn() -> usize,
     /// The name of the argument.
     pub argument: &'static str,
@@ -105,7 +105,7 @@ impl Documents {
         })
     }
 
-    /// How many there are.
+    /// The number of documents.
     pub fn len(&self) -> u32 {
         self.sizes.len() as u32
     }
@@ -189,14 +189,14 @@ impl Documents {
     }
 }
 
-/// What takes in the documents of a source.
+/// The intake of the documents of a source.
 pub struct Intake<'a, 'scope, 'env> {
     documents: &'a mut Documents,
     hands: &'a mut Hands<'scope, 'env, Signer>,
     /// The batch that is being filled, and how many bytes fill it.
     batch: Batch,
     full: usize,
-    /// What a document takes is gone when the next one comes.
+    /// Memory for one document, emptied before the next.
     context: Memory,
 }
 

@@ -11,7 +11,7 @@ use crate::corpus::sets::{Cache, Distinct, Signatures};
 pub struct Group<'a> {
     held: &'a Held,
     bytes: Bytes<'a>,
-    /// Where each is in the batch.
+    /// The place of each document in the batch.
     places: &'a [u32],
     measure: Measure<'a>,
     threshold: f64,
@@ -19,7 +19,7 @@ pub struct Group<'a> {
     check: &'a mut dyn FnMut(),
 }
 
-/// How two documents are compared.
+/// The measures by which two documents are compared.
 pub enum Measure<'a> {
     /// By signatures.
     Estimated(&'a Signatures),
@@ -50,7 +50,7 @@ impl<'a> Group<'a> {
         self.held.names[self.place(document)]
     }
 
-    /// How many there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.places.len()
     }

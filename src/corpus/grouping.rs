@@ -82,10 +82,10 @@ impl Ranks {
     }
 }
 
-/// What collects clusters.
+/// The function that collects clusters.
 pub type Collect<'a> = dyn FnMut(Cluster) -> Result<(), Error> + 'a;
 
-/// How verified pairs make clusters.
+/// The function that makes clusters of verified pairs.
 pub type Linkage = fn(&mut Group, &Ranks, usize, &mut Collect) -> Result<LeftOut, Error>;
 
 /// The connected components of two or more documents (single linkage).

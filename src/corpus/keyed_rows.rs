@@ -18,7 +18,7 @@ pub struct KeyedRows<'a> {
     key_type: Oid,
 }
 
-/// What is called with a row: its key as text, its document, and the value of its scope.
+/// The function that takes a row: its key as text, its document, and the value of its scope.
 pub type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
 
 impl<'a> KeyedRows<'a> {

@@ -32,7 +32,7 @@ impl Members {
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
 
-    /// How many there are.
+    /// The number of documents.
     pub fn len(&self) -> u32 {
         self.parts.iter().map(|part| part.keys.len() as u32).sum()
     }

@@ -1,4 +1,4 @@
-//! What the name of a source leads to: a relation; an index, or a side table, with all it says.
+//! Relations that a source names: a relation; an index, or a side table, with all it says.
 
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
@@ -21,11 +21,11 @@ use crate::pg::spi::Session;
 use crate::pg::sql;
 use crate::side_table::SideTable;
 
-/// What a name may be, for a HINT.
+/// A HINT on the names and queries that a source may be.
 pub const NAME: &str = "Pass the name of a table, a view or an index, or a query. A query begins with \
      SELECT, WITH, VALUES, TABLE or a parenthesis.";
 
-/// How many relations a HINT suggests.
+/// The maximum number of relations that a HINT suggests.
 const SHOWN: usize = 3;
 
 /// An index, or a side table, that was named.
@@ -36,9 +36,9 @@ pub struct Named {
     pub table: Oid,
     /// Its options.
     pub options: Rc<IndexOptions>,
-    /// What its documents are.
+    /// The kind of its documents.
     pub kind: Kind,
-    /// What it is of.
+    /// Its document, scopes and predicate.
     pub text: Text,
     /// It, and what it is of, if it has pages of its own.
     pub info: Option<Info>,

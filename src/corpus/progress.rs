@@ -1,4 +1,4 @@
-//! How far whole-corpus jobs are, of all sessions that the caller may see: the view `minlsh_progress`.
+//! The progress of whole-corpus jobs, of all sessions that the caller may see: the view `minlsh_progress`.
 //!
 //! A job counts what it has done in the slot that [`job`](crate::pg::job) gives it.
 
@@ -13,7 +13,7 @@ use crate::pg::text;
 
 sql_function!(minlsh_running_jobs, running_jobs);
 
-/// What a job does in turn.
+/// The phases of a job.
 #[derive(Clone, Copy)]
 pub enum Phase {
     Reading = 1,

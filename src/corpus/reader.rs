@@ -1,4 +1,4 @@
-//! How the documents of a source are read and signed.
+//! Reads the documents of a source, to be signed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, element, lossless};
 
-/// How documents are read.
+/// A reader of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// What they are once they are read: texts, sets or signatures.
+    /// Their kind once they are read: texts, sets or signatures.
     pub kind: Kind,
     /// True if they are values of type `minlsh_document`.
     is_document: bool,
@@ -40,7 +40,7 @@ pub struct Sketched<'a> {
     pub least: f64,
 }
 
-/// What is known of a document that was copied to be signed.
+/// A document that was copied to be signed.
 pub struct Copied {
     /// The bytes that it takes to compare it exactly.
     pub size: usize,
@@ -48,12 +48,12 @@ pub struct Copied {
     pub least: f64,
 }
 
-/// What values of type `minlsh_document` say of themselves, which must be the same of all in a source.
+/// The options that values of type `minlsh_document` carry, which must be the same for all in a source.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// What they are: texts, sets or signatures.
+    /// Their kind: texts, sets or signatures.
     pub kind: Kind,
-    /// How texts are cut.
+    /// The options by which texts are cut.
     pub config: Option<Config>,
     /// Slots of a signature.
     pub slots: Option<usize>,
@@ -69,12 +69,12 @@ enum Read<'a> {
 }
 
 impl Reader {
-    /// How values of that kind are read, which are not documents.
+    /// Makes a reader of values of that kind, which are not documents.
     pub fn new(kind: Kind) -> Self {
         Self { kind, is_document: false }
     }
 
-    /// How documents are read, by what they say of themselves.
+    /// Makes a reader of documents, by the options that they carry.
     pub fn of_documents(own: Option<&Own>) -> Self {
         Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
     }

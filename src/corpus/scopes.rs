@@ -28,7 +28,7 @@ struct Column {
     values: Vec<(Datum, Option<u32>)>,
 }
 
-/// What makes two values of a type equal: its default hash operator class.
+/// The equality of a type: its default hash operator class.
 struct Equality {
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,

@@ -1,4 +1,4 @@
-//! What the documents of a group are compared by: their signatures, or their sets.
+//! The documents of a group in the form in which they are compared: their signatures, or their sets.
 
 use sketch::corpus::{FewSets, NumberedSets, Outlines};
 use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, estimate_jaccard, memory};
@@ -42,7 +42,7 @@ impl Signatures {
 pub struct Distinct {
     /// Their places in the batch.
     pub places: Vec<u32>,
-    /// Which of them each document is the same as.
+    /// The distinct document that each document equals.
     of: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Distinct {
         Ok(Self { places: distinct, of })
     }
 
-    /// Which of the distinct ones a document is.
+    /// The place of a document among the distinct ones.
     pub fn of_document(&self, document: u32) -> usize {
         self.of[document as usize] as usize
     }

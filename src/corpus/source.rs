@@ -37,15 +37,15 @@ use crate::pg::tuple_store::TupleStore;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 
-/// What a HINT says of a query.
+/// A HINT on how to write a query.
 const QUERY: &str = "Select the key first and the text second, as in $$SELECT id, title || ' ' || \
      body FROM docs$$.";
 
-/// Where documents come from.
+/// A source of documents.
 pub struct Source {
     /// The name of the argument, for messages.
     pub argument: &'static str,
-    /// What stands behind FROM.
+    /// The SQL behind FROM.
     pub from: Sql,
     /// The columns that it has.
     pub columns: Vec<SelectColumn>,
@@ -55,7 +55,7 @@ pub struct Source {
     pub body: usize,
     /// The columns within whose equal values documents are compared.
     pub scopes: Vec<usize>,
-    /// What its documents are.
+    /// The kind of its documents.
     pub kind: Kind,
     /// The table.
     pub relation: Option<Oid>,
@@ -65,7 +65,7 @@ pub struct Source {
     key_is_unique: bool,
     /// The index that was named.
     pub named: Option<Named>,
-    /// What documents say of themselves, once they were looked at.
+    /// The options that documents carry, once they were looked at.
     pub own: RefCell<Option<Own>>,
     /// Indexes that know which rows are worth being read.
     buckets: Vec<Buckets>,
@@ -283,7 +283,7 @@ impl Source {
         }
     }
 
-    /// What the rows are put aside in, if they are read as [`Source::select`] gives them.
+    /// Makes the store in which rows are put aside that are read as [`Source::select`] gives them.
     pub fn aside(
         &self,
         key_type: Oid,

@@ -7,7 +7,7 @@ use sketch::ElementHash;
 use crate::error::invalid_parameter;
 use crate::pg::output::Output;
 
-/// How keys are told apart, where no index sees to it that they are unique.
+/// A check that keys are unique, where no index ensures it.
 pub struct Unique {
     checked: bool,
     type_oid: Oid,

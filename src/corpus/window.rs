@@ -135,7 +135,7 @@ fn join(
 /// The rows of a partition.
 struct Partition<'a> {
     window: &'a Window,
-    /// Where each document is.
+    /// The place of each document.
     places: Vec<u32>,
 }
 

@@ -29,12 +29,12 @@ use crate::pg::spi::Session;
 use crate::row_key::Key;
 use crate::settings::bucket_limit;
 
-/// Which rows of a source are read, and in which order.
+/// The rows of a source that are read, and their order.
 #[derive(Clone, Copy, Default)]
 struct Order<'a> {
     /// An ORDER BY list.
     keep: Option<&'a CStr>,
-    /// Which rows.
+    /// The rows that are read.
     chosen: Chosen<'a>,
 }
 
@@ -44,7 +44,7 @@ pub struct Work {
     pub members: Members,
     /// Their groups.
     pub batches: Batches,
-    /// How many documents were read to find them.
+    /// The number of documents that were read to find them.
     pub read: u32,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Question<'a> {
         &self.source[0]
     }
 
-    /// How documents are compared.
+    /// The criteria by which documents are compared.
     pub fn criteria(&self) -> &Criteria {
         &self.criteria
     }
@@ -209,7 +209,7 @@ impl Rows for Stored {
     }
 }
 
-/// What a limit has left out is never silent.
+/// Reports what a limit has left out, which is never silent.
 pub fn report(left_out: LeftOut) {
     if left_out.comparisons > 0 {
         let LeftOut { comparisons, documents } = left_out;

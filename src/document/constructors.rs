@@ -53,7 +53,7 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Document { threshold, content }.write()))
 }
 
-/// What is known of a document before the call that makes it, from those of the arguments that are constants.
+/// The parts of a document that are known before the call that makes it, from the constants among its arguments.
 pub struct Outline {
     /// The threshold, unless it is unknown.
     pub threshold: Option<Threshold>,
@@ -68,7 +68,7 @@ enum Constructed {
 }
 
 impl Outline {
-    /// What a call of `function` makes, with those of its arguments that are known and their types; `None` if
+    /// The outline of what a call of `function` makes, from the arguments that are known, with their types; `None` if
     /// that is not a constructor of documents.
     ///
     /// # Safety

@@ -1,4 +1,4 @@
-//! What the types of the extension have in common: a value is bytes, each of which is checked when it is read;
+//! The forms that all types of the extension share: a value is bytes, each of which is checked when it is read;
 //! its text form is a JSON object that begins with a member of its own, or else a plain text with the options by
 //! default; the binary form of the protocol is a version and the text form.
 
@@ -18,9 +18,9 @@ const SENT: u8 = 1;
 pub struct Form {
     /// The name of the type.
     pub name: &'static str,
-    /// What its object begins with.
+    /// The member with which its JSON object begins.
     pub start: &'static str,
-    /// What a value is, for a HINT.
+    /// A description of a value, for a HINT.
     pub meaning: &'static str,
     /// Makes a value of its text form.
     pub read: fn(&[u8]) -> Read<Datum>,

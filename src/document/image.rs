@@ -37,7 +37,7 @@ pub struct Document<'a> {
     pub content: Content<'a>,
 }
 
-/// What is compared.
+/// The content, which is what is compared.
 #[derive(Clone, Copy)]
 pub enum Content<'a> {
     /// A text, in the database's encoding, and how it is cut.

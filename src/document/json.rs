@@ -7,7 +7,7 @@ use crate::error::{Result, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{lossless, text};
 
-/// Why a text is not a value of a type.
+/// The reason why a text is not a value of a type.
 pub enum Refusal {
     /// It has not the form of one; with what was expected.
     Syntax(String),
@@ -26,10 +26,10 @@ pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
     Err(Refusal::Syntax(detail.into()))
 }
 
-/// What was read.
+/// The result of reading a part.
 pub type Read<T> = std::result::Result<T, Refusal>;
 
-/// What is still to be read.
+/// A reader, with the part of the text that it has not read yet.
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// Reads what follows a backslash.
     fn escaped(&mut self, string: &mut Vec<u8>) -> Read<()> {
         let Some((&kind, rest)) = self.rest.split_first() else {
             return syntax("A string is not terminated.");

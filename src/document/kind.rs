@@ -1,4 +1,4 @@
-//! What a document is, decided once from the type of a value, or from an operator class.
+//! The kinds of documents, decided once from the type of a value or from an operator class.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub const PASSAGE_HASHES: u16 = 8;
 
 use crate::pg::catalog;
 
-/// What the values of a column, or of an argument, are.
+/// The kind of the values of a column or of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `text`, and what is stored as text is: the shingles of the text are the set.

@@ -10,7 +10,7 @@ use crate::error::{Result, engine, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 
-/// What an argument is declared as.
+/// The declared type of an argument.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Type {
     /// `text`
@@ -39,7 +39,7 @@ impl Prepared {
         Elements::of(ShingleSet::from_hashes(hashes, &mut check_interrupts)).map(Self::Set)
     }
 
-    /// What a document is compared by.
+    /// The form in which a document is compared.
     pub fn document(document: &Document) -> Result<Self> {
         match document.content {
             Content::Text(options, _) => Ok(Self::text(options.config()?)),
@@ -70,14 +70,14 @@ fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
 /// A text with which others are compared. Its shingles are made ready for the first that is not the same text:
 /// a search for the near-duplicates of a stored text finds that text, and often nothing else.
 pub struct PreparedText {
-    /// How it is cut, and how others are to be.
+    /// The options by which it is cut, and by which others must be.
     config: Config,
     has_shingles: Option<bool>,
     elements: Option<Elements>,
 }
 
 impl PreparedText {
-    /// How it is cut.
+    /// The options by which it is cut.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -160,7 +160,7 @@ impl Elements {
         self.or_nothing_shared(found.map_err(engine)?, least, || Ok(hashes.is_empty()))
     }
 
-    /// What is `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets
+    /// Returns `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets
     /// is empty.
     fn or_nothing_shared(
         &self,
@@ -192,7 +192,7 @@ fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
     }
 }
 
-/// What one place of a query keeps: the value that it saw last, and what was made of it.
+/// The memory of one place of a query: the value that it saw last, and what was made of it.
 #[derive(Default)]
 pub struct Kept {
     image: Vec<u8>,
@@ -225,11 +225,11 @@ impl Kept {
 const MAX_LENT: usize = 1 << 18;
 
 thread_local! {
-    /// What was prepared last where there is no place of a query that could keep it, and of which type it is.
+    /// The last prepared value and its type, for callers without a place of a query that could keep it.
     static LENT: RefCell<Option<(Type, Kept)>> = const { RefCell::new(None) };
 }
 
-/// What the session keeps, for the time of a comparison.
+/// The session's prepared value, taken for the time of a comparison.
 pub struct Lent {
     of_type: Type,
     kept: Kept,

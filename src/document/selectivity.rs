@@ -1,4 +1,4 @@
-//! How many rows the planner should expect of `~=`.
+//! The number of rows that the planner should expect of `~=`.
 //!
 //! A document has a few near-duplicates however large the table is, so the share of the rows that
 //! are similar falls with their number. That is known without statistics.
@@ -84,7 +84,7 @@ fn join(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(share)))
 }
 
-/// How many rows the relation of a variable has; 0 if that is not known.
+/// The number of rows of the relation of a variable; 0 if that is not known.
 fn rows(variable: &pg_sys::VariableStatData) -> f64 {
     if variable.rel.is_null() {
         return 0.0;

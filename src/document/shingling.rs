@@ -7,7 +7,7 @@ use sketch::Config;
 use crate::error::Result;
 use crate::options::Options;
 
-/// What two texts must have in common for a similarity to mean anything.
+/// The options that two texts must share for their similarity to mean anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shingling<'a> {
     pub unit: &'a str,

@@ -182,7 +182,7 @@ fn prepare(value: Datum, image: &[u8], value_type: Type) -> Result<(f64, Prepare
     }
 }
 
-/// What is compared with something prepared.
+/// The other side of a comparison with something prepared.
 enum Other<'a> {
     Text(&'a [u8]),
     Array(Datum),

@@ -21,7 +21,7 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, lossless};
 use crate::settings;
 
-/// What to look up for a value that is searched for.
+/// The entries to look up for a value that is searched for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Search {
     /// These band hashes; fewer than the index has, where the threshold asked for allows it.
@@ -53,7 +53,7 @@ impl Kind {
         Ok(sketched)
     }
 
-    /// What to look up for `value`, the right side of an operator, of type `value_type`; the type of
+    /// The entries to look up for `value`, the right side of an operator, of type `value_type`; the type of
     /// the column if that is invalid.
     ///
     /// # Safety
@@ -212,7 +212,7 @@ impl Kind {
     }
 }
 
-/// What an index can do for a value.
+/// The ways in which an index serves a value.
 enum Service<'a> {
     /// Find what is similar to it.
     For { threshold: Threshold, sketched: Sketched<'a> },

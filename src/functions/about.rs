@@ -1,4 +1,4 @@
-//! What is installed, and whether it computes what it should.
+//! The installed versions, and a test that the library computes what it should.
 
 use pgrx::pg_sys::Datum;
 use sketch::{Config, UNICODE_VERSIONS};

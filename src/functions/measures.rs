@@ -1,4 +1,4 @@
-//! What signatures alone show: similarity and its error, unions, numbers of elements, containment.
+//! Measures of signatures alone: similarity and its error, unions, numbers of elements, containment.
 
 use pgrx::pg_sys::Datum;
 use sketch::{Scheme, SlotBits};

@@ -1,4 +1,4 @@
-//! What is installed, and the pure functions: text to shingles, sets to signatures, signatures to bands, and the
+//! The installed versions, and the pure functions: text to shingles, sets to signatures, signatures to bands, and the
 //! measures between them. Each is a shim over the engine.
 
 mod about;

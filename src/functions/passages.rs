@@ -60,7 +60,7 @@ struct Arguments<'a> {
     normalization: Normalization,
 }
 
-/// What two texts have in common in one place, with its characters in both, from 0.
+/// A passage that two texts have in common, with its characters in both, from 0.
 struct SharedPassage<'a> {
     a: Range<usize>,
     b: Range<usize>,

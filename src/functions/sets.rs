@@ -29,7 +29,7 @@ fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Confi
     crate::options::Options { scheme: scheme.into(), num_perm, seed, ..Default::default() }.config()
 }
 
-/// What makes two signatures comparable.
+/// The options that two signatures must share to be comparable.
 #[derive(Clone, Copy, PartialEq)]
 struct SetOptions {
     scheme: Scheme,
@@ -137,7 +137,7 @@ impl Set {
     }
 }
 
-/// What a transition function returns: the group's state, a new one at its first row.
+/// The result of a transition function: the group's state, a new one at its first row.
 fn state_datum(call: &Call, aggregate: Aggregate, options: SetOptions) -> Datum {
     call.datum(0).unwrap_or_else(|| aggregate.put(Set::new(options)))
 }

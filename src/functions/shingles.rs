@@ -1,4 +1,4 @@
-//! What a text is made of: `normalize_text()`, `tokens()`, `shingles()`, `shingle_hashes()`.
+//! The parts of a text: `normalize_text()`, `tokens()`, `shingles()`, `shingle_hashes()`.
 
 use ahash::AHashSet;
 use pgrx::pg_sys::Datum;

@@ -1,4 +1,4 @@
-//! What `minlsh_check` finds in an index: whether its pages are a tree, and whether it has the entries
+//! The check of an index by `minlsh_check`: that its pages are a tree, and that it has the entries
 //! of each row, and no others.
 //!
 //! Writers are held off meanwhile, as amcheck's `bt_index_parent_check` holds them off. They are not where a share of
@@ -148,7 +148,7 @@ fn mark(entry: Entry, mark: u64) -> Entry {
     Entry { key: entry.key, tid: entry.tid << 1 | mark }
 }
 
-/// What a scan of the table for an index is told: as amcheck does, to be that of a concurrent build,
+/// The settings of a scan of the table for an index: as with amcheck, those of a concurrent build,
 /// which sees what a snapshot of its own sees.
 ///
 /// # Safety
@@ -215,7 +215,7 @@ unsafe fn compare(
     pending.map_or(Ok(()), |entry| missing(entry, report))
 }
 
-/// What stands where an entry leads that no visible row should have.
+/// The state of the row that an entry leads to, though no visible row should have that entry.
 enum RowState {
     /// A row that is not visible: VACUUM will remove the entry.
     Dead,

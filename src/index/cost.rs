@@ -28,19 +28,19 @@ const ROWS_FOUND: f64 = 32.0;
 const PAGES_READ: f64 = 0.1;
 /// Comparisons on the way down the tree, for each band.
 const COMPARISONS: f64 = 50.0;
-/// What a search costs that the index does not serve.
+/// The cost of a search that the index does not serve.
 const PROHIBITIVE: f64 = 1e13;
 /// The COST of `~=` in `sql/minlsh.sql`.
 const SIMILAR_COST: f64 = 200.0;
-/// How likely an unknown document has a threshold below that of the index, for each unit of that.
+/// The probability that an unknown document has a threshold below that of the index, for each unit of that.
 const RISK_OF_THRESHOLD: f64 = 0.25;
-/// How likely an unknown document has the default options, which those of the index are not.
+/// The probability that an unknown document has the default options, where those of the index are others.
 const RISK_OF_OPTIONS: f64 = 0.05;
-/// How likely an unknown passage is shorter than those of the index, or has other options.
+/// The probability that an unknown passage is shorter than those of the index, or has other options.
 const RISK_OF_PASSAGE: f64 = 0.01;
 /// Entries of a passage that a search looks up, roughly: those of 500 characters.
 const PASSAGE_ENTRIES: f64 = 25.0;
-/// How many elements an array is taken to have whose elements are unknown, as PostgreSQL takes it.
+/// The number of elements that PostgreSQL, and we, assume for an array whose elements are unknown.
 const UNKNOWN_ELEMENTS: f64 = 10.0;
 
 /// `amcostestimate`
@@ -89,7 +89,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     }
 }
 
-/// What reading and comparing all rows of a relation costs.
+/// The cost of reading and comparing all rows of a relation.
 ///
 /// # Safety
 /// `relation` is one of the planner.
@@ -105,9 +105,9 @@ unsafe fn cost_of_everything(relation: *const pg_sys::RelOptInfo) -> f64 {
 struct Plan {
     /// The bands that each search looks up.
     bands: f64,
-    /// How often it searches: once for each element of an array.
+    /// The number of searches: one for each element of an array.
     searches: f64,
-    /// How likely it has to read everything.
+    /// The probability that it has to read everything.
     risk: f64,
 }
 
@@ -135,7 +135,7 @@ impl Serves {
     }
 }
 
-/// What a scan does; `None` if the index does not serve it, as far as can be known before it runs.
+/// The plan of a scan; `None` if the index does not serve it, as far as can be known before it runs.
 ///
 /// # Safety
 /// As for `amcostestimate`.
@@ -206,7 +206,7 @@ unsafe fn hides_rows(
     }
 }
 
-/// What an index is asked for.
+/// A search that an index is asked for.
 struct Search<'a> {
     root: *mut pg_sys::PlannerInfo,
     kind: Kind,
@@ -229,7 +229,7 @@ impl Search<'_> {
         unsafe { pg_sys::estimate_expression_value(self.root, expression) }
     }
 
-    /// How likely a search has to read everything for a document of which nothing is known.
+    /// The probability that a search has to read everything for a document of which nothing is known.
     fn risk(&self) -> f64 {
         if self.kind == Kind::Passage {
             return RISK_OF_PASSAGE;
@@ -240,7 +240,7 @@ impl Search<'_> {
         RISK_OF_THRESHOLD * self.options.threshold.get() + of_options
     }
 
-    /// How often a condition has the index searched, and whether that serves it.
+    /// The number of searches that a condition makes, and whether the index serves them.
     ///
     /// # Safety
     /// `clause` is a condition of an index path of the plan of `root`.
@@ -265,7 +265,7 @@ impl Search<'_> {
         }
     }
 
-    /// How many elements an array has, and whether the index serves a search for each of them.
+    /// The number of elements of an array, and whether the index serves a search for each of them.
     ///
     /// # Safety
     /// As for [`Search::clause`]; `array` is the right side of an ANY.
@@ -370,7 +370,7 @@ impl Search<'_> {
     }
 }
 
-/// What is known of a document that a call of a constructor makes; `None` if it calls another function.
+/// The outline of a document that a call of a constructor makes; `None` if it calls another function.
 ///
 /// # Safety
 /// `call` is a call of a function in a plan.

@@ -14,7 +14,7 @@ pub struct Rows {
     pub documents: Batch,
     /// The address and the scope of each.
     pub places: Vec<(u64, Scope)>,
-    /// What comes of them.
+    /// The entries made of them.
     pub entries: Vec<Entry>,
 }
 

@@ -26,21 +26,21 @@ use crate::pg::spi::{Parameter, Session};
 /// An index of the access method.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// What the catalogs say of it.
+    /// Its description in the catalogs.
     pub index: Index,
-    /// What its documents are.
+    /// The kind of its documents.
     pub kind: Kind,
     /// The place of its document among its columns.
     place: usize,
 }
 
-/// What the columns of an index are made of.
+/// The expressions of the columns of an index.
 pub struct Columns<'a> {
     /// The document.
     pub document: Expression<'a>,
     /// The scopes, as the table has them: their equality is that of their types.
     pub scopes: Vec<Expression<'a>>,
-    /// What a partial index requires of a row.
+    /// The predicate of a partial index.
     pub predicate: Option<Expression<'a>>,
 }
 
@@ -53,14 +53,14 @@ pub enum Part {
     Expression(Vec<u8>),
 }
 
-/// What an index is of, as SQL over its table.
+/// The document, scopes and predicate of an index, as SQL over its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The document.
     pub document: Part,
     /// The scopes.
     pub scopes: Vec<Part>,
-    /// What a partial index requires of a row.
+    /// The predicate of a partial index.
     pub predicate: Option<Vec<u8>>,
 }
 
@@ -148,7 +148,7 @@ impl Info {
         self.columns(&expressions).scopes.into_iter().map(Expression::type_oid).collect()
     }
 
-    /// How its documents are cut, signed and banded; of a partitioned index, those that its next
+    /// The options by which its documents are cut, signed and banded; of a partitioned index, those that its next
     /// partition gets.
     pub fn options(&self) -> Result<Rc<IndexOptions>> {
         stored_options::built(self.index.oid)

@@ -46,12 +46,12 @@ impl Keys {
         }
     }
 
-    /// How entries lie in tuples.
+    /// The layout of entries in tuples.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// What the document column has.
+    /// The kind of the document column.
     pub fn kind(&self) -> Kind {
         self.kind
     }

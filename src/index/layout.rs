@@ -1,4 +1,4 @@
-//! How an entry becomes the attributes of an index tuple.
+//! The attributes of an index tuple, made of an entry.
 //!
 //! Insert, vacuum and replay read the tuples by the index's own descriptor, so that must be true.
 //! The key of an entry is one hash of 64 bits. Its slices, from the top, are the attributes in their
@@ -18,7 +18,7 @@ pub const SCOPE_HASH: u16 = 7;
 
 const DOCUMENT_BITS: u32 = 48;
 const SCOPE_BITS: u32 = 8;
-/// Where the attributes of an index tuple start.
+/// The offset of the attributes in an index tuple.
 const HEADER: usize = size_of::<pg_sys::IndexTupleData>();
 
 /// One entry of an index.
@@ -30,7 +30,7 @@ pub struct Entry {
     pub tid: u64,
 }
 
-/// Where the slices of a key go.
+/// The attributes that hold the slices of a key.
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: Vec<Slice>,
@@ -41,7 +41,7 @@ pub struct Layout {
 
 #[derive(Clone, Copy, Debug)]
 struct Slice {
-    /// How far the slice is above the lowest bit; `None`: the key has no bits left for it.
+    /// The bits below the slice; `None` if the key has no bits left for it.
     shift: Option<u32>,
     offset: usize,
     is_document: bool,
@@ -127,12 +127,12 @@ impl Layout {
         Self { columns, document, size: offset.next_multiple_of(8), mask }
     }
 
-    /// How many attributes there are.
+    /// The number of attributes.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// Which attribute (from 0) is the document.
+    /// The attribute of the document, from 0.
     pub fn document(&self) -> usize {
         self.document
     }
@@ -244,7 +244,7 @@ pub unsafe fn input_type(index: Relation, column: usize) -> pg_sys::Oid {
     unsafe { *(*index).rd_opcintype.add(column) }
 }
 
-/// What the documents of an index are.
+/// The kind of the documents of an index.
 ///
 /// # Safety
 /// `index` is open and has that layout.

@@ -41,7 +41,7 @@ pub fn each(index: Oid, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result
     }
 }
 
-/// Where the items of a leaf page start: behind the high key, which all but the rightmost have.
+/// The first item of a leaf page: behind the high key, which all but the rightmost have.
 pub fn first_item(opaque: &Opaque) -> u16 {
     if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
 }

@@ -38,13 +38,13 @@ type Key = (Oid, u32, u64);
 const LAST: usize = 0;
 /// Bytes of a row beside its outline.
 const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
-/// How many insertions may be under way: one for each index of a table, in fact.
+/// The maximum number of insertions under way: one for each index of a table, in fact.
 const MOST_PENDING: usize = 16;
 
-/// What is known of the transaction's own rows.
+/// The rows that this transaction has inserted.
 struct OwnRows {
     outlines: Outlines,
-    /// Which document [`LAST`] is of, as bytes.
+    /// The document that [`LAST`] is of, as bytes.
     last: Vec<u8>,
     rows: AHashMap<Key, usize>,
     /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
@@ -287,7 +287,7 @@ impl OwnRows {
     }
 }
 
-/// What has become of a row that this transaction has inserted.
+/// The fate of a row that this transaction has inserted.
 enum Insertion {
     UnderWay,
     Complete,

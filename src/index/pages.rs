@@ -66,7 +66,7 @@ impl NewPage {
         unsafe { nbtree::init_metapage(self.page.cast(), root, height) };
     }
 
-    /// Which block it is.
+    /// The number of the block.
     pub fn block(&self) -> BlockNumber {
         // SAFETY: a pinned buffer.
         unsafe { pg_sys::BufferGetBlockNumber(self.buffer) }

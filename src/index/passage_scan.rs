@@ -14,7 +14,7 @@ use crate::pg::interrupts::check_interrupts;
 
 /// Rows of each list that are read at first.
 const FIRST: usize = 64;
-/// How many times more are read in the next round.
+/// The factor by which the next round reads more.
 const GROWTH: usize = 8;
 /// Candidates that are looked at together.
 const BATCH: usize = 1024;

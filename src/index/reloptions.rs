@@ -280,7 +280,7 @@ unsafe fn is_of_passages(index: Relation) -> Result<bool> {
     unsafe { Ok(layout::kind(index, &Layout::of(index)?) == Kind::Passage) }
 }
 
-/// How full leaf pages are made, in percent.
+/// The fill factor of leaf pages, in percent.
 ///
 /// # Safety
 /// As for [`wanted`].

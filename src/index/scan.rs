@@ -27,14 +27,14 @@ struct State {
     keys: Keys,
     /// The scan of the tree.
     tree: pg_sys::IndexScanDesc,
-    /// What a search needs; emptied before the next.
+    /// Memory for one search, emptied before the next.
     memory: pg_sys::MemoryContext,
     /// The rows found, as [`tid_to_u64`] has them; `None` before the search.
     rows: Option<Vec<u64>>,
     next: usize,
 }
 
-/// What is to be looked up.
+/// The searches of a scan.
 enum Lookup {
     Keys(Vec<u64>),
     /// A passage, and the keys of its entries in their order.
@@ -307,7 +307,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// What the keys of a scan ask for.
+/// Makes searches of the keys of a scan.
 ///
 /// # Safety
 /// `scan` is one of `ambeginscan` that was rescanned.

@@ -17,10 +17,10 @@ use crate::options::{IndexOptions, Options, Threshold, Versions};
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
-/// How many indexes' options a session remembers.
+/// The number of indexes whose options a session remembers.
 const REMEMBERED: usize = 64;
 
-/// What block 1 holds, as JSON.
+/// The content of block 1, as JSON.
 #[derive(Serialize, Deserialize)]
 struct Built {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ impl Built {
     }
 }
 
-/// What block 1 of an index of passages holds.
+/// The content of block 1 of an index of passages.
 #[derive(Serialize, Deserialize)]
 struct BuiltOfPassages {
     #[serde(flatten)]

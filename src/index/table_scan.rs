@@ -23,7 +23,7 @@ use crate::pg::relation::Lock;
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
 
-/// What the callback of the table scan works with.
+/// The state of the callback of the table scan.
 struct Scan<'a, 'scope, 'env> {
     keys: &'a Keys,
     options: &'a IndexOptions,
@@ -32,9 +32,9 @@ struct Scan<'a, 'scope, 'env> {
     /// The batch that is being filled, and how many bytes fill it.
     rows: Rows,
     full: usize,
-    /// Which rows are taken.
+    /// The share of the rows that is taken.
     share: Share,
-    /// What one row needs; emptied after each.
+    /// Memory for one row, emptied after each.
     memory: pg_sys::MemoryContext,
 }
 
@@ -70,7 +70,7 @@ impl Scan<'_, '_, '_> {
     }
 }
 
-/// What a scan of a table has found.
+/// The result of a scan of a table.
 pub struct Scanned {
     /// The number of rows.
     pub rows: f64,

@@ -20,7 +20,7 @@ use crate::pg::interrupts::check_interrupts;
 /// A bound between two pages: the leading attributes of a key, and perhaps a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pivot {
-    /// How many attributes it has; the others are minus infinity.
+    /// The number of its attributes; the others are minus infinity.
     attributes: u16,
     key: u64,
     row: Option<u64>,

@@ -20,7 +20,7 @@ const TID: usize = size_of::<pg_sys::ItemPointerData>();
 /// A page of the level below: where it is, and the pivot that separates it from the one to its left.
 struct Child {
     block: BlockNumber,
-    /// Where the pivot is among `Level::pivots`; empty for the leftmost page of a level.
+    /// The place of the pivot among `Level::pivots`; empty for the leftmost page of a level.
     pivot: std::ops::Range<usize>,
 }
 

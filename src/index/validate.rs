@@ -22,7 +22,7 @@ const COMPARE: i16 = 1;
 /// Support function 4 of a B-tree: whether equal keys have equal bytes.
 const EQUAL_IMAGE: i16 = 4;
 
-/// What the class says of itself in `pg_opclass`.
+/// An operator class, as `pg_opclass` describes it.
 struct Class {
     family: Oid,
     input: Oid,

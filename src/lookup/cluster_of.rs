@@ -91,7 +91,7 @@ struct FoundMembers {
     keys: DocumentKeys,
     key_type: Oid,
     known: HashMap<String, u32, RandomState>,
-    /// Which of them need not be asked for their near-duplicates, for a copy of them was asked.
+    /// Marks those that need not be asked for their near-duplicates, because a copy of them was asked.
     done: Vec<bool>,
     most: usize,
 }

@@ -132,7 +132,7 @@ fn show(
     Ok(())
 }
 
-/// What can be said of two documents without their signatures.
+/// Facts about two documents that need no signatures.
 #[derive(Default)]
 struct Pair {
     /// Their sets; none of signatures, and of documents of two kinds.

@@ -1,4 +1,4 @@
-//! Which index a call asks.
+//! The index that a call means.
 //!
 //! The argument `index` names an index, a table that has one, or a side table. Without it, the only
 //! one counts of the tables on the caller's search path, or else of the caller's own tables. Several
@@ -41,7 +41,7 @@ struct Finder {
     argument: &'static str,
 }
 
-/// What the argument `index` at that place names.
+/// Finds the index that the argument `index` at that place names.
 pub fn read(call: &Call, argument: usize) -> Result<Rc<Indexed>> {
     match call.oid(argument) {
         Some(named) => Finder::of(call, "index").named(named),
@@ -55,7 +55,7 @@ pub fn only(call: &Call) -> Result<Rc<Indexed>> {
     finder.named(session_cache::only(|| finder.only())?)
 }
 
-/// What a relation that the argument `source` names is, or has; nothing if it is a table without
+/// Finds the index that the relation of the argument `source` is, or has; nothing if it is a table without
 /// an index of all its rows.
 pub fn of_relation(call: &Call, relation: Oid) -> Result<Option<Rc<Indexed>>> {
     Finder::of(call, "source").find(relation)
@@ -234,7 +234,7 @@ impl Finder {
         indexes.into_iter().filter_map(|oid| Self::readable_index(oid, wanted)).collect()
     }
 
-    /// What to name an index by, if the caller may read it.
+    /// The relation to name an index by, if the caller may read it.
     fn readable_index(oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = Index::table_of(oid);
         // A partition's index is part of another.

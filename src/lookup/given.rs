@@ -17,12 +17,12 @@ use crate::pg::names::type_label;
 use crate::pg::spi::Parameter;
 use crate::pg::{catalog, lossless};
 
-/// What is looked for.
+/// A document to look for.
 #[derive(Clone, Copy)]
 pub enum Given<'a> {
     /// A value like those that are indexed.
     Value(Parameter),
-    /// What a `minlsh_document` is made of.
+    /// The content of a `minlsh_document`.
     Document(Content<'a>),
 }
 

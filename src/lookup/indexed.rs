@@ -19,11 +19,11 @@ use crate::side_table::SideTable;
 
 /// An index of the access method, ready to be asked.
 pub struct Indexed {
-    /// What it is of.
+    /// Its document, scopes and predicate.
     pub info: Info,
-    /// How its documents are cut, signed and banded.
+    /// The options by which its documents are cut, signed and banded.
     pub options: Rc<IndexOptions>,
-    /// What names a row of the table.
+    /// The column that names a row of the table.
     pub key: std::result::Result<Key, NoKey>,
     /// The extension that it belongs to.
     pub extension: Extension,

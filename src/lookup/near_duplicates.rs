@@ -34,7 +34,7 @@ const INDEX: usize = 2;
 const VERIFY: usize = 3;
 const LIMIT: usize = 4;
 
-/// How many documents nearest_documents() returns by default.
+/// The number of documents that nearest_documents() returns by default.
 const DEFAULT_K: i32 = 10;
 
 /// `near_duplicates(doc_id, threshold, index, verify) → (doc_id, similarity)`
@@ -79,7 +79,7 @@ pub struct Asked<'a> {
     verify: Verify,
 }
 
-/// How the near-duplicates of something are found.
+/// The ways to find near-duplicates.
 enum Way {
     /// By a query.
     Query(Wanted),

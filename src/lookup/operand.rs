@@ -34,7 +34,7 @@ enum OperandContent<'a> {
     Signature(Cow<'a, [i32]>),
 }
 
-/// What a document is compared by.
+/// The form in which a document is compared.
 pub enum Measured<'a> {
     /// Its shingles, or its elements.
     Set(ShingleSet),
@@ -92,7 +92,7 @@ impl<'a> Operand<'a> {
         Ok(Self { content, least: 0.0 })
     }
 
-    /// What it is compared by, of a text under `config`.
+    /// Returns the form in which it is compared; of a text, under `config`.
     pub fn measured(self, config: &Config) -> Result<Measured<'a>> {
         match self.set(config)? {
             Some(set) => Ok(Measured::Set(set)),

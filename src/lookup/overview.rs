@@ -130,7 +130,7 @@ fn all_indexes() -> Result<Vec<Info>> {
     Ok(all)
 }
 
-/// What the view shows of an index.
+/// A row of the view, which describes an index.
 struct Described {
     storage: Oid,
     relation: Option<Oid>,
@@ -139,7 +139,7 @@ struct Described {
     body: Option<i16>,
     valid: bool,
     options: Option<String>,
-    /// Why it needs REINDEX.
+    /// The reason why it needs REINDEX.
     outdated: Option<String>,
     waiting: Option<Waiting>,
 }
@@ -203,7 +203,7 @@ impl Described {
     }
 }
 
-/// Why the library that is loaded does not use the entries of an index, or of a part of it.
+/// The reason why the loaded library does not use the entries of an index, or of a part of it.
 fn outdated(info: &Info) -> Option<String> {
     if catalog::relation_kind(info.index.oid) == b'I' {
         let parts = inheritors(info.index.oid, Lock::Read.mode()).into_iter();

@@ -23,13 +23,13 @@ use crate::pg::spi::{Parameter, Session};
 use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::row_key::Key;
 
-/// What is looked for.
+/// A document to look for.
 pub struct Wanted {
     /// A value of type `minlsh_document`.
     pub document: Parameter,
     /// The least similarity.
     pub threshold: Threshold,
-    /// How many are wanted; `None`: all.
+    /// The number of rows that are wanted; `None` means all.
     pub limit: Option<i64>,
     /// The key of the row whose document it is, with its values of the scope columns; `None` if it
     /// is not stored.

@@ -1,4 +1,4 @@
-//! What a session keeps from one question to the next: indexes as it found them, and its plans.
+//! A session's memory from one question to the next: indexes as it found them, and its plans.
 //!
 //! A lookup takes a tenth of what it costs to find out what an index is of and to plan a query of
 //! its table. All of it is kept until PostgreSQL announces a change of a relation that it is about,
@@ -19,7 +19,7 @@ use crate::pg::relation::{self, Lock};
 use crate::pg::restricted::current_role;
 use crate::pg::table_query::TableQuery;
 
-/// What a query of a table is for.
+/// The purpose of a query of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The document to look for, made of what the row with a key has.
@@ -34,14 +34,14 @@ pub enum Purpose {
     Among,
     /// True if there is a row with a key.
     Seen,
-    /// What the row with a key has.
+    /// The value of the row with a key.
     Value,
 }
 
 /// The relation asked, what for, and the type in which it gives keys back where it does.
 type Place = (Oid, Purpose, Oid);
 
-/// Who asks, and the schemas on the search path.
+/// The role that asks, and the schemas on the search path.
 type Asker = (Oid, Vec<Oid>);
 
 thread_local! {
@@ -52,7 +52,7 @@ thread_local! {
     static STALE: Cell<bool> = const { Cell::new(false) };
     /// The indexes that were found for relations that calls name.
     static NAMED: RefCell<HashMap<Oid, Oid>> = RefCell::default();
-    /// What was found to be the only index there is, for whom.
+    /// The index that was found to be the only one, and for whom.
     static ONLY: RefCell<Option<(Asker, Oid)>> = const { RefCell::new(None) };
     /// True if any relation, schema or role has changed since.
     static CHANGED: Cell<bool> = const { Cell::new(false) };
@@ -83,7 +83,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     }
 }
 
-/// What `find` says is the only index that the caller can mean, until anything changes that may
+/// Remembers what `find` says is the only index that the caller can mean, until anything changes that may
 /// make it another one. Rights are checked wherever it is asked.
 pub fn only(find: impl FnOnce() -> Result<Oid>) -> Result<Oid> {
     listen();

@@ -30,7 +30,7 @@ pub struct Side<'a> {
     visibility: Visibility,
 }
 
-/// What is looked for.
+/// A document to look for.
 pub struct Probe {
     /// `None`: it is not a stored document.
     pub key: Option<Datum>,
@@ -49,7 +49,7 @@ impl<'a> Side<'a> {
         Ok(Some(Self { index, table, key: index.key()?, visibility }))
     }
 
-    /// What is stored of the document with that key; nothing if it has no shingles.
+    /// Reads what is stored of the document with that key; nothing if it has no shingles.
     pub fn stored(&self, key: Datum) -> Result<Option<Probe>> {
         let signature = self.table.signature(key)?;
         Ok(signature.map(|signature| Probe { key: Some(key), signature }))

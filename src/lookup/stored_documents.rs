@@ -37,7 +37,7 @@ impl<'a> Documents<'a> {
         Ok(Self { index, key: index.key()? })
     }
 
-    /// What its values are.
+    /// The kind of its values.
     pub fn values(&self) -> Kind {
         self.index.info.kind
     }

@@ -77,7 +77,7 @@ impl<T: Copy> Buffer<T> {
         Self { data: std::ptr::null_mut(), len: 0, capacity: 0, owns: PhantomData }
     }
 
-    /// What it holds.
+    /// Returns its elements.
     pub fn as_slice(&self) -> &[T] {
         if self.data.is_null() {
             return &[];
@@ -86,7 +86,7 @@ impl<T: Copy> Buffer<T> {
         unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
 
-    /// What it holds, to be changed.
+    /// Returns its elements, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         if self.data.is_null() {
             return &mut [];

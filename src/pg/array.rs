@@ -112,7 +112,7 @@ unsafe fn assemble<T>(count: usize, data: &[T], element: Oid) -> Datum {
     }
 }
 
-/// Where the elements of a one-dimensional array without nulls start (`ARR_OVERHEAD_NONULLS(1)`).
+/// The offset of the elements of a one-dimensional array without nulls (`ARR_OVERHEAD_NONULLS(1)`).
 const fn data_offset() -> usize {
     (std::mem::size_of::<pg_sys::ArrayType>() + 2 * std::mem::size_of::<i32>()).next_multiple_of(8)
 }

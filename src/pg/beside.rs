@@ -106,7 +106,7 @@ pub fn revoke_all(table: Oid) -> Result<()> {
     Ok(())
 }
 
-/// How a trigger is enabled.
+/// The ways in which a trigger is enabled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Enabled {
     /// Also for what replication brings.
@@ -121,9 +121,9 @@ pub struct NewTrigger {
     pub kind: &'static str,
     /// The table on which it fires.
     pub table: Oid,
-    /// What its name begins with, and ends in.
+    /// The beginning and the end of its name.
     pub name: (CString, &'static CStr),
-    /// What stands behind its name.
+    /// Its definition, as SQL behind its name.
     pub definition: Sql,
     pub enabled: Enabled,
 }

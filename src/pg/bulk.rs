@@ -19,7 +19,7 @@ pub struct Bulk<'a> {
     indexes: Vec<(&'a OpenIndex, *mut pg_sys::IndexInfo)>,
     rows: Vec<Row>,
     used: usize,
-    /// Where rows go; null if they go wherever there is room.
+    /// The state of bulk insertion; null if rows go wherever there is room.
     place: pg_sys::BulkInsertState,
     /// Of the rows, and of one batch.
     lasting: Memory,

@@ -66,7 +66,7 @@ impl Call {
         unsafe { pgrx::fcinfo::pg_return_null(self.fcinfo) }
     }
 
-    /// How many arguments there are.
+    /// The number of arguments.
     pub fn count(&self) -> usize {
         // SAFETY: `new` promises a valid call.
         unsafe { (*self.fcinfo).nargs as usize }
@@ -205,7 +205,7 @@ impl Call {
         unsafe { (*(*self.fcinfo).flinfo).fn_expr.is_null() }
     }
 
-    /// What this place of a query keeps from one call to the next, at first the default. It is
+    /// The state that this place of a query keeps from one call to the next, at first the default. It is
     /// dropped with the query.
     ///
     /// # Safety

@@ -136,7 +136,7 @@ impl<F: CatalogForm> CatalogRow<F> {
         (!is_null).then_some(value)
     }
 
-    /// Who wrote the row, and when.
+    /// The header of the row, which has the transaction that wrote it.
     pub fn header(&self) -> &pg_sys::HeapTupleHeaderData {
         // SAFETY: a row that is held has its header.
         unsafe { &*(*self.tuple).t_data }

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 
 use crate::error::error;
 
-/// What is wrong with something that a user wrote. It must be raised in the end.
+/// A complaint about something that a user wrote. It must be raised in the end.
 pub struct Complaint {
     code: PgSqlErrorCode,
     message: String,

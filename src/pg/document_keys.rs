@@ -15,7 +15,7 @@ use crate::pg::passing::Passing;
 /// Keys by document number.
 pub struct DocumentKeys {
     datums: Vec<Datum>,
-    /// Where keys that are passed by reference live.
+    /// The memory of keys that are passed by reference.
     memory: PgMemoryContexts,
     passing: Passing,
     order: Order,
@@ -29,13 +29,13 @@ struct KeyTexts {
     kept: Vec<Option<(u32, Datum)>>,
     /// KeyTexts whose places others have taken, the last few: a caller may still hold them.
     retired: [Option<Datum>; ROW],
-    /// Where the next of these goes.
+    /// The place where the next of these goes.
     next: usize,
     memory: PgMemoryContexts,
     output: Output,
 }
 
-/// How many keys are kept as text.
+/// The number of keys that are kept as text.
 const KEPT: usize = 1 << 12;
 
 /// A key stays valid while so many others are asked for: more than a row of a result has.
@@ -60,12 +60,12 @@ impl DocumentKeys {
         })
     }
 
-    /// How many there are.
+    /// The number of its elements.
     pub fn len(&self) -> usize {
         self.datums.len()
     }
 
-    /// How many bytes they take.
+    /// The number of bytes that they take.
     pub fn bytes(&self) -> usize {
         // SAFETY: a context that is alive.
         let own = unsafe { pg_sys::MemoryContextMemAllocated(self.memory.value(), true) };

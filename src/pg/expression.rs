@@ -17,7 +17,7 @@ use crate::pg::{index::Index, list, text};
 /// The place of the relation in the range table of a query.
 const RELATION: i32 = 1;
 
-/// Where expressions live.
+/// The memory in which expressions live.
 pub struct Expressions(Memory);
 
 /// An expression.
@@ -75,7 +75,7 @@ impl Expressions {
         })
     }
 
-    /// What each column of an index is made of, as an expression over its table, under the collation
+    /// The columns of an index, each as an expression over its table, under the collation
     /// that it has there.
     pub fn of_index(&self, index: &Index) -> Vec<Expression<'_>> {
         let mut stored = self
@@ -90,7 +90,7 @@ impl Expressions {
         index.columns.iter().map_while(column).collect()
     }
 
-    /// What a partial index requires of a row.
+    /// The predicate of a partial index.
     pub fn predicate_of_index(&self, index: &Index) -> Option<Expression<'_>> {
         let list = self.stored(index, pg_sys::Anum_pg_index_indpred)?;
         // SAFETY: a stored predicate is a list of conditions that all must hold, or one of them.

@@ -18,7 +18,7 @@ thread_local! {
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How threads are started. `memory` bytes of batches may be out at a time.
+/// The setting under which threads are started. `memory` bytes of batches may be out at a time.
 pub fn setting(memory: usize) -> Setting {
     silence_panics();
     Setting {
@@ -29,7 +29,7 @@ pub fn setting(memory: usize) -> Setting {
     }
 }
 
-/// How many threads may help to build an index of a table: as many workers as PostgreSQL would
+/// The number of threads that may help to build an index of a table: as many workers as PostgreSQL would
 /// take if the table has the parameter `parallel_workers`, and no more than there are other cores if not.
 pub fn for_build(table: &Open) -> usize {
     // SAFETY: settings of this backend.
@@ -38,7 +38,7 @@ pub fn for_build(table: &Open) -> usize {
     allowed(most, parallel_workers(table))
 }
 
-/// How many threads may help to answer a question about all rows of a table, or of a query.
+/// The number of threads that may help to answer a question about all rows of a table, or of a query.
 pub fn for_job(table: Option<&Open>) -> usize {
     // SAFETY: settings of this backend.
     let most = unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };

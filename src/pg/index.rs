@@ -147,7 +147,7 @@ impl Index {
         }
     }
 
-    /// What a partial index requires of a row, as `pg_node_tree`, in the current memory context: as it
+    /// The predicate of a partial index, as `pg_node_tree`, in the current memory context: as it
     /// is now, while a query of the catalogs may be too old for it.
     pub fn predicate(&self) -> Option<Datum> {
         let row = CatalogRow::<pg_sys::FormData_pg_index>::find(self.oid)?;

@@ -18,7 +18,7 @@ use crate::pg::{bytes, ffi};
 /// characters in every encoding of a database: U+10FE80 to U+10FEFF are taken.
 const PRIVATE: u32 = 0x10FE00;
 
-/// How the bytes of this database become UTF-8.
+/// The conversion of this database's bytes to UTF-8.
 #[derive(Clone, Copy)]
 enum Encoding {
     /// They are.
@@ -56,7 +56,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     }
 }
 
-/// What UTF-8 is in the database's encoding: the opposite of [`decode`], in the current memory context where
+/// Converts UTF-8 to the database's encoding: the opposite of [`decode`], in the current memory context where
 /// it is a copy.
 pub fn encode(text: &str) -> &[u8] {
     let encoding = Encoding::of_database();
@@ -188,7 +188,7 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
     Ok(text)
 }
 
-/// How many bytes, of which none is ASCII, the first character has.
+/// The number of bytes of the first character, none of which is ASCII.
 fn character_length(bytes: &[u8], encoding: i32) -> usize {
     // SAFETY: it reads the bytes of one character at most, of which the first tells the length;
     // some encodings look at the second one, so both are there.

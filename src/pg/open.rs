@@ -69,7 +69,7 @@ impl Open {
         }
     }
 
-    /// How many pages it has.
+    /// The number of its pages.
     pub fn pages(&self) -> u32 {
         // SAFETY: an open relation with storage.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.0, pg_sys::ForkNumber::MAIN_FORKNUM) }

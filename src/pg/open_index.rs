@@ -11,7 +11,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
 
-/// Which entries an update needs.
+/// The entries that an update needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entries {
     /// Those of all indexes.
@@ -181,7 +181,7 @@ impl OpenIndex {
         }
     }
 
-    /// What PostgreSQL needs to know to insert entries, in the current memory context.
+    /// The description that PostgreSQL needs to insert entries, in the current memory context.
     pub fn info(&self) -> *mut pg_sys::IndexInfo {
         // SAFETY: an open index.
         unsafe { pg_sys::BuildIndexInfo(self.raw()) }

@@ -1,10 +1,10 @@
-//! How values of a type are passed, for those that are known as datums only.
+//! The passing of values, for those that are known as datums only.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::ffi;
 
-/// How values of a type are passed. No column has a type of C strings.
+/// The rules by which values of a type are passed. No column has a type of C strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
     /// `typbyval`

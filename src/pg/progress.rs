@@ -1,4 +1,4 @@
-//! How far a build is, as `pg_stat_progress_create_index` shows it.
+//! The progress of a build, as `pg_stat_progress_create_index` shows it.
 
 use std::ffi::CStr;
 
@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::pg::catalog::CatalogRow;
 
-/// What an access method does in turn; the first phase is PostgreSQL's own.
+/// The phases of an access method's build; the first phase is PostgreSQL's own.
 #[derive(Clone, Copy)]
 pub enum Phase {
     Scanning = 2,

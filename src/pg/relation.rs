@@ -8,7 +8,7 @@ use crate::pg::catalog::CatalogRow;
 use crate::pg::passing::Passing;
 use crate::pg::{array, ffi, text};
 
-/// How strongly a relation is locked, until the end of the transaction.
+/// The locks that are taken on a relation, until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// None: the caller holds one.
@@ -137,7 +137,7 @@ pub struct Column {
     pub number: i16,
     /// Its type.
     pub type_oid: Oid,
-    /// How its values are passed.
+    /// The way its values are passed.
     pub passing: Passing,
     /// Its collation, invalid for a type that has none.
     pub collation: Oid,
@@ -148,7 +148,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// What an attribute of an open relation says.
+    /// Reads an attribute of an open relation.
     pub fn of(attribute: &pg_sys::FormData_pg_attribute) -> Self {
         Self {
             // SAFETY: a name is a NUL-terminated array.
@@ -202,7 +202,7 @@ pub fn leaves(table: &Relation, lock: Lock) -> Vec<Relation> {
     opened.filter(|relation| relation.kind == b'r').collect()
 }
 
-/// Who has rights on a relation besides its owner; `None` is PUBLIC.
+/// The roles that have rights on a relation, besides its owner; `None` is PUBLIC.
 pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
     let Some(row) = CatalogRow::<pg_sys::FormData_pg_class>::find(relation) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Who may see what.
+//! Rights to see relations and rows.
 //!
 //! An index of the access method is asked by a query of its table, whose rights the executor
 //! checks. A side table is not a table of the caller's: here the caller's rights to the user's table
@@ -16,12 +16,12 @@ use crate::pg::relation::{self, Relation};
 use crate::pg::restricted::current_role;
 use crate::pg::text;
 
-/// Where the rows of a result come from.
+/// The source of the rows of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
     /// The caller sees every row of the table: the side table is enough.
     All,
-    /// What was found must be looked up in the table as the caller: row-level security applies, or
+    /// The rows that were found must be looked up in the table as the caller: row-level security applies, or
     /// the table may have lost rows without a trigger being fired: a partition, or all those of a
     /// temporary table at COMMIT.
     Joined,

@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Datum};
 
 use crate::pg::open::Open;
 
-/// What a visitor of rows answers.
+/// The answer of a visitor of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Continue {
     /// The next one.

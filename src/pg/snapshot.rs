@@ -1,4 +1,4 @@
-//! Which rows a scan sees.
+//! Snapshots, which decide which rows a scan sees.
 
 use pgrx::pg_sys;
 
@@ -27,7 +27,7 @@ impl Drop for ActiveSnapshot {
     }
 }
 
-/// Which rows are seen.
+/// A snapshot of the database.
 pub struct Snapshot {
     raw: pg_sys::Snapshot,
     ownership: Ownership,
@@ -42,7 +42,7 @@ enum Ownership {
 }
 
 impl Snapshot {
-    /// What the statement that called us sees.
+    /// The snapshot of the statement that called us.
     pub fn statement() -> Self {
         // SAFETY: a function is called under an active snapshot, which outlives the call.
         Self { raw: unsafe { pg_sys::GetActiveSnapshot() }, ownership: Ownership::Borrowed }

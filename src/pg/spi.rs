@@ -195,7 +195,7 @@ impl PreparedPlan {
         self
     }
 
-    /// What PostgreSQL knows it by.
+    /// The pointer by which PostgreSQL knows it.
     pub(super) fn pointer(&self) -> pg_sys::SPIPlanPtr {
         self.pointer
     }
@@ -226,7 +226,7 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// How many rows were returned.
+    /// The number of rows that were returned.
     pub fn len(&self) -> usize {
         self.count
     }

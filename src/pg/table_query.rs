@@ -16,18 +16,18 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{self, Cursor, Parameter, PreparedPlan, Rows, Session};
 use crate::pg::sql::Sql;
 
-/// What is to be selected.
+/// A query of a table, to be planned.
 #[derive(Default)]
 pub struct Parts<'a> {
     /// The table; none to evaluate expressions of parameters.
     pub table: Option<Oid>,
     /// The columns of the result.
     pub columns: Vec<Expression<'a>>,
-    /// What is required of a row, in full.
+    /// The conditions of a row, in full.
     pub conditions: Vec<Expression<'a>>,
-    /// What the rows are ordered by.
+    /// The expressions that rows are ordered by.
     pub order: Vec<(Expression<'a>, Direction)>,
-    /// How many rows to read at most, a `bigint`; NULL means all.
+    /// The maximum number of rows to read, a `bigint`; NULL means all.
     pub limit: Option<Expression<'a>>,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
@@ -35,7 +35,7 @@ pub struct Parts<'a> {
     pub custom: bool,
 }
 
-/// How rows are ordered.
+/// The direction in which rows are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// The least first.
@@ -50,14 +50,14 @@ pub struct TableQuery {
     table: Option<Oid>,
     /// The types of the columns of the result.
     types: Vec<Oid>,
-    /// What `$1`, `$2`, ... stand for; the plan refers to it.
+    /// The values of `$1`, `$2`, ...; the plan refers to them.
     _slots: Box<Slots>,
 }
 
 /// The expressions of a query, in the order of their numbers in its text.
 struct Slots {
     nodes: Vec<*mut Node>,
-    /// Where the nodes are.
+    /// The memory of the nodes.
     _owner: Expressions,
 }
 

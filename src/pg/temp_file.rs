@@ -31,7 +31,7 @@ impl TempFile {
         Self { file, written: 0 }
     }
 
-    /// How many bytes it has.
+    /// The number of its bytes.
     pub fn len(&self) -> u64 {
         self.written
     }

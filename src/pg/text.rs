@@ -62,7 +62,7 @@ pub fn to_client(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// What UTF-8 is in the database's encoding.
+/// Converts UTF-8 to the database's encoding.
 pub fn encode(value: &str) -> &[u8] {
     lossless::encode(value)
 }

@@ -10,7 +10,7 @@ use crate::pg::open::Open;
 use crate::pg::passing::Passing;
 use crate::pg::row::Row;
 
-/// What kind of change it was.
+/// The kinds of changes that fire a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Also COPY, and the inserting part of ON CONFLICT and MERGE.
@@ -119,7 +119,7 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// What is known of the trigger.
+    /// The trigger that was fired.
     pub fn trigger(&self) -> Trigger {
         // SAFETY: a trigger in progress has its description.
         unsafe { Trigger::of(&*self.0.tg_trigger) }
@@ -131,7 +131,7 @@ impl<'a> Fired<'a> {
         unsafe { (*self.0.tg_relation).rd_id }
     }
 
-    /// What happened.
+    /// The event that fired it.
     pub fn event(&self) -> Event {
         match self.0.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
             pg_sys::TRIGGER_EVENT_INSERT => Event::Insert,
@@ -190,7 +190,7 @@ impl<'a> Fired<'a> {
         }
     }
 
-    /// What a trigger before a row returns to have it written, or deleted, as it is.
+    /// The result of a trigger before a row that has it written, or deleted, as it is.
     pub fn row_as_it_is(&self) -> Datum {
         Datum::from(match self.event() {
             Event::Update => self.0.tg_newtuple,

@@ -58,7 +58,7 @@ impl Window {
         }
     }
 
-    /// How many rows the partition has. They are all put aside by the executor.
+    /// The number of rows of the partition. They are all put aside by the executor.
     pub fn rows(&self) -> i64 {
         // SAFETY: the window of this call.
         unsafe { pg_guard_ffi_boundary(|| raw::WinGetPartitionRowCount(self.object)) }

@@ -1,4 +1,4 @@
-//! What `minlsh_create_index()` is asked for, checked.
+//! The arguments of `minlsh_create_index()`, checked.
 
 use std::ffi::{CStr, CString};
 
@@ -16,7 +16,7 @@ use crate::pg::rights::{check_owner, no_such_relation};
 use crate::side_table::sync::{check_body, check_stored};
 use crate::side_table::watch;
 
-/// What to build.
+/// The side table that is to be built.
 pub struct Blueprint {
     /// The name of the side table; `None` lets PostgreSQL's rules choose.
     pub name: Option<CString>,
@@ -71,7 +71,7 @@ fn refuse_children(relation: &Relation) -> Result<()> {
     Ok(())
 }
 
-/// What the arguments ask for.
+/// Reads the arguments.
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?, "body")?;
     check_body(&body)?;

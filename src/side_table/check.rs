@@ -1,4 +1,4 @@
-//! What `minlsh_check()` finds in a side table: every difference between it and its table.
+//! The check of a side table by `minlsh_check()`: every difference between it and its table.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::ElementHash;
@@ -52,7 +52,7 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
     Ok(Some(indexes))
 }
 
-/// What must hold of the index as a whole; its problems have no key.
+/// Checks the index as a whole; its problems have no key.
 fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()> {
     let (Some(documents), Some(storage)) =
         (Open::relation(side.table.oid, Lock::Held), Open::relation(side.storage, Lock::Held))
@@ -99,7 +99,7 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
     Ok(())
 }
 
-/// What is wrong with when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
+/// The fault in when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
 fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
     match (enabled, expected) {
         (b'D', _) => Some("is disabled"),

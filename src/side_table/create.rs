@@ -134,7 +134,7 @@ fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Res
         .run()
 }
 
-/// How its columns are stored, and that nobody but the owner reads or writes it directly: ALTER
+/// Sets how its columns are stored, and lets nobody but the owner read or write it directly: ALTER
 /// DEFAULT PRIVILEGES may have granted rights on every new table.
 fn prepare_table(storage: Oid) -> Result<()> {
     Sql::new("ALTER TABLE ")

@@ -35,7 +35,7 @@ pub struct SideTable {
     pub key: Column,
     /// The text column of the user's table.
     pub body: Column,
-    /// How documents are cut, signed and banded.
+    /// The options by which documents are cut, signed and banded.
     pub options: Rc<IndexOptions>,
 }
 

@@ -22,7 +22,7 @@ use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::side_table::storage::{StoredSketch, row_of};
 
-/// What is stored of a text; `None` if it has no shingle.
+/// Makes what is stored of a text; `None` if it has no shingle.
 ///
 /// # Safety
 /// `body` must be a non-null `text`, or of a type that is stored as text is.
@@ -31,7 +31,7 @@ pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredS
     sign_text(options, &unsafe { lossless::read(body)? })
 }
 
-/// What is stored of a text that was read as UTF-8; `None` if it has no shingle.
+/// Makes what is stored of a text that was read as UTF-8; `None` if it has no shingle.
 pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
         let signature = sketcher.sketch(text, &mut check_interrupts).map_err(engine)?;
@@ -39,7 +39,7 @@ pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSket
     })
 }
 
-/// What is stored of a document of which the signature is known.
+/// Makes what is stored of a document whose signature is known.
 pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch> {
     let mut bands = Vec::new();
     options.banding.hashes(full, &mut bands).map_err(engine)?;

@@ -28,9 +28,9 @@ pub const BANDS: i16 = 3;
 /// An open side table.
 pub struct Storage {
     pub rows: Beside,
-    /// Which of its indexes tells documents apart.
+    /// The place among its indexes of the one by key.
     key: usize,
-    /// Which of them is of the signatures, and has the options.
+    /// The place of the one of the signatures, which has the options.
     signatures: usize,
     pub options: Rc<IndexOptions>,
 }
@@ -107,7 +107,7 @@ fn is_of_signatures(index: &OpenIndex) -> bool {
         && index.access_method() == "minlsh"
 }
 
-/// What a side table has of a document.
+/// The signature and bands that a side table has of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSketch {
     /// The signature.
@@ -124,7 +124,7 @@ pub fn row_of(key: Datum, signed: &StoredSketch) -> [Option<Datum>; 3] {
 /// The key of a document, its signature and its bands.
 type StoredRow<'a> = (Datum, &'a [i32], &'a [i64]);
 
-/// What is stored in a row; `None` if its owner has put NULLs there.
+/// Reads what is stored in a row; `None` if its owner has put NULLs there.
 ///
 /// # Errors
 /// SQLSTATE 2202E or 22004 if the arrays are not such as a sketch has.

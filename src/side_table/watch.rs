@@ -1,4 +1,4 @@
-//! Which triggers tie a side table to its documents.
+//! The triggers that tie a side table to its documents.
 //!
 //! A constraint trigger for each row of the documents is the record of an index: FROM names the side
 //! table, UPDATE OF the key and the text. PostgreSQL keeps both right through renames, dumps and
@@ -29,7 +29,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What `trigger` records, if it is one that does. Its function is ours.
+    /// Reads what `trigger` records, if it is one that does. Its function is ours.
     pub fn of(trigger: Trigger) -> Option<Self> {
         let storage = trigger.other_table?;
         let (key, body) = match trigger.columns[..] {

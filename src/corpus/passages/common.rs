@@ -48,7 +48,7 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
 /// Lists passages, each window once: of the first document that has it.
 struct Listing<'a> {
     counts: Arc<Counts>,
-    /// Which windows are listed.
+    /// Marks the windows that are listed.
     taken: Vec<bool>,
     cut: Cut,
     result: &'a ResultRows,

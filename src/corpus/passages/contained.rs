@@ -32,7 +32,7 @@ sql_function!(minlsh_contained_documents, contained_documents);
 /// Bytes of candidates of one text that are compared together.
 const TOGETHER: usize = 1 << 20;
 
-/// What marks a fingerprint that is asked for, among those that texts have.
+/// The mark of a fingerprint that is asked for, among those that texts have.
 const ASKED: u64 = 1 << 63;
 
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
@@ -63,10 +63,10 @@ struct Contained {
     document: u32,
     /// The longest of these, of equally long ones the first.
     container: u32,
-    /// How many of its characters that has.
+    /// The number of its characters that the container has.
     covered: u32,
     length: u32,
-    /// How many there are.
+    /// The number of documents.
     containers: i64,
 }
 

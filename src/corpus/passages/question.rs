@@ -16,19 +16,19 @@ const PLACES: Places = Places { threshold: 1, verify: usize::MAX, options: 5 };
 const DEFAULT_MIN_DOCUMENTS: u32 = 100;
 const DEFAULT_COVERAGE: f64 = 0.9;
 
-/// What a job was asked. An argument that is NULL is the default.
+/// The question to a job. An argument that is NULL is the default.
 pub struct Question {
-    /// Which documents it reads.
+    /// The arguments that say which documents it reads.
     pub arguments: Arguments,
-    /// What counts as a passage.
+    /// The definition of a passage.
     pub cut: Cut,
     /// True if equal texts count once.
     pub collapses: bool,
-    /// What becomes of texts that are too short for a passage.
+    /// The treatment of texts that are too short for a passage.
     short: Short,
 }
 
-/// What becomes of texts that are too short for a passage.
+/// The treatment of texts that are too short for a passage.
 #[derive(Clone, Copy)]
 enum Short {
     LeftOut,

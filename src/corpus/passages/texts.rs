@@ -44,17 +44,17 @@ pub struct Texts {
     /// Their keys.
     pub keys: Members,
     documents: Vec<Document>,
-    /// What counts as a passage.
+    /// The definition of a passage.
     pub cut: Cut,
     /// Bytes for each of what is sorted and what is looked up.
     pub share: usize,
     /// Bytes for batches that are out.
     out: usize,
-    /// What one text needs.
+    /// Memory for one text.
     context: Memory,
     /// The temporary files of what is sorted, which outlive a text.
     pub files: Rc<Memory>,
-    /// What is shown of the job.
+    /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
     table: Option<Open>,
 }
@@ -62,18 +62,18 @@ pub struct Texts {
 /// A text that was read.
 #[derive(Clone, Copy)]
 pub struct Document {
-    /// What the hashes of its scope differ by.
+    /// The salt of the hashes of its scope.
     pub salt: u64,
     /// True if an earlier text is equal, after normalization.
     pub is_copy: bool,
-    /// How many characters it has, after normalization.
+    /// The number of its characters, after normalization.
     pub length: u32,
 }
 
 /// Takes a text as it is first read: normalized, if that was asked for.
 pub type Keep<'a> = dyn FnMut(Document, &str) -> Result<()> + 'a;
 
-/// What looks at texts, or that there is no memory for it.
+/// A finder, which looks at texts, or the error that there is no memory for it.
 pub type Made<F> = std::result::Result<F, sketch::Error>;
 
 /// Takes what is found in texts.
@@ -81,7 +81,7 @@ pub trait Visit<F: Find> {
     /// Takes what was found in a batch.
     fn take(&mut self, keys: &Members, batch: &TextBatch<F::Found>) -> Result<()>;
 
-    /// How long a text must be to be looked at by itself, so that not all that is found in it is kept at once.
+    /// True for a text so long that it is looked at by itself, so that not all that is found in it is kept at once.
     fn is_large(&self, _text: &str) -> bool {
         false
     }
@@ -277,7 +277,7 @@ impl Texts {
     }
 }
 
-/// What as many threads need as may help.
+/// Makes the finders of the threads that may help.
 fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<Finder<F>> {
     // Without memory for one there is a thread less.
     (0..for_job(table)).filter_map(|_| make().ok().map(Finder)).collect()
@@ -287,7 +287,7 @@ fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<Fin
 pub struct Feeder<'a, 'scope, 'env, F: Find> {
     hands: &'a mut Hands<'scope, 'env, Finder<F>>,
     batch: TextBatch<F::Found>,
-    /// How many bytes fill a batch, and how many its findings take for each of them.
+    /// The bytes that fill a batch, with those that its findings take for each of them.
     full: usize,
     weight: usize,
 }
@@ -331,7 +331,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 }
 
-/// What the first reading keeps.
+/// The state that the first reading keeps.
 struct Intake<'a, 'k> {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,

@@ -148,7 +148,7 @@ impl Counts {
         Ok(Arc::new(Self(counts)))
     }
 
-    /// How many windows there are.
+    /// The number of windows.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! How the texts of a source are best cut, by what a sample of them is like.
+//! Chooses how the texts of a source are best cut, by the properties of a sample.
 
 use sketch::{Config, DEFAULT_THRESHOLD, Unit, robust_from};
 
@@ -10,19 +10,19 @@ use crate::options::Options;
 /// Characters of a shingle for texts that are too short for the default.
 const SHORT_SIZE: i32 = 3;
 
-/// How the texts are cut, and why.
+/// A choice of how the texts are cut, and its reason.
 pub struct Choice {
-    /// How they are cut and signed.
+    /// The options by which they are cut and signed.
     pub config: Config,
     /// The shingles from which on one change leaves a text similar.
     pub robust: usize,
-    /// What the sample is like then.
+    /// The properties of the sample when it is cut so.
     pub cut: Cut,
-    /// Why.
+    /// The reason for the choice.
     pub why: Why,
 }
 
-/// Why texts are cut so.
+/// Reasons to cut texts in some way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// The default suits them.

@@ -36,7 +36,7 @@ use sample::{Sample, Wanted};
 
 sql_function!(minlsh_suggest, suggest);
 
-/// How many documents are in the sample by default.
+/// The number of documents in the sample by default.
 const DEFAULT_SAMPLE: i32 = 1000;
 /// Slots of a signature by which neighbours are found.
 const NUM_PERM: i32 = 128;
@@ -48,7 +48,7 @@ const KEY_COLUMN: usize = 4;
 /// Scope, and behind it shingle_size, unit, normalization, stop_words and bag.
 const SCOPE: usize = 5;
 
-/// Where they are once they stand in the order of other functions: source, body, key_column, scope,
+/// Their places in the order of other functions: source, body, key_column, scope,
 /// options.
 const PLACES: Places = Places { threshold: usize::MAX, verify: usize::MAX, options: 4 };
 

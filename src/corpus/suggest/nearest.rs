@@ -18,12 +18,12 @@ use crate::pg::interrupts::check_interrupts;
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
 const LEAST_ESTIMATE: f64 = 0.37;
 
-/// What the sample's neighbours are like.
+/// The neighbours of the sample.
 #[derive(Default)]
 pub struct Found {
-    /// How many documents of the source have no shingles.
+    /// The number of documents of the source without shingles.
     pub empty: u64,
-    /// How many of the sample have an exact copy.
+    /// The number of documents of the sample that have an exact copy.
     pub copies: u64,
     /// The similarities of those nearest to the documents of the sample, which are not exact copies.
     pub nearest: Histogram,
@@ -42,7 +42,7 @@ struct Member {
 struct Nearest {
     estimate: f64,
     key: String,
-    /// What it is compared by, if that is not too much to be kept.
+    /// The bytes by which it is compared, if they are not too many to be kept.
     bytes: Option<Vec<u8>>,
 }
 
@@ -149,7 +149,7 @@ impl Document {
         Ok(true)
     }
 
-    /// What equal sets of shingles have in common, and others but with probability 2^-64.
+    /// A value that is the same for equal sets of shingles, and for others only with probability 2^-64.
     fn fingerprint(&self) -> Result<(usize, u64)> {
         let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts);
         let set = set.map_err(engine)?;

@@ -69,7 +69,7 @@ impl<'a> Report<'a> {
         self.statements(source, arguments, &choice.config, threshold)
     }
 
-    /// What was looked at.
+    /// Reports what was looked at.
     fn sample(&self, found: &Found) {
         let all = self.documents;
         self.counted("documents", all, None, "documents of the source that are not NULL");
@@ -91,7 +91,7 @@ impl<'a> Report<'a> {
         );
     }
 
-    /// What the texts are like, and how they are best cut.
+    /// Reports what the texts are like, and how they are best cut.
     fn texts(&self, choice: &Choice) {
         let Choice { config, robust, cut, why } = choice;
         let is_char = config.unit() == Unit::Char;
@@ -124,7 +124,7 @@ impl<'a> Report<'a> {
         self.advice("shingle_size", Some(&config.shingle_size().to_string()), &size);
     }
 
-    /// How similar the nearest neighbors are.
+    /// Reports how similar the nearest neighbors are.
     fn neighbors(&self, choice: &Choice, found: &Found, threshold: f64) {
         let unrelated = (choice.cut.unrelated * 100.0).round() / 100.0;
         let common = "19 of 20 random pairs are no more similar";
@@ -146,7 +146,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What to run.
+    /// Reports the statements to run.
     fn statements(
         &self,
         source: &Source,

@@ -16,21 +16,21 @@ use crate::document::kind::Kind;
 use crate::error::{Result, engine, invalid_parameter, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 
-/// How many times its own bytes the nearest document of a member may take.
+/// The bytes that the nearest document of a member may take, as a multiple of its own.
 pub const NEAREST: usize = 2;
 /// About what a member takes beside its document and its key: its signature and bands.
 const MEMBER: usize = 2048;
 /// A document that takes a greater part of the memory is left out, so that there is room for others.
 const PARTS: usize = 16;
 
-/// Which sample is wanted.
+/// The sample that is wanted.
 #[derive(Clone, Copy)]
 pub struct Wanted {
-    /// How many documents.
+    /// The number of documents.
     pub count: usize,
-    /// Which of them.
+    /// The seed that chooses them.
     pub seed: i64,
-    /// How much memory they may take.
+    /// The memory that they may take.
     pub room: usize,
 }
 
@@ -39,24 +39,24 @@ pub struct Taken {
     hash: i64,
     /// Its key.
     pub key: String,
-    /// What it is compared by.
+    /// The bytes by which it is compared.
     pub bytes: Vec<u8>,
-    /// Where it is compared.
+    /// The scope within which it is compared.
     pub scope: Option<Scope>,
 }
 
-/// What the first reading found.
+/// The findings of the first reading.
 #[derive(Default)]
 pub struct Sample {
     /// The documents, in the order of their hashes.
     pub taken: Vec<Taken>,
-    /// How many documents the source has.
+    /// The number of documents of the source.
     pub documents: u64,
-    /// How many of them are too long for their shingles.
+    /// The number of documents that are too long for their shingles.
     pub saturated: u64,
     /// The size of shingles that would do for them.
     pub better_size: usize,
-    /// How many were too large to be in the sample.
+    /// The number of documents that were too large to be in the sample.
     pub large: u64,
 }
 
@@ -135,11 +135,11 @@ impl Sample {
     }
 }
 
-/// What the documents of a sample are like if they are cut in some way.
+/// The properties of the documents of a sample that are cut in some way.
 pub struct Cut {
-    /// How many shingles half of them have at most.
+    /// The median of the numbers of shingles.
     pub median: usize,
-    /// How many have fewer than `robust`, but one.
+    /// The number of documents that have one shingle or more, but fewer than `robust`.
     pub short: u64,
     /// The similarity that 95 of 100 pairs of them, picked at random, do not exceed.
     pub unrelated: f64,
@@ -174,7 +174,7 @@ impl Cut {
     }
 }
 
-/// What a document of the sample takes.
+/// The memory that a document of the sample takes.
 fn cost_of(bytes: &[u8], key: &str) -> usize {
     bytes.len() * (1 + NEAREST) + key.len() + MEMBER
 }

@@ -36,7 +36,7 @@ struct Kept {
 struct Prepared {
     normalization: Normalization,
     sought: Sought<'static>,
-    /// How many of its characters a text must have.
+    /// The number of its characters that a text must have.
     needed: usize,
 }
 

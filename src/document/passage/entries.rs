@@ -54,7 +54,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&hashes)))
 }
 
-/// What an index can do for a passage.
+/// The ways in which an index serves a passage.
 pub enum Service {
     /// Find the texts that can have it.
     For(Bound),
@@ -64,7 +64,7 @@ pub enum Service {
     Empty,
 }
 
-/// What an index with these options can do for a passage.
+/// Decides how an index with these options serves a passage.
 ///
 /// # Safety
 /// `value` must be a non-null `minlsh_passage`.

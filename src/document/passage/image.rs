@@ -32,7 +32,7 @@ const VERSION: u8 = 1;
 pub struct Passage<'a> {
     /// The share of it that a text must have.
     pub coverage: f64,
-    /// How long what they have in common must be at least.
+    /// The minimum length of what they have in common.
     pub min_match: usize,
     /// Steps in canonical form.
     pub normalization: &'a str,

@@ -33,7 +33,7 @@ use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
 
-/// How many documents are audited by default.
+/// The number of documents that are audited by default.
 const DEFAULT_SAMPLE: i32 = 1000;
 /// About what a key and what belongs to it take, beside its letters.
 const ENTRY: usize = 64;
@@ -45,12 +45,12 @@ const SAMPLE: usize = 2;
 const SAMPLE_SEED: usize = 4;
 const BODY: usize = 5;
 
-/// Which sample is wanted.
+/// The sample that is wanted.
 #[derive(Clone, Copy)]
 struct Sampling {
-    /// How many documents.
+    /// The number of documents.
     count: i32,
-    /// Which of them.
+    /// The seed that chooses them.
     seed: i64,
 }
 

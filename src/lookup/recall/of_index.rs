@@ -103,7 +103,7 @@ impl Audit<'_> {
         self.compare_with_all()
     }
 
-    /// What a document is compared by, and the least similarity that it asks for itself.
+    /// The form in which a document is compared, and the least similarity that it asks for itself.
     fn measured<'s>(&self, stored: &'s Stored) -> Result<(Measured<'s>, f64)> {
         let values = self.documents.values();
         // SAFETY: a value of the index, which lives as long as what was read of its row.

@@ -229,7 +229,7 @@ impl Audit {
 }
 
 impl Part {
-    /// Which members share a band with a document, in order.
+    /// Lists the members that share a band with a document, in order.
     fn sharing(&self, bands: &[i64], members: &mut Vec<u32>) -> Result<()> {
         members.clear();
         for (band, &hash) in (0..).zip(bands) {

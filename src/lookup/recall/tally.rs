@@ -1,13 +1,13 @@
-//! What an audit counts: for each document of the sample, by bands of similarity.
+//! The counts of an audit: for each document of the sample, by bands of similarity.
 
 use sketch::memory;
 
 use crate::options::Verify;
 
-/// How wide a band of similarity is.
+/// The width of a band of similarity.
 const WIDTH: f64 = 0.05;
 
-/// What was counted of one document of the sample; a pair is one of it with any other document.
+/// The counts of one document of the sample; a pair is one of it with any other document.
 #[derive(Clone, Default)]
 pub struct Tally {
     /// By band.
@@ -33,19 +33,19 @@ struct Counts {
 
 /// The bands of similarity from a threshold up, and what was counted of each document.
 pub struct Bands {
-    /// Where each begins; the last one ends at 1.
+    /// The similarities where they begin; the last one ends at 1.
     starts: Vec<f64>,
     tallies: Vec<Tally>,
-    /// How many documents there are.
+    /// The number of documents.
     pub population: u64,
     verify: Verify,
 }
 
 /// Recall and precision, each with its 95 % interval, of a range of similarities.
 pub struct Shares {
-    /// Where the range begins.
+    /// The beginning of the range.
     pub from: f64,
-    /// Where it ends.
+    /// The end of the range.
     pub to: f64,
     /// Pairs in it, but for copies.
     pub pairs: u64,
@@ -115,7 +115,7 @@ impl Bands {
         memory::push(&mut self.tallies, tally)
     }
 
-    /// How many documents were looked at.
+    /// The number of documents that were looked at.
     pub fn sampled(&self) -> u64 {
         self.tallies.len() as u64
     }

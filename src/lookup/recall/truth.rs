@@ -1,4 +1,4 @@
-//! What is true of a sample of documents: their exact similarities with all others.
+//! The truth about a sample of documents: their exact similarities with all others.
 
 use sketch::{Sample, estimate_jaccard, memory};
 
