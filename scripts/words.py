@@ -28,6 +28,8 @@ FENCE = re.compile(r"(?ms)^(```|~~~).*?^\1[ \t]*$")
 CODE = re.compile(r"`[^`\n]*`")
 SQL_PROSE = re.compile(r"(?s)COMMENT ON .*? IS\s+'(?:[^']|'')*'|--[^\n]*(?:\n--[^\n]*)*")
 RUST_PROSE = re.compile(r'//[/!][^\n]*(?:\n\s*//[/!][^\n]*)*|(?<!b)"(?:[^"\\]|\\.)*"', re.DOTALL)
+# The opening of a doc comment.
+QUESTION = re.compile(r"//([/!]) (What|Which|Where|Whether|How|Who|Whose|Whom|Why|When)\b")
 NO_VERB = re.compile(r"HINT:  (An?|At|By|For|If|Its?|That|The|There|These|They|This|Those|To|[0-9a-z\"]\S*)\b")
 # The end of a line, with what continues a comment or a string on the next one.
 LINE_END = re.compile(r"\\?\n[ \t]*(?://[/!]|--)?[ \t]*")
@@ -74,6 +76,16 @@ def position(joined: str, place: int) -> int:
     return len(joined)
 
 
+def questions(file: Path):
+    """Doc comments that open as a question does, instead of saying what the item does or is."""
+    before = ""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        found = QUESTION.match(line.strip())
+        if found and not before.startswith("//" + found[1]):
+            yield f'{file}:{number}: a doc comment begins with a noun or a verb, not "{found[2]}"'
+        before = line.strip()
+
+
 def hints():
     """HINTs that do not say what to do: what regression tests print begins with a verb."""
     for file in sorted(Path("tests/pg_regress/expected").glob("*.out")):
@@ -83,9 +95,11 @@ def hints():
 
 
 def main() -> None:
-    known = subprocess.check_output(
-        ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True)
-    found = [fault for name in known.split() for fault in faults(Path(name))] + list(hints())
+    known = [Path(name) for name in subprocess.check_output(
+        ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True).split()]
+    found = [fault for file in known for fault in faults(file)]
+    found += [fault for file in known if file.suffix == ".rs" for fault in questions(file)]
+    found += hints()
     if found:
         sys.exit("\n".join(found))
 
