@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # upgrade.sh OLD NEW: pg_upgrade from one PostgreSQL to another, both given by their pg_config. A native index, a
-# constraint and a side table answer afterwards as before, and minlsh_check finds nothing.
+# constraint and a side table answer afterwards as before, tracked clusters keep their ids and go on, and minlsh_check
+# finds nothing.
 old_config=$1 new_config=$2
 . "$(dirname "$0")/lib.sh"
 forget_connection_settings
@@ -48,6 +49,8 @@ answers="
 	SELECT 'index', a.id, b.id FROM docs AS a JOIN docs AS b ON b.body ~= minlsh_document(a.body, 0.8) ORDER BY 2, 3;
 	SELECT 'side table', doc_a, doc_b FROM near_duplicate_pairs('papers', 0.8) ORDER BY 2, 3;
 	SELECT 'constraint', count(*) FROM kept;
+	SELECT 'member', doc_id, cluster_id FROM docs_clusters ORDER BY 2;
+	SELECT 'log', max(seq), max(refresh) FROM docs_clusters_log;
 	SELECT 'problem', * FROM minlsh_check();"
 server old "$old_config" start
 sql <<-END
@@ -61,10 +64,14 @@ sql <<-END
 	SELECT minlsh_create_index('papers', 'body');
 	CREATE TABLE kept (body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=));
 	INSERT INTO kept SELECT body FROM docs ON CONFLICT DO NOTHING;
+	SELECT minlsh_track_clusters('docs_body_idx') \gset
+	SELECT FROM minlsh_refresh_clusters('docs_clusters');
 	DELETE FROM docs WHERE id % 7 = 0;
+	SELECT FROM minlsh_refresh_clusters('docs_clusters');
 	VACUUM docs;
 END
 sql -c "$answers" >"$run_dir/before"
+[ "$(grep -c '^member' "$run_dir/before")" -gt 100 ] || die "there are clusters"
 server old "$old_config" stop
 as_server_user sh -c "cd '$run_dir' && '$("$new_config" --bindir)/pg_upgrade' -b '$("$old_config" --bindir)' \
 	-B '$("$new_config" --bindir)' -d old -D new -U '$server_user' -s '$run_dir'" >"$run_dir/output" || {
@@ -75,6 +82,9 @@ server new "$new_config" start
 sql -c "$answers" >"$run_dir/after"
 [ "$(grep -c '^index' "$run_dir/before")" -gt 300 ] || die "there is something to be found"
 diff "$run_dir/before" "$run_dir/after" || die "answers differ"
+# Files and catalogs are new: a refresh looks at all documents, and changes nothing.
+refreshed=$(sql -c "SELECT was_full, joined, removed, moved FROM minlsh_refresh_clusters('docs_clusters')")
+[ "$refreshed" = "t|0|0|0" ] || die "the first refresh: $refreshed"
 sql <<-END
 	INSERT INTO docs SELECT id + 1000, body FROM docs;
 	INSERT INTO papers SELECT id + 1000, body FROM papers;
@@ -82,7 +92,9 @@ sql <<-END
 	UPDATE docs SET body = 'another text' WHERE id % 5 = 1;
 	VACUUM docs;
 END
-problems=$(sql -c "SELECT * FROM minlsh_check()")
+refreshed=$(sql -c "SELECT changed, was_full FROM minlsh_refresh_clusters('docs_clusters')")
+[[ $refreshed != 0* ]] || die "nothing was captured: $refreshed"
+problems=$(sql -c "SELECT * FROM minlsh_check(); SELECT * FROM minlsh_check('docs_clusters')")
 [ -z "$problems" ] || die "after changes: $problems"
 server new "$new_config" stop
 say "$("$old_config" --version) to $("$new_config" --version): $(grep -c . "$run_dir/before") answers are the same"

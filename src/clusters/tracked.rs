@@ -1,42 +1,53 @@
 //! Tracked clusters, found by the name of their members and locked, for a caller who owns them.
 
 use std::ffi::{CStr, CString};
+use std::ops::Deref;
 
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::clusters::capture;
+use crate::clusters::capture::{self, Record};
 use crate::clusters::tables::{LIST, LOG, Oids, QUEUE};
 use crate::error::{Result, error, wrong_state};
 use crate::index::info::Info;
-use crate::pg::catalog;
+use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::dependency::{self, Object};
-use crate::pg::names::relation_name;
+use crate::pg::names::{quoted, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::rights::check_owner;
 use crate::pg::sql;
+use crate::pg::trigger::{Trigger, triggers};
 use crate::row_key::Key;
 
-/// Tracked clusters, and what they are of.
-pub struct Tracked {
+/// Tracked clusters, and what they are of, as far as it takes to drop them.
+pub struct Located {
     /// The tables.
     pub oids: Oids,
     /// The documents.
     pub documents: Relation,
     /// The tables that have their rows: themselves, or the leaves below.
     pub leaves: Vec<Relation>,
+    record: Record,
+}
+
+/// Tracked clusters, and what they are of.
+pub struct Tracked {
+    located: Located,
     /// The column that names a document.
     pub key: Key,
 }
 
-impl Tracked {
-    /// True if a relation is the table of members of something.
-    pub fn is_one(relation: Oid) -> bool {
-        tables_of(relation).is_ok_and(|oids| !dependency::triggers_of(oids.queue).is_empty())
-    }
+impl Deref for Tracked {
+    type Target = Located;
 
+    fn deref(&self) -> &Located {
+        &self.located
+    }
+}
+
+impl Located {
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
     pub fn find(members: Oid, lock: Lock) -> Result<Self> {
         let oids = tables_of(members)?;
@@ -63,23 +74,77 @@ impl Tracked {
         check_owner(table)?;
         let documents = Relation::open(table, Lock::Held).ok_or_else(not_tracked)?;
         let leaves = leaves(&documents, if lock == Lock::Exclusive { lock } else { Lock::Read });
-        let column = record.columns.first().copied().unwrap_or_default();
+        Ok(Self { oids, documents, leaves, record })
+    }
+
+    /// Has the other triggers dropped with the record. That for TRUNCATE names no queue: any one that follows no
+    /// record will do.
+    pub fn link_triggers(&self) {
+        let record = Object::Trigger(self.record.trigger);
+        let Some(open) = Open::relation(self.documents.oid, Lock::Held) else { return };
+        let ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
+        let (truncate, rows): (Vec<_>, Vec<_>) = ours.partition(Trigger::is_truncate);
+        let own = rows.into_iter().filter(|trigger| {
+            trigger.other_table == Some(self.oids.queue) && trigger.oid != self.record.trigger
+        });
+        let follows = |t: &Trigger| dependency::depends(Object::Trigger(t.oid), record);
+        let is_linked = truncate.iter().any(follows);
+        let free = truncate.into_iter().find(|t| !dependency::follows_a_trigger(t.oid));
+        for trigger in own.filter(|t| !follows(t)).chain(free.filter(|_| !is_linked)) {
+            dependency::drop_together(Object::Trigger(trigger.oid), record);
+        }
+    }
+
+    /// The key that the record names.
+    fn key(&self) -> Result<Key> {
+        let table = self.documents.oid;
+        let column = self.record.columns.first().copied().unwrap_or_default();
         let key = Key::of_column(table, column).ok_or_else(|| {
             wrong_state(format!(
                 "the key column of table \"{}\" is no longer a key",
-                documents.name
+                self.documents.name
             ))
             .set_hint(
                 "Add the primary key again, or drop the tracked clusters with \
                  minlsh_untrack_clusters().",
             )
         })?;
-        Ok(Self { oids, documents, leaves, key })
+        // Rows without a key could be neither noted nor shown.
+        match AttributeRow::find(table, column).filter(|attribute| !attribute.attnotnull) {
+            None => Ok(key),
+            Some(_) => {
+                let name = self.documents.column(column).map_or("", |column| &column.name);
+                Err(wrong_state(format!(
+                    "the key column \"{name}\" of table \"{}\" is no longer NOT NULL",
+                    self.documents.name
+                ))
+                .set_hint(format!(
+                    "Use ALTER TABLE {} ALTER COLUMN {} SET NOT NULL, or drop the tracked clusters with \
+                     minlsh_untrack_clusters().",
+                    visible_name(table),
+                    quoted(name)
+                )))
+            }
+        }
+    }
+}
+
+impl Tracked {
+    /// True if a relation is the table of members of something.
+    pub fn is_one(relation: Oid) -> bool {
+        tables_of(relation).is_ok_and(|oids| !dependency::triggers_of(oids.queue).is_empty())
+    }
+
+    /// Finds what `members` is the table of members of, for its owner, and locks the documents.
+    pub fn find(members: Oid, lock: Lock) -> Result<Self> {
+        let located = Located::find(members, lock)?;
+        let key = located.key()?;
+        Ok(Self { located, key })
     }
 
     /// The index; by its name of old if a dump has not carried the link to it.
     pub fn index(&self, name: &str) -> Result<Info> {
-        let linked = dependency::relations_needed_by(self.oids.members);
+        let linked = relations_linked_to(&self.record);
         let all = Info::of_table(self.documents.oid);
         let ours = all.iter().find(|info| linked.contains(&info.index.oid));
         let info = ours.or_else(|| all.iter().find(|info| info.index.name == name));
@@ -96,42 +161,24 @@ impl Tracked {
         Ok(info)
     }
 
-    /// Records what belongs together, as far as the catalogs do not know it yet: after a restore.
+    /// Records what belongs together, as far as the catalogs do not know it yet: after a restore. The tables are
+    /// dropped with the documents. The record is dropped with the index or the key, by CASCADE only, and with it the
+    /// other triggers. It is the record that depends on them, since a dump brings tables before indexes.
     pub fn link(&self, index: Oid) {
         let Oids { members, list, log, queue } = self.oids;
-        let object = Object::Relation(members);
-        let key = self.key_constraint();
-        if dependency::depends(object, Object::Relation(index))
-            && key.is_none_or(|key| dependency::depends(object, key))
-        {
+        let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
+        let needed = [Some(Object::Relation(index)), self.key_constraint()];
+        if needed.into_iter().flatten().all(|needed| dependency::depends(record, needed)) {
             return;
         }
-        dependency::drop_together(object, Object::Relation(self.documents.oid));
-        dependency::drop_on_cascade(object, Object::Relation(index));
-        if let Some(key) = key {
-            dependency::drop_on_cascade(object, key);
+        dependency::drop_together(tables, Object::Relation(self.documents.oid));
+        for needed in needed.into_iter().flatten() {
+            dependency::drop_on_cascade(record, needed);
         }
         for table in [list, log, queue] {
-            dependency::drop_together(Object::Relation(table), object);
+            dependency::drop_together(Object::Relation(table), tables);
         }
         self.link_triggers();
-    }
-
-    /// Has the trigger for TRUNCATE, which names no queue, dropped with it: any one that belongs to none will do.
-    pub fn link_triggers(&self) {
-        let queue = self.oids.queue;
-        let Some(open) = Open::relation(self.documents.oid, Lock::Held) else { return };
-        let all = crate::pg::trigger::triggers(&open).into_iter();
-        let ours = all.filter(|t| t.is_truncate() && capture::is_capture(t.function));
-        let ours: Vec<(Oid, Vec<Oid>)> =
-            ours.map(|t| (t.oid, dependency::relations_needed_by_trigger(t.oid))).collect();
-        if ours.iter().any(|(_, needed)| needed.contains(&queue)) {
-            return;
-        }
-        let free = |needed: &[Oid]| needed.iter().all(|needed| *needed == self.documents.oid);
-        if let Some((trigger, _)) = ours.iter().find(|(_, needed)| free(needed)) {
-            dependency::drop_together(Object::Trigger(*trigger), Object::Relation(queue));
-        }
     }
 
     /// The constraint, or the index, that makes the key one.
@@ -165,15 +212,9 @@ fn tables_of(members: Oid) -> Result<Oids> {
     Ok(Oids { members, list: beside(LIST)?, log: beside(LOG)?, queue: beside(QUEUE)? })
 }
 
-/// The relations that the members beside a queue are linked to; the index is one of them.
-pub fn index_of_queue(queue: Oid) -> Vec<Oid> {
-    let name = sql::relation_name(queue);
-    let Some(members) = name.to_bytes().strip_suffix(QUEUE.as_bytes()) else { return Vec::new() };
-    let members = CString::new(members).unwrap_or_default();
-    match catalog::relation_called(&members, catalog::relation_schema(queue)) {
-        Oid::INVALID => Vec::new(),
-        members => dependency::relations_needed_by(members),
-    }
+/// The relations that a record is linked to; the index is one of them.
+pub fn relations_linked_to(record: &Record) -> Vec<Oid> {
+    dependency::relations_needed_by_trigger(record.trigger)
 }
 
 fn missing(members: Oid, name: &CStr) -> ErrorReport {

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::clusters::tracked::Tracked;
+use crate::clusters::tracked::Located;
 use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::dependency::{self, Object};
@@ -15,7 +15,7 @@ sql_function!(minlsh_untrack_clusters, untrack_clusters);
 fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     let Some(members) = call.oid(0) else { return Ok(None) };
     // The documents first, as a refresh locks them: no deadlock.
-    let tracked = Tracked::find(members, Lock::Exclusive)?;
+    let tracked = Located::find(members, Lock::Exclusive)?;
     let oids = tracked.oids;
     for table in [oids.members, oids.list, oids.log, oids.queue] {
         check_owner(table)?;

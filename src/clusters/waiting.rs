@@ -26,10 +26,10 @@ pub fn of_index(info: &Info) -> Option<Waiting> {
     if !is_owned_by(documents.oid(), current_role()) {
         return None;
     }
-    let queues = capture::records(&documents).into_iter().map(|record| record.queue);
-    let found = queues.filter_map(|queue| {
-        let is_linked = tracked::index_of_queue(queue).contains(&info.index.oid);
-        of_queue(&Queue::to_look_at(queue)?, &info.index.name, is_linked)
+    let records = capture::records(&documents).into_iter();
+    let found = records.filter_map(|record| {
+        let is_linked = tracked::relations_linked_to(&record).contains(&info.index.oid);
+        of_queue(&Queue::to_look_at(record.queue)?, &info.index.name, is_linked)
     });
     found.reduce(|a, b| Waiting {
         rows: a.rows + b.rows,

@@ -90,19 +90,10 @@ pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
     indexes
 }
 
-/// The relations that a relation is recorded to need.
-pub fn relations_needed_by(relation: Oid) -> Vec<Oid> {
-    needed_by(Object::Relation(relation))
-}
-
 /// The relations that a trigger is recorded to need.
 pub fn relations_needed_by_trigger(trigger: Oid) -> Vec<Oid> {
-    needed_by(Object::Trigger(trigger))
-}
-
-fn needed_by(object: Object) -> Vec<Oid> {
     let mut relations = Vec::new();
-    each(DEPEND_BY_DEPENDENT, object, |form| {
+    each(DEPEND_BY_DEPENDENT, Object::Trigger(trigger), |form| {
         if form.referenced_class == pg_sys::RelationRelationId {
             relations.push(form.referenced);
         }

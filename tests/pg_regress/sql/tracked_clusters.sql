@@ -127,5 +127,35 @@ SELECT clusters, was_full FROM minlsh_refresh_clusters('tracked.of_docs');
 DROP TABLE docs;
 SELECT relname FROM pg_class WHERE relname LIKE 'of_docs%';
 DROP SCHEMA tracked;
+
+-- A key stays NOT NULL: rows without one would be in no cluster. Tracking ends with the index, and the tables stay.
+CREATE TABLE codes (code text NOT NULL UNIQUE, body text);
+INSERT INTO codes SELECT i, words(1, 40) FROM generate_series(1, 3) i;
+CREATE INDEX codes_near ON codes USING minlsh (body);
+SELECT minlsh_track_clusters('codes_near');
+SELECT joined, clusters FROM minlsh_refresh_clusters('codes_clusters');
+ALTER TABLE codes ALTER COLUMN code DROP NOT NULL;
+INSERT INTO codes VALUES (NULL, words(1, 40));
+SELECT minlsh_refresh_clusters('codes_clusters');
+SELECT minlsh_refresh_clusters('codes_clusters', "full" => true);
+SELECT minlsh_check('codes_clusters');
+UPDATE codes SET code = 4 WHERE code IS NULL;
+ALTER TABLE codes ALTER COLUMN code SET NOT NULL;
+SELECT joined, clusters FROM minlsh_refresh_clusters('codes_clusters');
+DROP INDEX codes_near CASCADE;
+INSERT INTO codes VALUES (5, words(1, 40));
+UPDATE codes SET body = 'another text' WHERE code = '1';
+SELECT minlsh_refresh_clusters('codes_clusters');
+SELECT relname FROM pg_class WHERE relname LIKE 'codes_clusters%' AND relkind = 'r' ORDER BY relname;
+DROP TABLE codes;
+SELECT relname FROM pg_class WHERE relname LIKE 'codes_clusters%';
+-- Tracking can be ended all the same.
+CREATE TABLE codes (code text NOT NULL UNIQUE, body text);
+CREATE INDEX codes_near ON codes USING minlsh (body);
+SELECT minlsh_track_clusters('codes_near');
+ALTER TABLE codes ALTER COLUMN code DROP NOT NULL;
+SELECT minlsh_untrack_clusters('codes_clusters');
+SELECT count(*) FROM pg_trigger WHERE tgrelid = 'codes'::regclass;
+DROP TABLE codes;
 DROP TABLE pairs;
 DROP FUNCTION words;

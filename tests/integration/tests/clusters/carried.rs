@@ -1,6 +1,6 @@
 //! Tracked clusters where rows come from elsewhere: a subscription, and a dump that brings the schema before the data.
 
-use minlsh_integration::{Server, subscribe, texts, wait_until};
+use minlsh_integration::{Server, database, sqlstate, subscribe, texts, wait_until};
 
 use crate::traps::{PLAIN, assert_refreshed, insert, members, tracked};
 
@@ -75,4 +75,28 @@ fn a_dump_of_the_schema_and_then_of_the_data_keeps_ids_and_log() {
     insert(&mut copy, "docs", "6, 6", "b");
     assert_refreshed(&mut copy, "a row after the restore");
     assert_eq!(members(&mut copy), "5");
+}
+
+#[test]
+fn a_dump_warns_of_nothing_and_replaces_what_is_there() {
+    let database = database();
+    let mut client = tracked(&database, PLAIN);
+    insert(&mut client, "docs", "1, 3", "a");
+    assert_refreshed(&mut client, "before the dump");
+    let state = "SELECT doc_id || ':' || cluster_id FROM docs_clusters ORDER BY doc_id";
+    let before = texts(&mut client, state);
+    drop(client);
+    database.shell(
+        "told=$(pg_dump --clean -f /dev/null 2>&1)
+         test -z \"$told\" || { echo \"$told\" >&2; exit 1; }
+         pg_dump --clean | psql -X -q -v ON_ERROR_STOP=1 >/dev/null",
+    );
+    let mut client = database.connect();
+    assert_eq!(texts(&mut client, state), before);
+    assert_refreshed(&mut client, "after the restore");
+    assert_eq!(texts(&mut client, state), before);
+    assert_eq!(sqlstate(&mut client, "DROP INDEX docs_near"), "2BP01");
+    client.batch_execute("DROP TABLE docs").expect("with all that belongs to it");
+    let left = "SELECT relname FROM pg_class WHERE relname LIKE 'docs_clusters%'";
+    assert_eq!(texts(&mut client, left), [""; 0]);
 }
