@@ -122,7 +122,9 @@ fn hash_9_to_16(low: __m256i, high: __m256i, length: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn fold_product(a: __m256i, b: __m256i) -> __m256i {
     let lower = splat(u64::from(u32::MAX));
-    let (a_high, b_high) = (_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+    // Shuffled, not shifted: of shifts the compiler sees what is computed, and takes the lanes
+    // apart to multiply each by itself.
+    let (a_high, b_high) = (_mm256_shuffle_epi32::<0xF5>(a), _mm256_shuffle_epi32::<0xF5>(b));
     let ll = _mm256_mul_epu32(a, b);
     let lh = _mm256_mul_epu32(a, b_high);
     let hl = _mm256_mul_epu32(a_high, b);
@@ -148,7 +150,7 @@ fn multiply<const FACTOR: u64>(h: __m256i) -> __m256i {
 }
 
 /// Runs `work` with these instructions.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
@@ -216,7 +218,7 @@ pub(super) fn plan(round: u32, slots: &[u32]) -> Draws {
 
 /// Writes the wanted draws of `hashes` to the front of `packed` and returns
 /// their number.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
     match draws.wanted {
         Wanted::All => draw_wanted(draws, hashes, packed, |_| splat(u64::MAX)),
@@ -240,7 +242,7 @@ pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize 
 
 /// `wanted` answers in the sign of each lane.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn draw_wanted(
     draws: &Draws,
     hashes: &[u64],

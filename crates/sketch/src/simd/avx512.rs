@@ -8,6 +8,7 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
+use super::char_set::CharSet;
 use super::classes::{BLOCK, Classes};
 use super::draws::{Draws, Packed, Wanted};
 use super::portable;
@@ -146,7 +147,7 @@ fn hash_up_to_16(low: __m512i, high: __m512i, length: __m512i) -> __m512i {
 
 /// Writes the numbers of the bits that are set, each with `first` added, to the front of `out`.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn positions(bits: u64, first: u32, out: &mut [u32; 64]) {
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     let mut count = 0;
@@ -198,7 +199,9 @@ fn hash_9_to_16(low: __m512i, high: __m512i, length: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f,avx512dq")]
 fn fold_product(a: __m512i, b: __m512i) -> __m512i {
     let lower = splat(u64::from(u32::MAX));
-    let (a_high, b_high) = (_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+    // Shuffled, not shifted: of shifts the compiler sees what is computed, and takes the lanes
+    // apart to multiply each by itself.
+    let (a_high, b_high) = (_mm512_shuffle_epi32::<0xF5>(a), _mm512_shuffle_epi32::<0xF5>(b));
     let ll = _mm512_mul_epu32(a, b);
     let lh = _mm512_mul_epu32(a, b_high);
     let hl = _mm512_mul_epu32(a_high, b);
@@ -213,7 +216,7 @@ fn fold_product(a: __m512i, b: __m512i) -> __m512i {
 }
 
 /// Runs `work` with these instructions.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
@@ -224,6 +227,48 @@ pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
 pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     _mm512_movepi8_mask(load_bytes(block))
 }
+
+/// Those of the characters that start at `two` and `three` which are in a set.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
+pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) -> u64 {
+    let first = load_bytes(block);
+    let following = _mm512_add_epi8(load_bytes(&ASCENDING), _mm512_set1_epi8(1));
+    let second = _mm512_permutexvar_epi8(following, first);
+    let seven = _mm512_set1_epi8(7);
+    // The byte of the table, and the bit in it: five or four bits of the first byte, and six of
+    // the second.
+    let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(second), seven);
+    let place = _mm512_or_si512(
+        _mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))),
+        upper,
+    );
+    let bit = _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(second, seven));
+    let mut found = 0;
+    if two != 0 {
+        let [a, b, c, d] = load_words(&set.two);
+        let low = _mm512_permutex2var_epi8(a, place, b);
+        let high = _mm512_permutex2var_epi8(c, place, d);
+        let byte = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(place), high);
+        found |= _mm512_test_epi8_mask(byte, bit) & two;
+    }
+    if three != 0 {
+        let [a, b] = load_words(&set.three);
+        let byte = _mm512_permutex2var_epi8(a, place, b);
+        found |= _mm512_test_epi8_mask(byte, bit) & three;
+    }
+    found
+}
+
+/// The numbers of the bytes of a vector.
+static ASCENDING: [u8; BLOCK] = {
+    let mut numbers = [0; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        numbers[i] = i as u8;
+        i += 1;
+    }
+    numbers
+};
 
 /// The classes of a block.
 #[inline]
@@ -259,7 +304,7 @@ pub(super) fn plan(round: u32, slots: &[u32]) -> Draws {
 
 /// Writes the wanted draws of `hashes` to the front of `packed` and returns
 /// their number.
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
     match draws.wanted {
         Wanted::All => draw_wanted(draws, hashes, packed, |_| u8::MAX),
@@ -281,7 +326,7 @@ pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize 
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 fn draw_wanted(
     draws: &Draws,
     hashes: &[u64],
@@ -390,6 +435,16 @@ fn load_bytes(bytes: &[u8; 64]) -> __m512i {
 fn load(values: &[u64; 8]) -> __m512i {
     // SAFETY: the array is one vector of memory.
     unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
+}
+
+/// Words as vectors, `V` for eight times as many.
+#[target_feature(enable = "avx512f")]
+fn load_words<const V: usize>(words: &[u64]) -> [__m512i; V] {
+    let mut vectors = [_mm512_setzero_si512(); V];
+    for (vector, words) in vectors.iter_mut().zip(words.as_chunks().0) {
+        *vector = load(words);
+    }
+    vectors
 }
 
 #[target_feature(enable = "avx512f")]

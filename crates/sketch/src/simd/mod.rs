@@ -18,6 +18,7 @@
 //! | [`Level::ranges`] | character, or word | XXH3_64 of ranges of unequal length |
 //! | [`Level::positions`] | character | which bits of a mask are set |
 //! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
+//! | [`Level::members`] | character | which of two and three bytes are in a set |
 //! | [`Level::upper_bits`] | byte of text | which bytes are marked |
 //! | [`Level::text`] | byte of text | whether it is UTF-8 |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
@@ -29,6 +30,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod char_set;
 mod classes;
 mod draws;
 mod portable;
@@ -45,6 +47,7 @@ use std::fmt;
 
 use crate::hash::xxh3;
 
+pub(crate) use char_set::CharSet;
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
 use draws::{BLOCK, Draws};
 pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
@@ -246,6 +249,26 @@ impl Level {
         }
     }
 
+    /// Those of the characters of two and of three bytes that start in a block at `two` and `three`
+    /// which are in a set. Of one that is not whole it is anything.
+    #[inline(always)]
+    pub(crate) fn members(
+        self,
+        block: &[u8; CLASSES_BLOCK],
+        two: u64,
+        three: u64,
+        set: &CharSet,
+    ) -> u64 {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 if is_x86_feature_detected!("avx512vbmi") => {
+                // SAFETY: the level exists, so the CPU has AVX-512, and VBMI as was just asked.
+                unsafe { avx512::members(block, two, three, set) }
+            }
+            _ => set.portable(block, two, three),
+        }
+    }
+
     /// Replaces each hash `h` by `mix64(h + offset)`.
     pub(crate) fn mix(self, hashes: &mut [u64], offset: u64) {
         match self.0 {
@@ -328,12 +351,17 @@ impl Level {
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
+    // No such CPU is known that has not the instructions for bits; they are asked for all the same.
     is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
 }
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
-    // No such CPU is without AVX2.
+    // No such CPU is without AVX2, and what comes with it.
     has_avx2()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")

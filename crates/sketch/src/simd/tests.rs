@@ -133,6 +133,41 @@ fn bits_of_blocks_are_the_same_on_every_level() {
 }
 
 #[test]
+fn members_of_sets_are_the_same_on_every_level() {
+    for seed in 0..99 {
+        let words: [u64; 48] = std::array::from_fn(|i| mix64(mix64(seed) + i as u64));
+        let set = CharSet {
+            two: std::array::from_fn(|i| words[i]),
+            three: std::array::from_fn(|i| words[32 + i]),
+        };
+        let text: String = random(32, seed)
+            .iter()
+            .map(|r| (*r as u32 >> 8) >> [25 - 8, 21 - 8, 16 - 8, 11 - 8][(r >> 62) as usize])
+            .filter_map(char::from_u32)
+            .collect();
+        let block: &[u8; CLASSES_BLOCK] = text.as_bytes().first_chunk().unwrap_or(&[0; 64]);
+        let of_length = |length: usize| {
+            let starts = text.char_indices().filter(|(at, c)| {
+                c.len_utf8() == length && at + length <= CLASSES_BLOCK && block[*at] != 0
+            });
+            starts.collect::<Vec<_>>()
+        };
+        let bits =
+            |chars: &[(usize, char)]| chars.iter().fold(0, |bits, (at, _)| bits | 1_u64 << at);
+        let (two, three) = (of_length(2), of_length(3));
+        let has =
+            |words: &[u64], number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
+        let mut expected: Vec<(usize, char)> = two.clone();
+        expected.retain(|(_, c)| has(&set.two, u32::from(*c)));
+        expected.extend(three.iter().filter(|(_, c)| has(&set.three, u32::from(*c) / 64)));
+        for level in Level::available() {
+            let found = level.members(block, bits(&two), bits(&three), &set);
+            assert_eq!(found, bits(&expected), "{level}: {text}");
+        }
+    }
+}
+
+#[test]
 fn mixing_is_the_same_on_every_level() {
     for level in Level::available() {
         for count in 0..40 {

@@ -77,7 +77,10 @@ pub(super) fn is_utf8(bytes: &[u8]) -> bool {
         wrong: _mm256_setzero_si256(),
     };
     let (blocks, rest) = bytes.as_chunks::<32>();
-    for block in blocks {
+    // Behind ASCII no block is looked at for being ASCII: where some are and some are not, that
+    // cannot be foreseen, and costs more than it saves.
+    let ascii = blocks.iter().take_while(|block| _mm256_movemask_epi8(load(block)) == 0);
+    for block in &blocks[ascii.count()..] {
         state.add(block);
     }
     // NUL is ASCII, and completes nothing.
@@ -100,12 +103,6 @@ impl State {
     #[target_feature(enable = "avx2")]
     fn add(&mut self, block: &[u8; 32]) {
         let here = load(block);
-        if _mm256_movemask_epi8(here) == 0 {
-            self.wrong = _mm256_or_si256(self.wrong, self.open);
-            self.open = _mm256_setzero_si256();
-            self.before = here;
-            return;
-        }
         let across = _mm256_permute2x128_si256::<0x21>(self.before, here);
         let first = _mm256_alignr_epi8::<15>(here, across);
         let half = _mm256_set1_epi8(0x0F);

@@ -3,6 +3,7 @@
 //! process, not once per occurrence.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
@@ -11,6 +12,7 @@ use super::definition::settle;
 use super::steps::{Characters, Form, Punctuation};
 use crate::error::Error;
 use crate::memory;
+use crate::simd::CharSet;
 
 /// The result of the steps for a character. Unless said otherwise a text can be cut
 /// before it: what stands before it cannot matter.
@@ -113,10 +115,20 @@ struct Page {
 /// That of characters which all stay.
 static SAME: Page = Page { entries: [Entry::SAME; PAGE], longer: Vec::new() };
 
+/// Characters of a word of [`Table::same`].
+const WORD: usize = u64::BITS as usize;
+
+/// Characters of at most three bytes.
+const THREE_BYTES: usize = 1 << 16;
+
 /// The fates of all characters under some steps.
 pub(super) struct Table {
     steps: Characters,
     pages: Box<[OnceLock<&'static Page>]>,
+    /// A bit for each character of at most three bytes that is known to stay, whatever stands around it.
+    same: Box<[AtomicU64]>,
+    /// A bit for each of its words of which all bits are set.
+    all_same: [AtomicU64; THREE_BYTES / WORD / WORD],
 }
 
 impl Table {
@@ -128,7 +140,31 @@ impl Table {
             return Ok(table);
         }
         let pages = memory::collect((0..PAGES).map(|_| OnceLock::new()))?.into_boxed_slice();
-        Ok(place.get_or_init(|| Self { steps, pages }))
+        let same = (0..THREE_BYTES / WORD).map(|_| AtomicU64::new(0));
+        let same = memory::collect(same)?.into_boxed_slice();
+        Ok(place.get_or_init(|| Self {
+            steps,
+            pages,
+            same,
+            all_same: [const { AtomicU64::new(0) }; _],
+        }))
+    }
+
+    /// The characters that are known to stay by now: of those of three bytes, 64 where all do.
+    pub(super) fn known(&self) -> CharSet {
+        let mut set = CharSet::EMPTY;
+        let words = set.two.iter_mut().zip(&self.same);
+        for (word, same) in words.chain(set.three.iter_mut().zip(&self.all_same)) {
+            *word = same.load(Ordering::Relaxed);
+        }
+        set
+    }
+
+    /// True if a character of at most three bytes is known to stay.
+    #[inline(always)]
+    pub(super) fn is_known_to_stay(&self, code: u32) -> bool {
+        let word = self.same.get(code as usize / WORD);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (code as usize % WORD) & 1 == 1)
     }
 
     /// Applies the steps to the character of a code. Without memory for its page, nothing is
@@ -177,6 +213,14 @@ impl Table {
         let Ok(made) = self.page(code / PAGE) else { return Entry::DEPENDS };
         // Tables stay as long as the process, and so do their pages.
         let page = self.pages[code / PAGE].get_or_init(|| made.leak().first().unwrap_or(&SAME));
+        let words = (code / PAGE * (PAGE / WORD)..).zip(page.entries.chunks(WORD));
+        for (word, entries) in words.take_while(|(word, _)| *word < self.same.len()) {
+            let bit = |bits, entry: &Entry| bits << 1 | u64::from(entry.is_same());
+            let same = entries.iter().rev().fold(0, bit);
+            self.same[word].store(same, Ordering::Relaxed);
+            let all = u64::from(same == u64::MAX) << (word % WORD);
+            self.all_same[word / WORD].fetch_or(all, Ordering::Relaxed);
+        }
         page.entries[code % PAGE]
     }
 

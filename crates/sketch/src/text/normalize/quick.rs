@@ -13,6 +13,7 @@ use super::places::{Places, Record, Recorded, Unrecorded};
 use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
 use crate::memory;
+use crate::simd::CharSet;
 use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of, leads};
 
 /// Bytes between two calls of the check_interrupts.
@@ -90,10 +91,12 @@ fn recorded<'a, R: Record>(
     if same == text.len() && !(steps.whitespace && spaced) {
         return Ok(Cow::Borrowed(text));
     }
+    let table = Table::of(steps)?;
     let mut pass = Pass {
         steps,
         ascii,
-        table: Table::of(steps)?,
+        table,
+        known: table.known(),
         out: memory::filled(0, text.len() + ROOM)?,
         end: 0,
         spaced: true,
@@ -138,6 +141,8 @@ struct Pass<'a, R: Record> {
     steps: Characters,
     ascii: Bytes,
     table: &'static Table,
+    /// Characters that stay.
+    known: CharSet,
     /// The output, and room behind it.
     out: Vec<u8>,
     /// The end of the output.
@@ -252,34 +257,33 @@ impl<R: Record> Pass<'_, R> {
         let ascii_removed = removed;
         let three = at_least(self.ascii.level, block, 3);
         let four = if three == 0 { 0 } else { at_least(self.ascii.level, block, 4) };
+        let wide = leads & wide & below(end);
+        let mut changing = wide & !self.staying(block, wide & !three, wide & three & !four);
         let mut stopped = None;
-        // By the length of characters, which then needs no branch for each.
-        for (length, starts) in [(2, leads & wide & !three), (3, three & !four), (4, four)] {
-            let mut left = starts & below(stopped.unwrap_or(end));
-            while left != 0 {
-                let place = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let entry = self.table.entry(code_of(length, block, place));
-                if entry.is_same() {
-                    continue;
-                }
-                if let Some((written, count)) = entry.in_place() {
-                    for (to, byte) in mapped[place..].iter_mut().zip(&written[..count]) {
-                        *to = *byte;
-                    }
-                    removed |= below(place + length) & !below(place + count);
-                    continue;
-                }
-                let before = leads & below(place);
-                if entry
-                    .follows()
-                    .is_some_and(|class| self.can_precede(bytes, at, before, ascii_removed, class))
-                {
-                    continue;
-                }
-                stopped = Some(place);
-                break;
+        while changing != 0 {
+            let place = changing.trailing_zeros() as usize;
+            changing &= changing - 1;
+            let length = char_len(block[place]);
+            let entry = self.table.entry(code_of(length, block, place));
+            if entry.is_same() {
+                continue;
             }
+            if let Some((written, count)) = entry.in_place() {
+                for (to, byte) in mapped[place..].iter_mut().zip(&written[..count]) {
+                    *to = *byte;
+                }
+                removed |= below(place + length) & !below(place + count);
+                continue;
+            }
+            let before = leads & below(place);
+            if entry
+                .follows()
+                .is_some_and(|class| self.can_precede(bytes, at, before, ascii_removed, class))
+            {
+                continue;
+            }
+            stopped = Some(place);
+            break;
         }
         let (cut, stop) = match stopped {
             None => (end, None),
@@ -288,6 +292,21 @@ impl<R: Record> Pass<'_, R> {
         };
         self.write(block, &mapped, removed & below(cut), cut)?;
         Ok((cut, stop))
+    }
+
+    /// Those of the characters of two and of three bytes that start in a block which are known to
+    /// stay.
+    #[inline(always)]
+    fn staying(&self, block: &Block, two: u64, three: u64) -> u64 {
+        let mut staying = self.ascii.level.members(block, two, three, &self.known);
+        let mut left = three & !staying;
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let stays = self.table.is_known_to_stay(code_of(3, block, place));
+            staying |= u64::from(stays) << place;
+        }
+        staying
     }
 
     /// Writes what becomes of the first bytes of a block, but for those that are removed.
