@@ -9,8 +9,8 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Oid, PG_NODE_TREEOID};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
@@ -27,10 +27,11 @@ use crate::pg::dependency;
 use crate::pg::index::{Index, OperatorClass};
 use crate::pg::names::{literal, quoted, regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, owner_of};
+use crate::pg::relation::{Column, Lock, Relation, owner_of};
 use crate::pg::restricted::current_role;
 use crate::pg::rights;
 use crate::pg::spi::Session;
+use crate::row_key::Key;
 use crate::side_table::SideTable;
 
 /// Finds what is asked.
@@ -79,7 +80,7 @@ impl Finder {
             let code = PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT;
             if all.is_empty() {
                 let message = format!("{argument}: table \"{table}\" has no minlsh index");
-                return error(code, message).set_hint(create(&visible_name(named)));
+                return error(code, message).set_hint(create(named));
             }
             let message =
                 format!("{argument}: table \"{table}\" has no minlsh index of all its rows");
@@ -206,7 +207,7 @@ impl Finder {
             )
             .set_hint(format!(
                 "Name one with index => '...' (the view minlsh_indexes lists them). {}",
-                create("docs")
+                create_on("docs", "body")
             ))),
             (_, Some(table)) if of_one_table && indexes.len() == all.len() => {
                 Ok(self.best(table, &indexes)?.unwrap_or(all[0]))
@@ -285,7 +286,7 @@ impl Finder {
             format!("{}: \"{}\" is not a minlsh index", self.argument, relation_name(oid)),
         );
         if of_table.is_empty() {
-            report.set_hint(create(&visible_name(table)))
+            report.set_hint(create(table))
         } else {
             report.set_hint(self.name_one(&of_table))
         }
@@ -305,8 +306,28 @@ fn agree(session: &Session, a: &Info, b: &Info) -> Result<bool> {
     Ok(same && a.text(session)? == b.text(session)?)
 }
 
-fn create(table: &str) -> String {
-    format!("Create one with CREATE INDEX ON {table} USING minlsh (body);")
+/// The command that creates an index of a table, of the column that probably has the texts.
+fn create(table: Oid) -> String {
+    let relation = Relation::open(table, Lock::Read).filter(|_| rights::may_read(table, &[]));
+    let column = relation.and_then(|relation| text_column(&relation));
+    create_on(&visible_name(table), column.as_deref().unwrap_or("body"))
+}
+
+fn create_on(table: &str, column: &str) -> String {
+    format!("Create one with CREATE INDEX ON {table} USING minlsh ({column});")
+}
+
+/// The column of texts that is not the key. Of several, that of the usual name, or else the last one.
+fn text_column(relation: &Relation) -> Option<String> {
+    let key = Key::of_table(relation.oid, relation.kind, 0).ok().map(|key| key.column);
+    let is_text = |column: &&Column| {
+        Kind::of_type(column.type_oid, Oid::INVALID) == Some(Kind::Text)
+            && column.type_oid != PG_NODE_TREEOID
+            && Some(column.number) != key
+    };
+    let mut texts = relation.columns.iter().filter(is_text);
+    let usual = texts.clone().find(|column| column.name == "body");
+    usual.or_else(|| texts.next_back()).map(|column| quoted(&column.name))
 }
 
 /// Refuses NULL for an index that must be named.

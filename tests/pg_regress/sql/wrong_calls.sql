@@ -72,6 +72,7 @@ RESET ROLE;
 CREATE TABLE plain (id integer PRIMARY KEY, body text);
 CREATE VIEW seen AS TABLE plain;
 SELECT near_duplicates(1, 0.9, 'plain');
+SELECT near_duplicates(1, 0.9, '"Posts"');
 SELECT minlsh_explain('seen', 1, 2);
 SELECT minlsh_track_clusters('notes');
 SELECT minlsh_track_clusters('plain');
@@ -97,6 +98,7 @@ SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;
 SELECT near_duplicate_pairs(format('%I', 'plain')), near_duplicate_pairs('plain'::name);
 DEALLOCATE ALL;
 
+SET client_min_messages = warning;
 DROP SCHEMA app, "Old" CASCADE;
 DROP TABLE notes, "Posts", plain CASCADE;
 DROP ROLE minlsh_newcomer;
