@@ -98,7 +98,8 @@ def main() -> None:
     known = [Path(name) for name in subprocess.check_output(
         ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True).split()]
     found = [fault for file in known for fault in faults(file)]
-    found += [fault for file in known if file.suffix == ".rs" for fault in questions(file)]
+    rust = subprocess.check_output(["git", "ls-files", "*.rs"], text=True).split()
+    found += [fault for name in rust for fault in questions(Path(name))]
     found += hints()
     if found:
         sys.exit("\n".join(found))

@@ -22,7 +22,7 @@ pub use postgres::{Client, NoTls};
 pub use random::Random;
 pub use server::{Database, Server, database, superuser};
 
-/// How long a test waits for something that must happen, before it fails.
+/// The time that a test waits for something that must happen, before it fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Polls until `done`; panics with `what` when patience ends.

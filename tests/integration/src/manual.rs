@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Database;
 
-/// Which blocks of a page are run beside those of SQL.
+/// The blocks of a page that are run beside those of SQL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
     /// Those of `sh` are for the reader's machine.

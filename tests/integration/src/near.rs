@@ -43,7 +43,7 @@ pub fn only(client: &mut Client, plan: &str) {
     client.batch_execute(&settings.join("; ")).expect("settings");
 }
 
-/// What the query answers by each plan; the plan of the index must be one.
+/// The answers of the query by each plan; the plan of the index must be one.
 pub fn by_each_plan(client: &mut Client, query: &str) -> [Vec<String>; 3] {
     PLANS.map(|plan| {
         only(client, plan);

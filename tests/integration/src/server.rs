@@ -53,7 +53,7 @@ fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Whether a process exists and is no zombie.
+/// True if a process exists and is not a zombie.
 fn is_running(process: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
@@ -109,7 +109,7 @@ impl Server {
         self.directory.join("data")
     }
 
-    /// Where its socket is.
+    /// The directory of its socket.
     pub fn socket(&self) -> &Path {
         &self.directory
     }
@@ -136,7 +136,7 @@ impl Server {
         assert!(status.success(), "no start: {status}\n{}", self.log());
     }
 
-    /// What it has logged so far.
+    /// The log so far.
     pub fn log(&self) -> String {
         let log = self.directory.join("log");
         let output = succeed(as_server_user(Path::new("cat")).arg(&log));

@@ -10,7 +10,7 @@ use minlsh_integration::{Client, Database, Server, assert_consistent, database, 
 /// Bytes of a page, and of what stands at its end.
 const PAGE: u64 = 8192;
 const OPAQUE: u64 = 16;
-/// Where the line pointers of a page start.
+/// The offset of the line pointers in a page.
 const POINTERS: u64 = 24;
 
 /// The file of an index.
@@ -45,7 +45,7 @@ impl File {
         self.word(POINTERS + 2 * 4)
     }
 
-    /// Where item `number` (from 1) of a page is in the file.
+    /// The place in the file of item `number` (from 1) of a page.
     fn item(&self, block: u64, number: u64) -> u64 {
         let pointer = self.word(block * PAGE + POINTERS + (number - 1) * 4);
         block * PAGE + (pointer & 0x7fff)
@@ -207,7 +207,7 @@ fn entries_that_do_not_fit_into_memory_are_sorted_in_files() {
     assert_sound(&mut client, "near");
 }
 
-/// What is told of an index, problems or an error that says that it is damaged; the session lives on.
+/// Reports of an index: problems, or an error that says that it is damaged; the session lives on.
 fn told(client: &mut Client, index: &str) -> Vec<String> {
     let check = format!("SELECT problem FROM minlsh_check('{index}')");
     let told = match client.query(&check, &[]) {

@@ -1,4 +1,4 @@
-//! What one session does while another one works.
+//! Sessions that work while others do.
 
 use minlsh_integration::{
     Client, Database, assert_consistent, backend, database, sqlstate, texts, wait_until,

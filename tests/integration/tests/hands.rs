@@ -7,7 +7,7 @@ use minlsh_integration::{
     kilobytes, sqlstate, texts, wait_until,
 };
 
-/// How often each way to end the work is tried: at another moment each time.
+/// The number of times that each way to end the work is tried: at another moment each time.
 const TRIES: u64 = 20;
 
 const BUILD: &str = "CREATE INDEX docs_near ON docs USING minlsh (body)";
@@ -32,7 +32,7 @@ fn docs(client: &mut Client) {
         .expect("a table");
 }
 
-/// How many threads a process has.
+/// The number of threads of a process.
 fn threads(process: i32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count)
 }
@@ -82,7 +82,7 @@ fn an_index_is_the_same_whoever_makes_it() {
     }
 }
 
-/// What the threads of a backend can be seen by: its rows keep it waiting now and then, however busy the machine is.
+/// Makes the threads of a backend visible: its rows keep it waiting now and then, however busy the machine is.
 const SLOWLY: &str = "CREATE FUNCTION slowly(body text, id int) RETURNS text IMMUTABLE LANGUAGE plpgsql AS \
      'BEGIN IF id % 500 = 450 THEN PERFORM pg_sleep(0.05); END IF; RETURN body; END'";
 
@@ -179,7 +179,7 @@ fn moment(random: &mut Random, whole: Duration) -> Duration {
     Duration::from_micros(random.below(whole.as_micros() as usize).max(1) as u64)
 }
 
-/// What all works are put to: whatever ends them, the session has one thread, and works on.
+/// Ends a work in every way. Afterwards the session has one thread, and works on.
 fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &str) {
     let server = database.server;
     let mut observer = database.connect();

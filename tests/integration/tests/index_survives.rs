@@ -1,4 +1,4 @@
-//! What an index goes through without a change of its answers: standbys, subscribers, dumps, rewrites, crashes.
+//! Events that do not change the answers of an index: standbys, subscribers, dumps, rewrites, crashes.
 
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{

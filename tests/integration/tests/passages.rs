@@ -27,7 +27,7 @@ fn docs(client: &mut Client, rows: u32) {
         .expect("a table");
 }
 
-/// Which rows quote which of 60 themes, by an index.
+/// The rows that quote each of 60 themes, by an index.
 fn found(client: &mut Client) -> Vec<String> {
     only(client, "indexscan");
     let found = texts(client, JOIN);

@@ -1,4 +1,4 @@
-//! How far work is can be seen from another session: CREATE INDEX, the making of a side table, and jobs.
+//! The progress of work can be seen from another session: CREATE INDEX, the making of a side table, and jobs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use minlsh_integration::{Database, database, sqlstate, texts};
 /// The builds that a second session may need until it has looked at the right moment.
 const TRIES: usize = 20;
 
-/// Whether a second session sees tuples done, of as many or more, in a phase of `build`.
+/// True if a second session sees tuples done, of as many or more, in a phase of `build`.
 fn is_seen(database: &Database, build: &str, phase: &str, undo: &str) -> bool {
     let mut builder = database.connect();
     let mut watcher = database.connect();

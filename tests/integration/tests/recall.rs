@@ -1,4 +1,4 @@
-//! What is promised about recall and precision, against brute force.
+//! The promises about recall and precision, against brute force.
 
 use minlsh_integration::{Client, database, texts};
 

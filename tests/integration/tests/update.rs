@@ -53,7 +53,7 @@ fn populated() -> Database<'static> {
     database
 }
 
-/// What a session is told of it.
+/// The answers that a session gets.
 fn answers(client: &mut Client) -> Vec<String> {
     client.batch_execute("SET enable_seqscan = off").expect("a setting");
     let index = texts(client, "SELECT one || ' ' || other FROM similar_docs ORDER BY one, other");

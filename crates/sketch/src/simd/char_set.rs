@@ -1,4 +1,4 @@
-//! Which characters of a block are in a set, for UTF-8 of two and three bytes.
+//! The characters of a block that are in a set, for UTF-8 of two and three bytes.
 //!
 //! A set has a bit for each character of two bytes, and one for each 64 consecutive characters of
 //! three bytes: all those that have the first two bytes in common. That is few enough bits for the

@@ -72,7 +72,7 @@ fn no_attack_succeeds() {
     assert!(broken.is_empty(), "attacks that succeeded: {broken:#?}");
 }
 
-/// What is no fault of minlsh, but must not escape this harness.
+/// Attacks that are not a fault of minlsh, but must not escape this harness.
 #[test]
 fn what_would_succeed_is_noticed() {
     let broken = play("noticed");

@@ -20,7 +20,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-/// What a statement shall do.
+/// The outcome that a statement must have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Expected {
     #[default]
@@ -37,7 +37,7 @@ pub enum Expected {
 pub struct Statement {
     pub sql: String,
     pub expected: Expected,
-    /// How long it may take, if that matters.
+    /// The time that it may take, if that matters.
     pub limit: Option<Duration>,
 }
 
@@ -45,9 +45,9 @@ pub struct Statement {
 #[derive(Debug)]
 pub struct Block {
     pub role: String,
-    /// Which of the role's sessions.
+    /// The session of the role.
     pub session: String,
-    /// Whether the script goes on while they run.
+    /// True if the script goes on while they run.
     pub meanwhile: bool,
     pub statements: Vec<Statement>,
 }

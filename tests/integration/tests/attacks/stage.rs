@@ -11,7 +11,7 @@ use postgres::SimpleQueryMessage;
 
 use crate::script::{Expected, Script, Statement};
 
-/// What must never reach an attacker: rows that hold it are hidden.
+/// The word that must never reach an attacker: rows that hold it are hidden.
 const SECRET: &str = "SECRET";
 /// No block of an attack takes longer.
 const LIMIT: Duration = Duration::from_secs(100);
@@ -48,7 +48,7 @@ pub struct Stage<'a> {
     database: String,
     sessions: HashMap<String, Session>,
     logged: usize,
-    /// Whether a session ended unasked.
+    /// True if a session ended unasked.
     lost: Arc<AtomicBool>,
     failures: Vec<String>,
 }
@@ -184,7 +184,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What the log and the catalog say.
+    /// Judges by the log and the catalog.
     fn judge(&mut self, script: &Script) {
         if self.lost.load(Ordering::Relaxed) {
             // The server may be about to notice that a backend died.

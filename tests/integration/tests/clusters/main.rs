@@ -21,10 +21,10 @@ use writers::{Count, WRITERS, work};
 /// Changes of a short run.
 const SHORT: u64 = 4_000;
 
-/// How long a run may take at most, for each thousand changes.
+/// The maximum time of a run, for each thousand changes.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// How much may be written while a refresh runs and is compared.
+/// The number of changes that may be written while a refresh runs and is compared.
 const MEANWHILE: u64 = 60;
 
 fn number(name: &str) -> Option<u64> {
@@ -61,7 +61,7 @@ fn create(client: &mut Client, seed: u64, partitioned: bool) {
         .expect("tracked");
 }
 
-/// What refreshes of changes and refreshes of all documents write alike. Of the log what is behind a number.
+/// Queries that refreshes of changes and of all documents must answer alike. Of the log what is behind a number.
 const SAME: [(&str, &str, &str); 3] = [
     ("", "doc_id, cluster_id, fingerprint", "$1::bigint IS NOT NULL"),
     ("_list", "cluster_id, size", "$1::bigint IS NOT NULL"),
@@ -71,18 +71,18 @@ const SAME: [(&str, &str, &str); 3] = [
 /// After so many comparisons dead rows are removed: what has been deleted is written over then.
 const VACUUM: u64 = 20;
 
-/// What a refresh found, compared.
+/// The comparison of what a refresh found.
 #[derive(Default)]
 struct Observer {
     state: State,
     next: i64,
     seq: i64,
-    /// What a refresh made of these that may have committed.
+    /// The state after a refresh that may have committed.
     after: Option<(State, i64, i64)>,
     comparisons: u64,
     full: u64,
     late: u64,
-    /// What refreshes have written themselves before.
+    /// The number of rows that refreshes have written themselves before.
     own: u64,
 }
 

@@ -69,7 +69,7 @@ impl Log {
     }
 }
 
-/// What the log makes of a state; every event must fit.
+/// Replays the log from a state; every event must fit.
 pub fn replay(state: &State, log: &[Log]) -> State {
     let mut state = state.clone();
     let mut members: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What goes by triggers, snapshots and dumps.
+//! Changes that go by triggers, snapshots and dumps.
 
 use minlsh_integration::{
     Client, Database, Server, database, sqlstate, texts, wait_until, wait_until_blocked,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use minlsh_integration::{Client, Random, Server, SqlState};
 
-/// How many sessions write.
+/// The number of sessions that write.
 pub const WRITERS: u64 = 8;
 
 /// Keys are below that.
@@ -19,7 +19,7 @@ const FAMILIES: usize = 250;
 /// Words of a text.
 const WORDS: usize = 40;
 
-/// What a session did.
+/// The counts of what a session did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
     changes: u64,

@@ -1,4 +1,4 @@
-//! What an index gives to a whole-corpus job is what the table gives, also amid writes and on a standby.
+//! An index gives a whole-corpus job what the table gives, also amid writes and on a standby.
 
 use minlsh_integration::{Client, Server, database, texts};
 

@@ -6,7 +6,7 @@ use sketch::{
     shingle_hashes,
 };
 
-/// What a document column holds.
+/// The content of a document column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text, of this type.
@@ -30,7 +30,7 @@ pub enum Value {
     Signature(Vec<i32>),
 }
 
-/// How documents are cut, signed and banded.
+/// The options by which documents are cut, signed and banded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     pub recall: f64,
@@ -83,13 +83,13 @@ impl Options {
         config.with_bag(self.bag)
     }
 
-    /// Whether texts are cut alike.
+    /// True if texts are cut alike.
     pub fn same_shingles(&self, other: &Self) -> bool {
         (self.unit, self.shingle_size, self.normalization, self.bag)
             == (other.unit, other.shingle_size, other.normalization, other.bag)
     }
 
-    /// What is not as by default, as `name EQUALS value` for each.
+    /// The options that differ from the defaults, as `name EQUALS value` for each.
     fn named(&self, equals: &str, recall: &str, quote: &str) -> Vec<String> {
         let default = Self::default();
         let mut named = Vec::new();

@@ -36,7 +36,7 @@ const SETTINGS: [&str; 4] = [
     "max_parallel_workers_per_gather = 0",
 ];
 
-/// What a statement gave, or its SQLSTATE and message.
+/// The rows of a statement, or its SQLSTATE and message.
 type Answer = Result<Vec<String>, (String, String)>;
 
 /// The rows of the last statement that gave any, as text.
@@ -61,7 +61,7 @@ struct Case<'a> {
     seed: u64,
     client: &'a mut Client,
     random: Random,
-    /// What was executed, to show.
+    /// The script that was executed, to show.
     script: String,
 }
 
@@ -176,7 +176,7 @@ fn is_refused_rightly(scene: &Scene, scopes: &[usize], state: &str) -> bool {
     scopes.iter().any(citext) && ["42804", "0A000"].contains(&state)
 }
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 fn difference(question: &Question, answer: &Answer) -> Option<String> {
     let rows = match answer {
         Err((state, message)) => {

@@ -31,7 +31,7 @@ impl Documents {
         Self { drawn: values.iter().map(draw).collect(), scopes }
     }
 
-    /// Whether a row is a document.
+    /// True if a row is a document.
     pub fn is_document(&self, row: usize) -> bool {
         self.drawn[row].is_some()
     }

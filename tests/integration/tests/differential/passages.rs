@@ -8,7 +8,7 @@ use sketch::passage::needed;
 
 use crate::scene::Of;
 
-/// What counts as a passage.
+/// The definition of a passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     pub min_match: usize,
@@ -31,7 +31,7 @@ impl Cut {
     }
 }
 
-/// How many characters of `passage` lie in windows that `body` has.
+/// The number of characters of `passage` that lie in windows that `body` has.
 pub fn covered(passage: &[char], body: &[char], min_match: usize) -> usize {
     let length = min_match.min(passage.len());
     if length == 0 {
@@ -47,7 +47,7 @@ pub fn covered(passage: &[char], body: &[char], min_match: usize) -> usize {
     covered.iter().filter(|covered| **covered).count()
 }
 
-/// Whether `body` has enough of `passage`. Nothing has an empty one.
+/// True if `body` has enough of `passage`. Nothing has an empty one.
 pub fn contains(passage: &[char], body: &[char], min_match: usize, coverage: f64) -> bool {
     let least = needed(coverage, passage.len());
     !passage.is_empty() && covered(passage, body, min_match) >= least
@@ -58,7 +58,7 @@ pub fn contains(passage: &[char], body: &[char], min_match: usize, coverage: f64
 pub struct PassageIndex {
     pub of: Of,
     pub cut: Cut,
-    /// Which scopes it has.
+    /// Its scopes.
     pub scopes: Vec<usize>,
     /// After how many steps of the making of the table it is made.
     pub gap: usize,

@@ -17,7 +17,7 @@ use crate::errors::Refusal;
 use crate::oracle::{Documents, Pair};
 use crate::scene::{Of, Scene, TAIL};
 
-/// What a question must answer. Rows are columns with ` | ` between them, in any order.
+/// The answers that a question allows. Rows are columns with ` | ` between them, in any order.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// One of these lists of rows: an index, or its rival, may be what is used.
@@ -35,11 +35,11 @@ pub enum Expected {
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What it asks, in a few words: differences are counted by it.
+    /// The question in a few words: differences are counted by it.
     pub label: String,
     /// Settings, as the lists of SET LOCAL.
     pub settings: Vec<String>,
-    /// Whether it is asked in a serializable transaction.
+    /// True if it is asked in a serializable transaction.
     pub serializable: bool,
     /// Statements that give no rows, and the one that does.
     pub before: Vec<String>,
@@ -63,7 +63,7 @@ impl Question {
     }
 }
 
-/// What a scene has come to in the database.
+/// The state of a scene in the database.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The key of each row, as a text.
@@ -81,10 +81,10 @@ pub struct Asker<'a> {
     pub random: &'a mut Random,
 }
 
-/// How documents are read: from which column, as what.
+/// The column from which documents are read, and their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum As {
-    /// What the type of the column says.
+    /// The kind by the type of the column.
     Itself(Of),
     /// An `integer[]` as a signature.
     Signature,
@@ -218,7 +218,7 @@ impl Asker<'_> {
         reading.documents.sharing(pairs, options.banding(least).trimmed(threshold, options.recall))
     }
 
-    /// How an index reads its documents.
+    /// The way an index reads its documents.
     fn read_by(&self, at: usize) -> As {
         let index = &self.scene.indexes[at];
         if index.signatures { As::Signature } else { As::Itself(index.of) }

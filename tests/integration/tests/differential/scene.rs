@@ -5,11 +5,11 @@ use minlsh_integration::Random;
 use crate::documents::{Corpus, Kind, Options, Value, quoted};
 use crate::passages::{Cut, PassageIndex};
 
-/// What every database of the test has before the first case.
+/// The objects that every database of the test has before the first case.
 pub const COMMON: &str = "CREATE DOMAIN public.dtext AS text;
     CREATE DOMAIN public.dint AS int; CREATE TYPE public.mood AS ENUM ('sad', 'ok', 'glad')";
 
-/// How the key column is declared.
+/// The declaration of the key column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// It is the primary key.
@@ -27,7 +27,7 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// Whether there is a key of one column that needs no name.
+    /// True if there is a key of one column that needs no name.
     pub fn names_rows(self) -> bool {
         !matches!(self, Self::Composite | Self::Nothing)
     }
@@ -45,7 +45,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether it counts as a column of text.
+    /// True if it counts as a column of text.
     pub fn is_text(&self) -> bool {
         matches!(self.type_name, "text" | "varchar" | "citext" | "dtext" | "char(6)")
     }
@@ -87,7 +87,7 @@ pub struct Row {
     pub scopes: Vec<Option<(usize, usize)>>,
 }
 
-/// What an index is of.
+/// The document that an index is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The document column.
@@ -108,9 +108,9 @@ pub struct Index {
     pub signatures: bool,
     pub threshold: f64,
     pub options: Options,
-    /// Which scopes, in the order of the index.
+    /// The scopes, in the order of the index.
     pub scopes: Vec<usize>,
-    /// Whether rows with an odd flag are left out.
+    /// True if rows with an odd flag are left out.
     pub partial: bool,
     pub valid: bool,
     pub sql: String,
@@ -125,7 +125,7 @@ pub struct Scene {
     pub key: String,
     pub key_type: &'static str,
     pub declared: Declared,
-    /// Whether there is a second column of text.
+    /// True if there is a second column of text.
     pub title: bool,
     pub scopes: Vec<Scope>,
     pub rows: Vec<Row>,
@@ -548,7 +548,7 @@ impl Scene {
         PassageIndex { of, cut, scopes, gap: random.below(3), sql }
     }
 
-    /// Whether it takes the extension citext, which not every server has.
+    /// True if it takes the extension citext, which not every server has.
     pub fn needs_citext(&self) -> bool {
         self.kind == Kind::Text("citext") || self.scopes.iter().any(|s| s.type_name == "citext")
     }

@@ -86,7 +86,7 @@ fn statement(random: &mut Random, callee: &Callee) -> String {
     }
 }
 
-/// What one session did, or the call after which something was wrong.
+/// Runs one session. Returns its counts, or the call after which something was wrong.
 fn session(
     server: &Server,
     database: &str,

@@ -1,4 +1,4 @@
-//! What random calls meet: relations in every state, and nasty values for each type of argument.
+//! The scene of random calls: relations in every state, and nasty values for each type of argument.
 
 /// Tables, indexes and other relations to name, in every state that one would rather not meet.
 pub const SCENE: &str = "

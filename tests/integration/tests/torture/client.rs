@@ -6,7 +6,7 @@ use minlsh_integration::{Client, Random};
 
 use crate::journal::{Change, Journal};
 
-/// How many there are.
+/// The number of clients.
 pub const CLIENTS: i64 = 8;
 
 /// A text of which there are copies and near-duplicates; now and then none, or a long one.

@@ -1,4 +1,4 @@
-//! What a client knows to be committed.
+//! The journal of what a client knows to be committed.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ pub type Change = (String, i64, Option<String>);
 
 /// The rows of one client. Keys of different clients differ.
 pub struct Journal {
-    /// Which client.
+    /// The number of the client.
     pub number: i64,
     /// Acknowledged rows.
     pub rows: BTreeMap<(String, i64), String>,

@@ -16,7 +16,7 @@ use minlsh_integration::{Client, Server, backend, superuser, texts, wait_until};
 use client::{CLIENTS, work};
 use journal::Journal;
 
-/// How a cycle ends.
+/// The ends of a cycle.
 #[derive(Clone, Copy, Debug)]
 enum Blow {
     OneProcess,

@@ -40,7 +40,7 @@ pub fn everything(server: &Server, database: &str, journals: &mut [Journal], con
     }
 }
 
-/// What the clients were told is there, and nothing else.
+/// Checks that what was acknowledged to the clients is there, and nothing else.
 fn acknowledged(client: &mut Client, journals: &mut [Journal], context: &str) {
     let tables = ["docs", "parts"].map(str::to_owned).into_iter();
     let mut found = vec![BTreeMap::new(); journals.len()];

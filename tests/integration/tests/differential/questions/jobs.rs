@@ -16,16 +16,16 @@ struct Source {
     how: As,
     options: Options,
     threshold: f64,
-    /// Whether the threshold is left to the default.
+    /// True if the threshold is left to the default.
     by_default: bool,
     scopes: Vec<usize>,
-    /// Whether rows with an odd flag are left out.
+    /// True if rows with an odd flag are left out.
     only_even: bool,
     /// The bands by which documents may meet.
     bandings: Vec<Banding>,
     refusals: Vec<Refusal>,
     must_fail: bool,
-    /// Whether there is a column `flag` that `keep` may name.
+    /// True if there is a column `flag` that `keep` may name.
     has_flag: bool,
 }
 
@@ -39,7 +39,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Whether two rows of some pairs would be given out as one.
+    /// True if two rows of some pairs would be given out as one.
     fn become_equal(&self, pairs: &[Pair]) -> bool {
         let mut rows: Vec<usize> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
         rows.sort_unstable();

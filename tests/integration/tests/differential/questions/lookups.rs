@@ -170,7 +170,7 @@ impl Asker<'_> {
         })
     }
 
-    /// What lookups of all rows give; of `limit` each, the most similar.
+    /// The answers of lookups of all rows; of `limit` each, the most similar.
     fn answers(
         &self,
         asked: &Candidate,

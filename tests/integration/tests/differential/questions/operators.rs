@@ -79,7 +79,7 @@ impl Asker<'_> {
         Condition { left, right, how, options, threshold, settings }
     }
 
-    /// What a plan may find: all pairs; by an index at least those that share its bands.
+    /// The pairs that a plan may find: all of them; by an index at least those that share its bands.
     fn found(
         &self,
         condition: &Condition,

@@ -9,7 +9,7 @@ use crate::documents::{Kind, Value, quoted};
 use crate::passages::{Cut, contains, covered};
 use crate::scene::{Of, TAIL};
 
-/// What a text must have of another.
+/// The part of another text that a text must have.
 struct Sought {
     of: Of,
     cut: Cut,
@@ -52,7 +52,7 @@ impl Asker<'_> {
         }
     }
 
-    /// What an index serves, nearly serves, or none.
+    /// Chooses a passage that an index serves, or nearly serves, or that no index serves.
     fn sought(&mut self) -> Sought {
         let indexes = &self.scene.passages;
         let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
@@ -258,7 +258,7 @@ impl Asker<'_> {
         Question::new("repeated passages", sql, Expected::OneOf(vec![rows]))
     }
 
-    /// Which documents others have a share of: the longest of these, and how many there are.
+    /// Asks which documents others have a share of: the longest of these, and how many there are.
     fn contained(&mut self) -> Question {
         let Corpus { sql, arguments, min_match, documents } = self.corpus();
         let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
