@@ -115,32 +115,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ShingleSet;
-    use crate::hash::mix::mix64;
+    use crate::exact::tests::{hashes, similarity, thresholds};
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn similarities_are_those_of_sorted_sets(
-            sets in prop::collection::vec(prop::collection::vec(0_u64..200, 0..150), 0..6),
-            threshold in prop_oneof![0.0_f64..=1.0, Just(0.5), Just(1.0)],
+            sets in hashes(0..6, 200, 150),
+            threshold in thresholds(),
         ) {
-            // mix64(0) is 0: also the hash 0 is a hash.
-            let hashes: Vec<Vec<u64>> =
-                sets.iter().map(|set| set.iter().map(|id| mix64(*id)).collect()).collect();
             let mut ends = Vec::new();
-            for set in &hashes {
+            for set in &sets {
                 ends.push(ends.last().copied().unwrap_or(0) + set.len());
             }
-            let few = FewSets::new(&hashes.concat(), &ends).unwrap();
-            let sorted: Vec<ShingleSet> = hashes
-                .into_iter()
-                .map(|hashes| ShingleSet::from_hashes(hashes, &mut || ()))
-                .collect();
-            for (a, left) in sorted.iter().enumerate() {
-                for (b, right) in sorted.iter().enumerate() {
-                    let expected = left.jaccard(right).filter(|jaccard| *jaccard >= threshold);
+            let few = FewSets::new(&sets.concat(), &ends).unwrap();
+            for (a, left) in sets.iter().enumerate() {
+                for (b, right) in sets.iter().enumerate() {
+                    let expected = similarity(left, right, threshold);
                     prop_assert_eq!(few.similarity(a, b, threshold), expected);
                 }
             }

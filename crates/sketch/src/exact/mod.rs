@@ -11,6 +11,8 @@ mod overlap;
 mod prepared_set;
 mod sample;
 mod shingle_set;
+#[cfg(test)]
+mod tests;
 mod word_diff;
 
 pub use comparison::Comparison;

@@ -220,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ShingleSet;
+    use crate::exact::tests::{hashes, similarity, thresholds};
     use crate::hash::mix::mix64;
 
     proptest! {
@@ -228,29 +228,23 @@ mod tests {
 
         #[test]
         fn similarities_are_those_of_sorted_sets(
-            sets in prop::collection::vec(prop::collection::vec(0_u64..3000, 0..2500), 2..12),
-            asked in prop::collection::vec((0_u32..12, 0_u32..12), 0..60),
-            threshold in prop_oneof![0.0_f64..=1.0, Just(0.5), Just(1.0)],
+            sets in hashes(2..12, 3000, 2500),
+            asked in prop::collection::vec((0_usize..12, 0_usize..12), 0..60),
+            threshold in thresholds(),
         ) {
-            // mix64(0) is 0: also the hash 0 is a hash.
-            let hashes: Vec<Vec<u64>> =
-                sets.iter().map(|set| set.iter().map(|id| mix64(*id)).collect()).collect();
             // So little memory that sets are forgotten on the way.
             let mut numbered = NumberedSets::new(240_000);
             for (a, b) in asked {
-                let (a, b) = (a % hashes.len() as u32, b % hashes.len() as u32);
+                let (a, b) = (a % sets.len(), b % sets.len());
                 for document in [a, b, a] {
-                    let own = &hashes[document as usize];
+                    let own = &sets[document];
                     prop_assert!(numbered.can_hold(own.len()));
-                    if !numbered.has(document) {
-                        numbered.add(document, own).unwrap();
+                    if !numbered.has(document as u32) {
+                        numbered.add(document as u32, own).unwrap();
                     }
                 }
-                let set = |document: u32| {
-                    ShingleSet::from_hashes(hashes[document as usize].clone(), &mut || ())
-                };
-                let expected = set(a).jaccard(&set(b)).filter(|jaccard| *jaccard >= threshold);
-                prop_assert_eq!(numbered.similarity(a, b, threshold), expected);
+                let expected = similarity(&sets[a], &sets[b], threshold);
+                prop_assert_eq!(numbered.similarity(a as u32, b as u32, threshold), expected);
             }
         }
     }
