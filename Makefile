@@ -58,7 +58,7 @@ installcheck:
 demo:
 	scripts/demo.sh
 
-# Measures minlsh beside datasketch, rensa, pg_trgm and version 0.1, on private servers and on one core, and writes
+# Measures minlsh beside datasketch, rensa and pg_trgm, on private servers and on one core, and writes
 # docs/benchmarks.md. ARGUMENTS='pairs --sizes 10000 20000', ARGUMENTS=--redraw
 bench:
 	$(with_pg) BENCH_COMMAND="make bench$(if $(ARGUMENTS), ARGUMENTS='$(ARGUMENTS)')" \

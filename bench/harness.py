@@ -119,20 +119,25 @@ def seconds(work) -> float:
     return time.process_time() - start
 
 
-def alternate(options, measures: dict) -> dict:
-    """Medians of what the measures return, over rounds that run all of them in turn.
+def alternate(options, measures: dict, of: str = "") -> dict:
+    """Medians of what the measures return, over `options.rounds` that run all of them in turn.
 
     The other tenants of a machine come and go: what is compared is measured side by side, not one
-    after the other. A measure returns one figure, or a dict of several. There are at most
-    `options.rounds`, and no further one that would probably exceed `options.budget` seconds.
+    after the other. A measure returns one figure, or a dict of several. One that takes longer than
+    `options.repeat_below` seconds runs once; the page says so, and what it was a measure `of`.
     """
-    figures, start, done = {}, time.perf_counter(), 0
-    while done < options.rounds and (not done or (time.perf_counter() - start) * (done + 1) / done <= options.budget):
-        for name, measure in measures.items():
+    figures, left = {}, dict(measures)
+    options.repeats = True
+    for done in range(options.rounds):
+        for name, measure in list(left.items()):
+            start = time.perf_counter()
             result = measure()
             for key, value in (result if isinstance(result, dict) else {name: result}).items():
                 figures.setdefault(key, []).append(value)
-        done += 1
+            if not done and time.perf_counter() - start > options.repeat_below:
+                del left[name]
+                if options.rounds > 1:
+                    options.once.append(f"{name} ({of})" if of else name)
     return {name: statistics.median(values) for name, values in figures.items()}
 
 

@@ -318,6 +318,14 @@ TABLES = {
 }  # fmt: skip
 
 
+def rounds(measured: dict) -> str:
+    """How often a section was measured."""
+    if measured["rounds"] == 1:
+        return "one round"
+    once = measured["once"]
+    return f"medians of {measured['rounds']} rounds" + (f" (one round: {', '.join(once)})" if once else "")
+
+
 def write(results: dict, directory: Path) -> None:
     values = {}
     for section, tables in TABLES.items():
@@ -326,7 +334,7 @@ def write(results: dict, directory: Path) -> None:
         if measured:
             taken = (
                 f"`{measured['command']}`, {measured['day']}, {measured['postgres']}, commit {measured['commit']}, "
-                f"at most {measured['rounds']} rounds, {measured['minutes']:.0f} minutes."
+                f"{rounds(measured)}, {measured['minutes']:.1f} minutes."
             )
         values[f"{section}_taken"] = taken
         for name, show in tables.items():

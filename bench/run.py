@@ -35,14 +35,15 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; all by default")
     add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], metavar="DOCUMENTS")
-    add("--rounds", type=int, default=3, help="at most; medians are shown (3)")
-    add("--budget", type=float, default=300, metavar="SECONDS", help="no further round of a comparison beyond it (300)")
+    add("--rounds", type=int, default=3, help="of which medians are shown (3)")
+    add("--repeat-below", type=float, default=30, metavar="SECONDS", help="what takes longer is measured once (30)")
     add("--limit", type=float, default=900, metavar="SECONDS", help="a peer is stopped after (900)")
     add("--peers-up-to", type=int, default=100_000, metavar="DOCUMENTS", help="minlsh alone above (100000)")
     add("--trigrams-up-to", type=int, default=10_000, metavar="DOCUMENTS", help="without pg_trgm above (10000)")
     add("--inserts", type=int, default=10_000, metavar="ROWS", help="copied into a table of as many (10000)")
     add("--letters", type=int, default=10_000, metavar="ROWS", help="of one template, without near-duplicates (10000)")
-    add("--recall", type=int, default=5000, metavar="DOCUMENTS", help="whose pairs are counted exactly (5000)")
+    add("--memory-up-to", type=int, default=100_000, metavar="DOCUMENTS", help="without memory above (100000)")
+    add("--recall", type=int, default=2000, metavar="DOCUMENTS", help="whose pairs are counted exactly (2000)")
     add("--files", type=Path, nargs="+", default=corpus.FOLDERS, metavar="FOLDER", help="of the real files")
     add("--redraw", action="store_true", help="measure nothing")
     add("--output", type=Path, metavar="FOLDER", help="everything goes there, the raw figures too")
@@ -56,6 +57,7 @@ def arguments() -> argparse.Namespace:
 
 def measure(name: str, options) -> dict:
     start = time.monotonic()
+    options.once, options.repeats = [], False
     with tempfile.TemporaryDirectory(prefix="minlsh-bench-", dir=harness.ROOT / "build") as directory:
         options.directory = Path(directory)
         figures = import_module(f"sections.{name}").measure(options)
@@ -66,7 +68,8 @@ def measure(name: str, options) -> dict:
         "commit": subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=harness.ROOT, text=True).strip(),
         "day": time.strftime("%Y-%m-%d"),
         "command": os.environ.get("BENCH_COMMAND") or shlex.join(["bench/run.sh", *sys.argv[1:]]),
-        "rounds": options.rounds,
+        "rounds": options.rounds if options.repeats else 1,
+        "once": options.once,
         "minutes": (time.monotonic() - start) / 60,
     }
 

@@ -51,6 +51,8 @@ def measured(options, server: Server, count: int) -> dict:
     server.run("CREATE INDEX docs_near ON docs USING minlsh (body)")
     server.run("SELECT minlsh_track_clusters('docs_near')")
     first = server.time(REFRESH)
+    if options.rounds > 1:
+        options.once.append(f"first refresh ({count:,} documents)")
     server.run("VACUUM ANALYZE docs, docs_clusters, docs_clusters_list, docs_clusters_log, docs_clusters_queue")
     server.run("CHECKPOINT")
     tables = ("docs_clusters", "docs_clusters_list")
@@ -73,7 +75,7 @@ def measured(options, server: Server, count: int) -> dict:
         measures[name] = lambda triggers=triggers: deletes(server, min(count, 50_000), triggers)
     for name, call in CALLS.items():
         measures[name] = lambda call=call: lookups(server, call, count)
-    figures = alternate(options, measures)
+    figures = alternate(options, measures, f"{count:,} documents")
     return {**figures, **kept, "first": first}
 
 

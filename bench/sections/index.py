@@ -139,13 +139,14 @@ def reloaded(options, server: Server, texts, count: int) -> dict:
             index.create("docs")
         return server.processor() - start
 
-    figures = alternate(options, {"there": lambda: load(False), "dropped": lambda: load(True)})
+    figures = alternate(options, {"there": lambda: load(False), "dropped": lambda: load(True)}, "COPY")
     figures["rows"] = count
     return figures
 
 
 def measured(options, count: int, ways: dict) -> dict:
-    figures = alternate(options, {f"{name}: create": way.recreate for name, way in ways.items()})
+    of = f"{count:,} documents"
+    figures = alternate(options, {f"{name}: create": way.recreate for name, way in ways.items()}, of)
     for name, way in ways.items():
         way.server.reconnect()
         way.server.run("SET pg_trgm.similarity_threshold = 0.9")
@@ -162,7 +163,7 @@ def measured(options, count: int, ways: dict) -> dict:
         measures[name] = lambda name=name, way=way, call=call: {
             f"{name}: {p}": value for p, value in way.lookups(call, count).items()
         }
-    figures.update(alternate(options, measures))
+    figures.update(alternate(options, measures, of))
     return figures
 
 

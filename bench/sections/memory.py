@@ -69,11 +69,12 @@ def calls(server: Server, rows: int) -> dict:
 
 
 def measure(options) -> dict:
+    sizes = [count for count in options.sizes if count <= options.memory_up_to] or options.sizes[:1]
     with Server(settings=SETTINGS) as server:
         return {
             "allowed": ALLOWED,
             "per document": PER_DOCUMENT,
-            "rows": max(options.sizes),
-            "statements": statements(server, max(options.sizes)),
-            "calls": {str(count): calls(server, count) for count in options.sizes},
+            "rows": max(sizes),
+            "statements": statements(server, max(sizes)),
+            "calls": {str(count): calls(server, count) for count in sizes},
         }

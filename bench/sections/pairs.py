@@ -68,7 +68,7 @@ def measure(options) -> dict:
             if count <= options.peers_up_to:
                 for name in PEERS:
                     measures[name] = lambda name=name: peer(server, name, options.limit)
-            figures = alternate(options, measures)
+            figures = alternate(options, measures, f"{count:,} documents")
             figures["found"] = server.value(CALLS["pairs"])
             figures["bytes"] = server.value("SELECT avg(octet_length(body))::float8 FROM docs")
             figures["memory"] = {name: memory_of(server, CALLS[name]) for name in ("pairs", "clusters", "plan")}

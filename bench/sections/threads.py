@@ -28,14 +28,14 @@ def taken(server: Server, name: str, threads: int) -> float:
     return seconds
 
 
-def measured(options, server: Server, texts) -> dict:
+def measured(options, server: Server, texts, of: str) -> dict:
     server.load("docs", texts)
     measures = {
         f"{name}: {threads}": (lambda name=name, threads=threads: taken(server, name, threads))
         for name in ("CREATE INDEX", *JOBS)
         for threads in THREADS
     }
-    return alternate(options, measures)
+    return alternate(options, measures, of)
 
 
 def measure(options) -> dict:
@@ -47,10 +47,11 @@ def measure(options) -> dict:
             for count in options.sizes:
                 note(f"{count:,} documents: threads")
                 texts = corpus.write(options.directory / "docs.tsv", corpus.texts(count))
-                found[f"{count:,} documents"] = measured(options, server, texts)
+                of = f"{count:,} documents"
+                found[of] = measured(options, server, texts, of)
             note("real files: threads")
             texts = corpus.write(options.directory / "docs.tsv", corpus.real_files(options.files))
-            found[FILES] = measured(options, server, texts)
+            found[FILES] = measured(options, server, texts, FILES)
     finally:
         os.sched_setaffinity(0, one)
     return found
