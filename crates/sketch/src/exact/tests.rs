@@ -1,4 +1,4 @@
-//! What the tests of sets share: their hashes, and what sorted sets say about them.
+//! Hashes for the tests of sets, and the answers of sorted sets about them.
 
 use std::ops::Range;
 

@@ -102,60 +102,120 @@ fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) 
     }
 }
 
-/// Windows of words. The hash of a window is a polynomial in G with the words'
-/// hashes as coefficients, so it moves by one word with two multiplications,
-/// whatever the size; several polynomials are mixed at once. If they are
-/// anchored, only those windows count that start with a stop word.
+/// Windows of words. If they are anchored, only those windows count that start with a stop word.
 fn word_windows<const ANCHORED: bool>(
     config: &Config,
     level: Level,
     text: &str,
     chunks: &mut HashBuffer,
 ) {
-    let (rules, size) = (config.rules(), config.shingle_size());
-    let leaving_weight = (0..size).fold(1_u64, |weight, _| weight.wrapping_mul(GOLDEN));
-    // The last `size` word hashes, the oldest at `next`; zero before the first.
-    let mut recent = [0_u64; MAX_SHINGLE_SIZE];
-    // Whether a shingle can start with the word so many words ago, as bits.
-    let mut starts = 0_u64;
-    let mut next = 0;
-    let mut words = 0;
-    let mut polynomial = 0_u64;
-    let mut any = false;
-    let mut mixer = Mixer::new(level, size, chunks);
+    let rules = config.rules();
+    let mut windows = WordWindows::new(config.shingle_size());
     let mut batch = WordBatch::new();
     for piece in words::pieces(text) {
-        if !mixer.chunks.is_wanted() {
+        if !chunks.is_wanted() {
             return;
         }
-        mixer.chunks.check_interrupts();
-        let mut enter = |word: &str, entering: u64| {
-            let leaving = std::mem::replace(&mut recent[next], entering);
-            next = if next + 1 == size { 0 } else { next + 1 };
-            polynomial = polynomial
-                .wrapping_mul(GOLDEN)
-                .wrapping_add(entering)
-                .wrapping_sub(leaving.wrapping_mul(leaving_weight));
-            words += 1;
+        chunks.check_interrupts();
+        let mut deliver = |batch: &mut WordBatch| {
+            let mut anchors = u128::MAX;
             if ANCHORED {
-                starts = starts << 1 | u64::from(rules.starts_shingle(word));
+                anchors = batch
+                    .words(piece)
+                    .rev()
+                    .fold(0, |anchors, word| anchors << 1 | u128::from(rules.starts_shingle(word)));
             }
-            if words >= size && (!ANCHORED || starts >> (size - 1) & 1 == 1) {
-                mixer.push(polynomial);
-                any = true;
-            }
+            let hashes = windows.room(batch.filled);
+            batch.hash(level, piece, hashes);
+            windows.deliver::<ANCHORED>(level, batch.filled, anchors, chunks);
+            batch.clear();
         };
         rules.words(
             level,
             piece,
             #[inline(always)]
-            |start, end| batch.push::<ANCHORED>(level, piece, start, end, &mut enter),
+            |start, end| batch.push(start, end, &mut deliver),
         );
-        batch.deliver::<ANCHORED>(level, piece, &mut enter);
+        deliver(&mut batch);
     }
-    mixer.deliver();
-    if !any && words > 0 {
+    if !windows.any && windows.words > 0 {
         all_words(config, level, text, chunks);
+    }
+}
+
+/// Makes hashes of windows of words. The hash of a window is a polynomial in G with the words'
+/// hashes as coefficients, so it moves by one word with two multiplications, whatever the size;
+/// several polynomials are mixed at once. Those of one word are hashes already.
+struct WordWindows {
+    size: usize,
+    leaving_weight: u64,
+    polynomial: u64,
+    /// Of the last `size` words, zero before the first; then those of the words that enter.
+    hashes: [u64; MAX_SHINGLE_SIZE + WORDS],
+    /// The words with which a shingle can start, as bits: the last word is the lowest.
+    anchors: u64,
+    words: usize,
+    /// True if there was a window.
+    any: bool,
+}
+
+impl WordWindows {
+    fn new(size: usize) -> Self {
+        Self {
+            size,
+            leaving_weight: (0..size).fold(1, |weight, _| GOLDEN.wrapping_mul(weight)),
+            polynomial: 0,
+            hashes: [0; MAX_SHINGLE_SIZE + WORDS],
+            anchors: 0,
+            words: 0,
+            any: false,
+        }
+    }
+
+    /// Room for the hashes of the next words, at most [`WORDS`].
+    fn room(&mut self, count: usize) -> &mut [u64] {
+        &mut self.hashes[self.size..][..count]
+    }
+
+    /// Hands on the windows that end with the next words, whose hashes are in the room for them.
+    /// With `ANCHORED` those count of whose first word the bit in `anchors` was set.
+    #[inline(always)]
+    fn deliver<const ANCHORED: bool>(
+        &mut self,
+        level: Level,
+        count: usize,
+        anchors: u128,
+        chunks: &mut HashBuffer,
+    ) {
+        let hashes = &self.hashes[..self.size + count];
+        let mut made = [0; WORDS];
+        let mut filled = 0;
+        let (entering, leaving) = (&hashes[self.size..], &hashes[..count]);
+        // Windows before the first whole one are not counted.
+        let whole = (self.size - 1).saturating_sub(self.words);
+        for (i, (entering, leaving)) in entering.iter().zip(leaving).enumerate().take(WORDS) {
+            self.polynomial = self
+                .polynomial
+                .wrapping_mul(GOLDEN)
+                .wrapping_add(*entering)
+                .wrapping_sub(leaving.wrapping_mul(self.leaving_weight));
+            made[filled] = self.polynomial;
+            let mut counts = i >= whole;
+            if ANCHORED {
+                self.anchors = self.anchors << 1 | (anchors >> i & 1) as u64;
+                counts &= self.anchors >> (self.size - 1) & 1 == 1;
+            }
+            filled += usize::from(counts);
+        }
+        self.words += count;
+        self.any |= filled > 0;
+        self.hashes.copy_within(count..count + self.size, 0);
+        if self.size > 1 {
+            level.mix(&mut made[..filled], 0);
+        }
+        for part in made[..filled].chunks(chunks.free()) {
+            chunks.room(part.len()).copy_from_slice(part);
+        }
     }
 }
 
@@ -172,9 +232,11 @@ fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer)
             words += 1;
         });
     }
-    let mut mixer = Mixer::new(level, words, chunks);
-    mixer.push(polynomial);
-    mixer.deliver();
+    let mut hash = [polynomial];
+    if words > 1 {
+        level.mix(&mut hash, 0);
+    }
+    chunks.push(hash[0]);
 }
 
 /// Words that are hashed at once.
@@ -187,32 +249,25 @@ struct WordBatch {
     starts: [u32; WORDS],
     ends: [u32; WORDS],
     filled: usize,
+    /// The place of the only word, if numbers do not go as far.
+    vast: Option<(usize, usize)>,
 }
 
 impl WordBatch {
     fn new() -> Self {
-        Self { base: 0, starts: [0; WORDS], ends: [0; WORDS], filled: 0 }
+        Self { base: 0, starts: [0; WORDS], ends: [0; WORDS], filled: 0, vast: None }
     }
 
-    /// Adds a word; hands on the words of a full batch with their hashes. With `SEEN` the words
-    /// are looked at, else they are not handed on.
+    /// Adds a word; hands on those of a full batch, which is empty then.
     #[inline(always)]
-    fn push<const SEEN: bool>(
-        &mut self,
-        level: Level,
-        piece: &str,
-        start: usize,
-        end: usize,
-        f: &mut impl FnMut(&str, u64),
-    ) {
+    fn push(&mut self, start: usize, end: usize, deliver: &mut impl FnMut(&mut Self)) {
         if self.filled == WORDS || end - self.base > u32::MAX as usize {
-            self.deliver::<SEEN>(level, piece, f);
-        }
-        if self.filled == 0 {
+            deliver(self);
             // What hashes ranges reads eight bytes before their ends.
             self.base = start.saturating_sub(8);
             if end - self.base > u32::MAX as usize {
-                return f(&piece[start..end], xxh3::hash(&piece.as_bytes()[start..end]));
+                (self.vast, self.filled) = (Some((start, end)), 1);
+                return deliver(self);
             }
         }
         self.starts[self.filled] = (start - self.base) as u32;
@@ -220,64 +275,28 @@ impl WordBatch {
         self.filled += 1;
     }
 
-    /// Hands on what there is.
-    #[inline(never)]
-    fn deliver<const SEEN: bool>(
-        &mut self,
-        level: Level,
-        piece: &str,
-        f: &mut impl FnMut(&str, u64),
-    ) {
-        let mut hashes = [0; WORDS];
+    /// The words, of a piece.
+    fn words<'a>(&self, piece: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+        let places = self.starts.iter().zip(&self.ends).take(self.filled);
+        places.map(move |(start, end)| {
+            let place = (self.base + *start as usize, self.base + *end as usize);
+            let (start, end) = self.vast.unwrap_or(place);
+            &piece[start..end]
+        })
+    }
+
+    /// Hashes the words, of a piece.
+    fn hash(&self, level: Level, piece: &str, hashes: &mut [u64]) {
+        if self.vast.is_some() {
+            let words = self.words(piece).map(|word| xxh3::hash(word.as_bytes()));
+            return hashes.iter_mut().zip(words).for_each(|(hash, word)| *hash = word);
+        }
         let counted = &piece.as_bytes()[self.base.min(piece.len())..];
         let (starts, ends) = (&self.starts[..self.filled], &self.ends[..self.filled]);
-        level.ranges(counted, starts, ends, &mut hashes[..self.filled]);
-        for ((start, end), hash) in starts.iter().zip(ends).zip(hashes) {
-            let word = if SEEN {
-                &piece[self.base + *start as usize..self.base + *end as usize]
-            } else {
-                ""
-            };
-            f(word, hash);
-        }
-        (self.filled, self.base) = (0, 0);
-    }
-}
-
-/// The most polynomials that are mixed at once.
-const BATCH: usize = 64;
-
-/// Makes hashes of polynomials of `size` words, [`BATCH`] at once. Those
-/// of one word are hashes already.
-struct Mixer<'a, 'b> {
-    level: Level,
-    size: usize,
-    chunks: &'a mut HashBuffer<'b>,
-    batch: [u64; BATCH],
-    filled: usize,
-}
-
-impl<'a, 'b> Mixer<'a, 'b> {
-    fn new(level: Level, size: usize, chunks: &'a mut HashBuffer<'b>) -> Self {
-        Self { level, size, chunks, batch: [0; BATCH], filled: 0 }
+        level.ranges(counted, starts, ends, hashes);
     }
 
-    #[inline(always)]
-    fn push(&mut self, polynomial: u64) {
-        self.batch[self.filled] = polynomial;
-        self.filled += 1;
-        if self.filled == BATCH {
-            self.deliver();
-        }
-    }
-
-    /// Hands on what there is.
-    fn deliver(&mut self) {
-        let batch = &mut self.batch[..self.filled];
-        if self.size > 1 {
-            self.level.mix(batch, 0);
-        }
-        batch.iter().for_each(|hash| self.chunks.push(*hash));
-        self.filled = 0;
+    fn clear(&mut self) {
+        (self.filled, self.base, self.vast) = (0, 0, None);
     }
 }

@@ -62,45 +62,68 @@ pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
     }
 }
 
-/// XXH3_64 of ranges of `bytes`, of which most are next to each other.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
-pub(super) fn all_close_ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
-    ranges::close(bytes, starts, ends, out, |starts, ends, out| {
-        close_ranges(bytes, starts, ends, out)
+/// XXH3_64 of ranges of `bytes`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn permuted_ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+    ranges::eights(bytes, starts, ends, out, |starts, ends, out| {
+        eight_ranges(bytes, starts, ends, out)
     });
 }
 
-/// XXH3_64 of eight ranges of `bytes` that are all within 64 bytes, brought to their lanes by one
-/// permutation; the lanes of longer ones than 16 bytes, or empty ones, as bits. `None` if the
-/// ranges are not so close, or next to the start of `bytes`.
+/// XXH3_64 of eight ranges of `bytes`; the lanes of longer ones than 16 bytes, or empty ones, as
+/// bits. `None` if eight bytes cannot be read from each start on, or up to each end.
+///
+/// If all are within 64 bytes, as windows of characters are, one permutation brings them to their
+/// lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
-fn close_ranges(
+fn eight_ranges(
     bytes: &[u8],
     starts: &[u32; 8],
     ends: &[u32; 8],
     out: &mut [u64; 8],
 ) -> Option<u8> {
     let base = starts[0].min(ends[0].checked_sub(8)?);
-    let left = bytes.get(base as usize..)?;
-    let readable = if left.len() < 64 { (1 << left.len()) - 1 } else { u64::MAX };
-    // SAFETY: only bytes of the slice are read, the mask has no others.
-    let near = unsafe { _mm512_maskz_loadu_epi8(readable, left.as_ptr().cast()) };
-    let (starts, ends) = (load_numbers(starts), load_numbers(ends));
-    let length = _mm512_sub_epi64(ends, starts);
-    let first = _mm512_sub_epi64(starts, splat(u64::from(base)));
-    let last = _mm512_sub_epi64(ends, splat(u64::from(base) + 8));
-    // Eight bytes from there on must be among the 64, and be there.
-    let most = (left.len().min(64) as u64).checked_sub(8)?;
-    let beyond =
-        _mm512_cmpgt_epu64_mask(last, splat(most)) | _mm512_cmpgt_epu64_mask(first, splat(64 - 8));
-    if beyond != 0 {
-        return None;
-    }
-    let low = _mm512_permutexvar_epi8(eight_from(first), near);
-    let high = _mm512_permutexvar_epi8(eight_from(last), near);
+    let near = bytes.get(base as usize..)?;
+    let (starts_of, ends_of) = (load_numbers(starts), load_numbers(ends));
+    let length = _mm512_sub_epi64(ends_of, starts_of);
+    let (low, high) = if ends[7].wrapping_sub(base) <= 64 {
+        let near = match near.first_chunk() {
+            Some(near) => load_bytes(near),
+            None => load_some(near),
+        };
+        // A short range may have neighbours, or anything, behind it: no formula reads that.
+        let first = _mm512_sub_epi64(starts_of, splat(u64::from(base)));
+        let last = _mm512_sub_epi64(ends_of, splat(u64::from(base) + 8));
+        let low = _mm512_permutexvar_epi8(eight_from(first), near);
+        (low, _mm512_permutexvar_epi8(eight_from(last), near))
+    } else {
+        let most = splat((bytes.len() as u64).checked_sub(8)?);
+        let last = _mm512_sub_epi64(ends_of, splat(8));
+        // An end before the eighth byte is beyond, too: it wrapped around.
+        let beyond = _mm512_cmpgt_epu64_mask(starts_of, most) | _mm512_cmpgt_epu64_mask(last, most);
+        if beyond != 0 {
+            return None;
+        }
+        let text = bytes.as_ptr().cast();
+        // SAFETY: eight bytes from each of these places on are bytes of the slice.
+        unsafe {
+            let low = _mm512_i64gather_epi64::<1>(starts_of, text);
+            (low, _mm512_i64gather_epi64::<1>(last, text))
+        }
+    };
     store(out, hash_up_to_16(low, high, length));
     Some(_mm512_cmpge_epu64_mask(_mm512_sub_epi64(length, splat(1)), splat(MAX_LENGTH)))
+}
+
+/// Fewer bytes than a vector, and zeros behind them.
+#[cold]
+#[target_feature(enable = "avx512f")]
+fn load_some(bytes: &[u8]) -> __m512i {
+    let mut padded = [0; 64];
+    let count = bytes.len().min(64);
+    padded[..count].copy_from_slice(&bytes[..count]);
+    load_bytes(&padded)
 }
 
 /// In each lane the eight numbers from its own on, as bytes.

@@ -151,7 +151,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 if is_x86_feature_detected!("avx512vbmi") => {
                 // SAFETY: the level exists, so the CPU has AVX-512, and VBMI as was just asked.
-                unsafe { avx512::all_close_ranges(bytes, starts, ends, out) }
+                unsafe { avx512::permuted_ranges(bytes, starts, ends, out) }
             }
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512 => self.compiled(

@@ -83,10 +83,10 @@ pub(super) fn grouped(
     }
 }
 
-/// Runs `kernel` on eight ranges at a time, which hashes them if they are close together, and
-/// returns the lanes that it left out; the portable way does the others.
+/// Runs `kernel` on eight ranges at a time. It returns the lanes that it left out, if it could
+/// hash any; the portable way does the others.
 #[inline(always)]
-pub(super) fn close(
+pub(super) fn eights(
     bytes: &[u8],
     starts: &[u32],
     ends: &[u32],

@@ -6,10 +6,11 @@
 //! between, and marks belong to what they follow. Other characters stand alone; some of them, as
 //! ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
-use crate::simd::{CLASSES_BLOCK as BLOCK, Level};
-use crate::text::chars::{at_least, below, bytes_equal, code_of, leads};
+use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level};
+use crate::text::chars::{at_least, below, bytes_equal, code_at, leads};
 
 /// The effect of a character on word boundaries.
+#[repr(u8)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Class {
     /// Joins letters, digits and low lines (ALetter).
@@ -64,48 +65,39 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
     let ascii = level.classes(block);
     let wide = level.upper_bits(block);
     let leads = leads(level, block);
-    let (mut letters, mut digits) = (ascii.letters, ascii.digits);
-    let (mut between_letters, mut between_digits) = (ascii.between_letters, ascii.between_digits);
-    let (mut katakana, mut alone, mut marks, mut joiners) = (0, 0, 0, 0);
-    let (mut other, mut nothing) = (0, 0);
-    // What goes on with the character before it.
-    let mut tails = !leads;
     let three = if wide == 0 { 0 } else { at_least(level, block, 3) };
     let four = if three == 0 { 0 } else { at_least(level, block, 4) };
-    for (length, starts) in [(2, leads & wide & !three), (3, three & !four), (4, four)] {
-        let mut left = starts & below(BLOCK + 1 - length);
-        while left != 0 {
-            let bit = left & left.wrapping_neg();
-            let class = class(code_of(length, block, left.trailing_zeros() as usize));
-            left ^= bit;
-            if class == Letter {
-                letters |= bit;
-                continue;
-            }
-            match class {
-                Letter | LowLine | Other => other |= bit,
-                Digit => digits |= bit,
-                BetweenLetters => between_letters |= bit,
-                BetweenDigits => between_digits |= bit,
-                Between => {
-                    between_letters |= bit;
-                    between_digits |= bit;
-                }
-                Katakana => katakana |= bit,
-                Word => alone |= bit,
-                Nothing => nothing |= bit,
-                Mark => {
-                    marks |= bit;
-                    tails |= bit;
-                }
-                Mute => tails |= bit,
-                Joiner => {
-                    joiners |= bit;
-                    tails |= bit;
-                }
-            }
-        }
+    // Those that are all here.
+    let of_two = leads & wide & !three & below(BLOCK - 1);
+    let of_three = three & leads & !four & below(BLOCK - 2);
+    let of_four = four & leads & below(BLOCK - 3);
+    let (mut letters, mut alone) = (0, 0);
+    if wide != 0 {
+        letters = level.members(block, of_two, of_three, &LETTERS);
+        alone = level.members(block, 0, of_three & !letters, &WORDS);
     }
+    // The classes of the others, each where its character starts.
+    let mut others = [NO_CLASS; BLOCK];
+    let mut left = (of_two | of_three | of_four) & !letters & !alone;
+    let any = left != 0;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        left &= left - 1;
+        others[at] = class(code_at(block, at)) as u8;
+    }
+    let of = |class: Class| if any { bytes_equal(level, &others, class as u8) } else { 0 };
+    let between = of(Between);
+    let (mut marks, joiners) = (of(Mark), of(Joiner));
+    let nothing = of(Nothing);
+    // What goes on with the character before it.
+    let tails = !leads | marks | of(Mute) | joiners;
+    letters |= ascii.letters | of(Letter);
+    alone |= of(Word);
+    let katakana = of(Katakana);
+    let digits = ascii.digits | of(Digit);
+    let between_letters = ascii.between_letters | between | of(BetweenLetters);
+    let between_digits = ascii.between_digits | between | of(BetweenDigits);
+    let other = of(Other) | of(LowLine);
 
     // What a character with its tail takes.
     let whole = |chars: u64| {
@@ -130,7 +122,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
     let here = below(length);
     // A mark behind what is no word makes one of it, and a joiner joins a picture to anything; to
     // a picture, no word comes of it.
-    let marks = marks & !in_words | ascii.low_lines << 1 & tails;
+    marks = marks & !in_words | ascii.low_lines << 1 & tails;
     let joined = (joiners & !whole(nothing)) << 3 & nothing;
     if (other | marks) & here != 0 || joined != 0 {
         return None;
@@ -168,10 +160,40 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
 // `KIND_OF_PAGE`: of each page of characters, which of the pages of `CLASSES` it is.
 include!(concat!(env!("OUT_DIR"), "/word_classes.rs"));
 
+/// No class has this number.
+const NO_CLASS: u8 = u8::MAX;
+
+/// Letters, and what is a word by itself, as far as a set of characters can say it.
+static LETTERS: CharSet = those_of(Letter);
+static WORDS: CharSet = those_of(Word);
+
+/// The characters of a class, as far as a set of characters can say it.
+const fn those_of(class: Class) -> CharSet {
+    let mut set = CharSet::EMPTY;
+    let mut word = 2;
+    while word < 1024 {
+        let (mut bits, mut bit) = (0, 0);
+        while bit < 64 {
+            let code = word * 64 + bit;
+            let of_code = CLASSES[KIND_OF_PAGE[code / PAGE] as usize][code % PAGE];
+            bits |= ((of_code as u8 == class as u8) as u64) << bit;
+            bit += 1;
+        }
+        if word < set.two.len() {
+            set.two[word] = bits;
+        } else {
+            set.three[word / 64] |= ((bits == u64::MAX) as u64) << (word % 64);
+        }
+        word += 1;
+    }
+    set
+}
+
+/// Characters of a page.
+const PAGE: usize = 256;
+
 #[inline(always)]
 fn class(code: u32) -> Class {
-    /// Characters of a page.
-    const PAGE: usize = CLASSES[0].len();
     let code = code as usize;
     KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }

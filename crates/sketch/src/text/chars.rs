@@ -67,17 +67,11 @@ pub(crate) const fn below(bit: usize) -> u64 {
     if bit < CLASSES_BLOCK { (1 << bit) - 1 } else { u64::MAX }
 }
 
-/// The code of the character of `length` bytes, at least two, that starts at byte `at` of a
-/// block, where all of it is.
+/// The code of the character of three bytes that starts at byte `at` of a block, where all of it is.
 #[inline(always)]
-pub(crate) fn code_of(length: usize, block: &[u8; CLASSES_BLOCK], at: usize) -> u32 {
+pub(crate) fn code_of_three(block: &[u8; CLASSES_BLOCK], at: usize) -> u32 {
     let byte = |i: usize| u32::from(block[(at + i) % CLASSES_BLOCK]);
-    let six = |i: usize| byte(i) & 0x3F;
-    match length {
-        2 => (byte(0) & 0x1F) << 6 | six(1),
-        3 => (byte(0) & 0xF) << 12 | six(1) << 6 | six(2),
-        _ => (byte(0) & 7) << 18 | six(1) << 12 | six(2) << 6 | six(3),
-    }
+    (byte(0) & 0xF) << 12 | (byte(1) & 0x3F) << 6 | byte(2) & 0x3F
 }
 
 /// The code of the character that starts at byte `at`, in UTF-8 and not ASCII.

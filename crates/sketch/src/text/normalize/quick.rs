@@ -14,7 +14,7 @@ use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::CharSet;
-use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of, leads};
+use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of_three, leads};
 
 /// Bytes between two calls of the check_interrupts.
 const PIECE: usize = 16 * 1024;
@@ -264,7 +264,7 @@ impl<R: Record> Pass<'_, R> {
             let place = changing.trailing_zeros() as usize;
             changing &= changing - 1;
             let length = char_len(block[place]);
-            let entry = self.table.entry(code_of(length, block, place));
+            let entry = self.table.entry(code_at(block, place));
             if entry.is_same() {
                 continue;
             }
@@ -303,7 +303,7 @@ impl<R: Record> Pass<'_, R> {
         while left != 0 {
             let place = left.trailing_zeros() as usize;
             left &= left - 1;
-            let stays = self.table.is_known_to_stay(code_of(3, block, place));
+            let stays = self.table.is_known_to_stay(code_of_three(block, place));
             staying |= u64::from(stays) << place;
         }
         staying
