@@ -206,12 +206,6 @@ impl Layout {
             };
         }
     }
-
-    /// The operator function by which the B-tree finds values of an attribute.
-    pub fn equality(&self, column: usize) -> pg_sys::Oid {
-        let function = if column == self.document { pg_sys::F_TIDEQ } else { pg_sys::F_CHAREQ };
-        pg_sys::Oid::from(function)
-    }
 }
 
 impl Slice {

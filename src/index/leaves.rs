@@ -110,9 +110,11 @@ unsafe fn page(index: Relation, block: BlockNumber) -> Result<PageCopy> {
     unsafe { read_page(index, block).ok_or_else(|| damaged(index, block)) }
 }
 
+/// The error about a page of an index that cannot be read.
+///
 /// # Safety
 /// `index` is open.
-unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorReport {
+pub(super) unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorReport {
     // SAFETY: the caller's promise.
     let name = unsafe { crate::index::layout::name(index) };
     error(

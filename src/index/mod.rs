@@ -3,11 +3,13 @@
 //!
 //! An entry is (hash of scope values and a band, row). The build writes sorted pages; everything after
 //! it (insert, page splits, vacuum, WAL, replay, locks) is done by core's B-tree code, called as
-//! functions. A search looks up the keys of its bands and gives the rows found for recheck.
+//! functions. A search looks up the keys of its bands and gives the rows found for recheck. It reads the pages by
+//! itself, for all keys together.
 
 mod build;
 pub mod check;
 mod cost;
+mod descent;
 mod entries;
 mod handler;
 pub mod info;
@@ -19,6 +21,7 @@ mod nbtree;
 mod own_rows;
 mod pages;
 mod passage_scan;
+mod pivot;
 pub mod reloptions;
 pub mod rows_of;
 mod scan;

@@ -1,5 +1,5 @@
 //! PostgreSQL's B-tree, whose pages hold our entries: its functions, which `bthandler` hands out,
-//! and the few declarations of nbtree.h that the page writer needs and pgrx's bindings lack.
+//! and the few declarations of headers that those who write and read its pages need and pgrx's bindings lack.
 //!
 //! `tests/integration/tests/access_method.rs` has every version of PostgreSQL read, split and vacuum
 //! what the page writer wrote: a change of what is declared here would show there.
@@ -85,6 +85,16 @@ mod raw {
             first_right: IndexTuple,
             key: *mut c_void,
         ) -> IndexTuple;
+    }
+
+    // storage/predicate.h, the same in PostgreSQL 15 to 18.
+    unsafe extern "C-unwind" {
+        pub fn PredicateLockRelation(relation: Relation, snapshot: pg_sys::Snapshot);
+        pub fn PredicateLockPage(
+            relation: Relation,
+            block: BlockNumber,
+            snapshot: pg_sys::Snapshot,
+        );
     }
 }
 
@@ -181,69 +191,53 @@ pub unsafe fn insert(
     }
 }
 
-/// `btbeginscan` for `keys` keys. What `RelationGetIndexScan` leaves unset is set.
+/// Counts a search of an index, as the statistics show it (`pgstat_count_index_scan`).
 ///
 /// # Safety
-/// `index` is open and stays so during the scan.
-pub unsafe fn begin_scan(index: Relation, keys: usize) -> pg_sys::IndexScanDesc {
-    let function = routine().ambeginscan;
-    // SAFETY: the caller's promise; the scan was just made.
+/// `index` is open.
+pub unsafe fn count_search(index: Relation) {
+    // SAFETY: the caller's promise; what is not null is the relation's own entry.
     unsafe {
-        let scan = guarded(|| Some(function?(index, keys as i32, 0)));
-        let scan = scan.unwrap_or(std::ptr::null_mut());
-        (*scan).parallel_scan = std::ptr::null_mut();
-        (*scan).xs_temp_snap = false;
-        #[cfg(feature = "pg18")]
-        {
-            (*scan).instrument = std::ptr::null_mut();
+        if (*index).pgstat_info.is_null() {
+            if !(*index).pgstat_enabled {
+                return;
+            }
+            pg_sys::pgstat_assoc_relation(index);
         }
-        scan
+        #[cfg(feature = "pg15")]
+        {
+            (*(*index).pgstat_info).t_counts.t_numscans += 1;
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            (*(*index).pgstat_info).counts.numscans += 1;
+        }
     }
 }
 
-/// `btrescan`: looks for other keys; none: for all entries.
+/// `PredicateLockRelation`: in a SERIALIZABLE transaction a later insertion into the index is a conflict.
 ///
 /// # Safety
-/// The scan was begun for at least as many keys.
-pub unsafe fn rescan(scan: pg_sys::IndexScanDesc, keys: &mut [pg_sys::ScanKeyData]) {
-    let function = routine().amrescan;
-    let (start, count) = (keys.as_mut_ptr(), keys.len() as i32);
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*scan).numberOfKeys = count;
-        let start = if count == 0 { std::ptr::null_mut() } else { start };
-        guarded(|| {
-            function?(scan, start, count, std::ptr::null_mut(), 0);
-            Some(())
-        });
+/// `index` is open; the snapshot is null or valid.
+pub unsafe fn lock_relation_for_serializable(index: Relation, snapshot: pg_sys::Snapshot) {
+    if !snapshot.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(index, snapshot)) }
     }
 }
 
-/// `btgettuple`: the next entry's TID.
+/// `PredicateLockPage`: the same of insertions into a page.
 ///
 /// # Safety
-/// The scan was rescanned and not ended.
-pub unsafe fn next(scan: pg_sys::IndexScanDesc) -> Option<pg_sys::ItemPointerData> {
-    let function = routine().amgettuple;
-    let forward = pg_sys::ScanDirection::ForwardScanDirection;
-    // SAFETY: the caller's promise.
-    let found = unsafe { guarded(|| Some(function?(scan, forward))) };
-    // SAFETY: a scan that has found an entry has its TID.
-    (found == Some(true)).then(|| unsafe { (*scan).xs_heaptid })
-}
-
-/// `btendscan`
-///
-/// # Safety
-/// The scan is no longer used.
-pub unsafe fn end_scan(scan: pg_sys::IndexScanDesc) {
-    let function = routine().amendscan;
-    // SAFETY: the caller's promise.
-    unsafe {
-        guarded(|| {
-            function?(scan);
-            Some(())
-        });
+/// `index` is open and has that page, which is locked; the snapshot is null or valid.
+pub unsafe fn lock_page_for_serializable(
+    index: Relation,
+    block: BlockNumber,
+    snapshot: pg_sys::Snapshot,
+) {
+    if !snapshot.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockPage(index, block, snapshot)) }
     }
 }
 

@@ -3,6 +3,8 @@
 //! Nobody else reads an index while it is built, and WAL gets the finished pages at the end, so a page
 //! needs no care while it is made.
 
+use std::ops::Deref;
+
 use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
 
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
@@ -168,8 +170,20 @@ pub unsafe fn read_item(index: Relation, block: BlockNumber, offset: u16) -> Opt
     Some(item[..length].to_vec())
 }
 
-/// A copy of a page: what is in it is not to be trusted.
-pub struct PageCopy(Box<[u8; PAGE]>);
+/// The bytes of a page: what is in it is not to be trusted.
+#[repr(transparent)]
+pub struct Page([u8; PAGE]);
+
+/// A copy of a page.
+pub struct PageCopy(Box<Page>);
+
+impl Deref for PageCopy {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        &self.0
+    }
+}
 
 /// Copies a page; `None` if the index has no such block.
 ///
@@ -177,22 +191,91 @@ pub struct PageCopy(Box<[u8; PAGE]>);
 /// `index` is open.
 pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy> {
     let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
-    let mut copy = Box::new([0; PAGE]);
-    // SAFETY: the caller's promise; a page has PAGE bytes, which are copied under lock.
+    // SAFETY: the caller's promise.
     unsafe {
         if block >= pg_sys::RelationGetNumberOfBlocksInFork(index, fork) {
             return None;
         }
-        let buffer = pg_sys::ReadBuffer(index, block);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let page = pg_sys::BufferGetPage(buffer).cast::<u8>();
-        copy.copy_from_slice(std::slice::from_raw_parts(page, PAGE));
-        pg_sys::UnlockReleaseBuffer(buffer);
+        let mut copy = Box::new(Page([0; PAGE]));
+        copy.0.copy_from_slice(&LockedPage::of(index, block).0);
+        Some(PageCopy(copy))
     }
-    Some(PageCopy(copy))
 }
 
-impl PageCopy {
+/// A page that is read where it is: nobody writes it until this is dropped. An ERROR meanwhile releases it.
+pub struct LockedPage {
+    buffer: Buffer,
+    page: *const Page,
+}
+
+impl LockedPage {
+    /// Locks a page for reading. An ERROR is raised if the index has no such block.
+    ///
+    /// # Safety
+    /// `index` is open, and this transaction has no other page of it locked for writing.
+    pub unsafe fn of(index: Relation, block: BlockNumber) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let buffer = pg_sys::ReadBuffer(index, block);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
+        }
+    }
+
+    /// Raises an ERROR if the page has changed since a snapshot that is too old to be kept, of which rows may have been
+    /// removed (`old_snapshot_threshold`, which PostgreSQL 17 no longer has).
+    ///
+    /// # Safety
+    /// The page is one of `index`, and the snapshot null or valid.
+    pub unsafe fn refuse_old(&self, index: Relation, snapshot: pg_sys::Snapshot) {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            let is_mvcc = |snapshot: &pg_sys::SnapshotData| {
+                snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC
+            };
+            if pg_sys::old_snapshot_threshold >= 0
+                && snapshot.as_ref().is_some_and(is_mvcc)
+                && (*snapshot).lsn != 0
+                && self.lsn() > (*snapshot).lsn
+            {
+                pg_sys::TestForOldSnapshot_impl(snapshot, index);
+            }
+        }
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        let _ = (index, snapshot);
+    }
+}
+
+impl Deref for LockedPage {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        // SAFETY: a page has as many bytes; it is pinned, and locked against writers.
+        unsafe { &*self.page }
+    }
+}
+
+impl Drop for LockedPage {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: locked by `of`, released once.
+            unsafe { pg_sys::UnlockReleaseBuffer(self.buffer) };
+        }
+    }
+}
+
+impl Page {
+    /// Where the last change of the page stands in the WAL.
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    fn lsn(&self) -> u64 {
+        let half = |start: usize| {
+            let bytes = [0, 1, 2, 3].map(|byte| self.0[start + byte]);
+            u64::from(u32::from_ne_bytes(bytes))
+        };
+        half(0) << 32 | half(4)
+    }
+
     fn word(&self, offset: usize) -> usize {
         u16::from_ne_bytes([self.0[offset], self.0[offset + 1]]).into()
     }

@@ -1,16 +1,13 @@
 //! The rows of some buckets, without a query: for jobs that compare them by themselves.
-//!
-//! Few buckets are looked up, each by a scan of its own. Of many it is quicker to go through all leaf
-//! pages once.
 
-use pgrx::pg_sys::{Datum, Oid, Relation};
+use std::ops::ControlFlow;
+
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
+use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
-use crate::index::layout::tid_to_u64;
-use crate::index::scan::{Probe, visit_rest};
-use crate::index::{leaves, nbtree};
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
 
@@ -55,48 +52,13 @@ pub fn each(
     keys: &[u64],
     visit: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    if keys.len() > index.pages() as usize {
-        among_all(index.oid(), keys, visit)
-    } else {
-        // SAFETY: an open index.
-        unsafe { look_up(index.raw(), snapshot, keys, visit) }
-    }
-}
-
-/// # Safety
-/// `relation` is open.
-unsafe fn look_up(
-    relation: Relation,
-    snapshot: &Snapshot,
-    keys: &[u64],
-    visit: &mut dyn FnMut(u64) -> Result<()>,
-) -> Result<()> {
-    // SAFETY: the caller's promise; the tree's scan ends before the index is closed.
+    // SAFETY: an open index.
     unsafe {
-        let own = Keys::of(relation)?;
-        let tree = nbtree::begin_scan(relation, own.layout().columns());
-        (*tree).xs_snapshot = snapshot.raw();
-        let mut probe = Probe::new(tree, own.layout());
-        let result = keys.iter().try_for_each(|key| {
-            probe.rescan(*key);
-            visit_rest(tree, &mut |row| visit(tid_to_u64(row)))
-        });
-        nbtree::end_scan(tree);
-        result
+        let own = Keys::of(index.raw())?;
+        let wanted = Wanted::Keys(keys);
+        descent::each(index.raw(), own.layout(), snapshot.raw(), wanted, &mut |rows| {
+            rows.iter().try_for_each(|row| visit(*row))?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
-}
-
-/// Both are in the order of keys.
-fn among_all(index: Oid, keys: &[u64], visit: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-    let mut next = 0;
-    leaves::each(index, &mut |key, row| {
-        // A page may come again, and with it lesser keys.
-        if next > 0 && keys[next - 1] >= key {
-            next = keys.partition_point(|own| *own < key);
-        }
-        while keys.get(next).is_some_and(|own| *own < key) {
-            next += 1;
-        }
-        if keys.get(next) == Some(&key) { visit(row) } else { Ok(()) }
-    })
 }

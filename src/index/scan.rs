@@ -1,9 +1,10 @@
 //! Scans: `ambeginscan`, `amrescan`, `amgettuple`, `amgetbitmap`, `amendscan`.
 //!
-//! A search looks up each of its keys by a B-tree scan of its own, through that scan's
-//! `amgettuple`: `amgetbitmap` of the B-tree would promise rows that need no recheck. All rows
-//! found are collected, sorted and given once, always for recheck. A query that the index does not
-//! serve (other options, a threshold below its own, a column left open) gets every row: slow, and right.
+//! A search looks up all its keys. The rows found are collected, sorted and given once, always for recheck. A query
+//! that the index does not serve (other options, a threshold below its own, a column left open) gets every row: slow,
+//! and right.
+
+use std::ops::ControlFlow;
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
 use pgrx::prelude::*;
@@ -11,12 +12,12 @@ use sketch::memory;
 use sketch::passage::Bound;
 
 use crate::document::to_bands::Search;
-use crate::error::{Result, engine, out_of_memory, raise, wrong_state};
+use crate::error::{Result, engine, raise, wrong_state};
+use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
-use crate::index::layout::{Layout, tid_to_u64, u64_to_tid};
-use crate::index::{nbtree, own_rows, passage_scan, stored_options};
+use crate::index::layout::u64_to_tid;
+use crate::index::{own_rows, passage_scan, stored_options};
 use crate::options::IndexOptions;
-use crate::pg::interrupts::check_interrupts;
 use crate::settings;
 
 /// Rows handed to a bitmap at a time.
@@ -25,8 +26,6 @@ const BATCH: usize = 1 << 16;
 /// A scan in progress.
 struct State {
     keys: Keys,
-    /// The scan of the tree.
-    tree: pg_sys::IndexScanDesc,
     /// Memory for one search, emptied before the next.
     memory: pg_sys::MemoryContext,
     /// The rows found, as [`tid_to_u64`] has them; `None` before the search.
@@ -57,9 +56,8 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Ok(keys) => keys,
             Err(report) => raise(report),
         };
-        let tree = nbtree::begin_scan(index, index_keys.layout().columns());
         let memory = crate::index::table_scan::row_context();
-        let state = State { keys: index_keys, tree, memory, rows: None, next: 0 };
+        let state = State { keys: index_keys, memory, rows: None, next: 0 };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
         scan
@@ -114,32 +112,23 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     scan: pg_sys::IndexScanDesc,
     bitmap: *mut pg_sys::TIDBitmap,
 ) -> i64 {
-    let mut batch: Vec<pg_sys::ItemPointerData> = Vec::new();
-    let mut count = 0;
-    let mut flush = |batch: &mut Vec<pg_sys::ItemPointerData>| {
-        // SAFETY: the bitmap is being filled; the addresses are copied.
-        unsafe {
-            pg_sys::tbm_add_tuples(bitmap, batch.as_ptr().cast_mut(), batch.len() as i32, true)
-        };
-        count += batch.len() as i64;
-        batch.clear();
-    };
+    let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
     // SAFETY: a scan of `ambeginscan` that was rescanned.
     let result = unsafe {
-        search(scan, &mut |row| {
-            batch.try_reserve(1).map_err(|_| out_of_memory())?;
-            batch.push(row);
-            if batch.len() == BATCH {
-                flush(&mut batch);
+        search(scan, &mut |rows| {
+            for rows in rows.chunks(BATCH) {
+                batch.clear();
+                memory::reserve(&mut batch, rows.len()).map_err(engine)?;
+                batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
+                // SAFETY: the bitmap is being filled; the addresses are copied.
+                pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
+                count += batch.len() as i64;
             }
             Ok(())
         })
     };
     if let Err(report) = result {
         raise(report);
-    }
-    if !batch.is_empty() {
-        flush(&mut batch);
     }
     count
 }
@@ -150,7 +139,6 @@ pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: a scan of `ambeginscan`, which is not used any more.
     unsafe {
         let state = state(scan);
-        nbtree::end_scan(state.tree);
         pg_sys::MemoryContextDelete(state.memory);
         state.rows = None;
     }
@@ -171,17 +159,12 @@ unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
     let mut rows: Vec<u64> = Vec::new();
     // SAFETY: the caller's promise.
     unsafe {
-        search(scan, &mut |row| {
-            if rows.len() == rows.capacity() {
-                // A row has as many entries as bands: without repeats the list is a fraction.
-                if rows.len() >= BATCH {
-                    sort(&mut rows);
-                }
-                let more = rows.len().max(64);
-                rows.try_reserve(more).map_err(|_| out_of_memory())?;
+        search(scan, &mut |found| {
+            // A row has as many entries as bands: without repeats the list is a fraction.
+            if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
+                sort(&mut rows);
             }
-            rows.push(tid_to_u64(row));
-            Ok(())
+            memory::extend(&mut rows, found).map_err(engine)
         })?;
         sort(&mut rows);
         let state = state(scan);
@@ -196,114 +179,52 @@ fn sort(rows: &mut Vec<u64>) {
     rows.dedup();
 }
 
-/// Calls `visit` with each row that has one of the keys looked for; rows may come repeatedly.
+/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
 ///
 /// # Safety
 /// `scan` is one of `ambeginscan` that was rescanned.
 unsafe fn search(
     scan: pg_sys::IndexScanDesc,
-    visit: &mut dyn FnMut(pg_sys::ItemPointerData) -> Result<()>,
+    visit: &mut dyn FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is
-    // scanned: that allocates what it keeps.
-    let lookup = unsafe {
+    // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is read.
+    let (lookup, keys) = unsafe {
         let state = state(scan);
-        (*state.tree).xs_snapshot = (*scan).xs_snapshot;
-        #[cfg(feature = "pg18")]
-        {
-            (*state.tree).instrument = (*scan).instrument;
-        }
         let previous = pg_sys::MemoryContextSwitchTo(state.memory);
         let lookup = look_up(scan, &state.keys);
         pg_sys::MemoryContextSwitchTo(previous);
         pg_sys::MemoryContextReset(state.memory);
-        lookup?
+        (lookup?, &state.keys)
     };
-    // SAFETY: the caller's promise.
-    let State { tree, keys: index_keys, .. } = unsafe { state(scan) };
-    let (tree, layout) = (*tree, index_keys.layout());
+    let each = |wanted: Wanted, visit: &mut descent::Visit| {
+        // SAFETY: the caller's promise: the index is open during the scan, under its snapshot.
+        unsafe {
+            #[cfg(feature = "pg18")]
+            if let Some(instrument) = (*scan).instrument.as_mut() {
+                instrument.nsearches += 1;
+            }
+            let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
+            descent::each(index, keys.layout(), snapshot, wanted, visit)
+        }
+    };
+    let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
     match lookup {
-        Lookup::AllRows => {
-            // SAFETY: no keys are enough for any scan.
-            unsafe { nbtree::rescan(tree, &mut []) };
-            visit_rest(tree, visit)
-        }
-        Lookup::Keys(keys) => {
-            let mut probe = Probe::new(tree, layout);
-            keys.into_iter().try_for_each(|key| {
-                probe.rescan(key);
-                visit_rest(tree, visit)
-            })
-        }
+        Lookup::AllRows => each(Wanted::All, &mut visit_all),
+        Lookup::Keys(keys) => each(Wanted::Keys(&keys), &mut visit_all),
         Lookup::Passage(bound, keys) => {
-            let mut probe = Probe::new(tree, layout);
             let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
-                probe.rescan(keys[place]);
-                // SAFETY: rescanned above.
-                while let Some(row) = unsafe { nbtree::next(tree) } {
-                    if rows.len() == limit {
-                        return Ok(false);
-                    }
-                    check_interrupts();
-                    memory::push(rows, tid_to_u64(row)).map_err(engine)?;
-                }
-                Ok(true)
+                let mut complete = true;
+                each(Wanted::Keys(&keys[place..=place]), &mut |found| {
+                    let room = limit - rows.len();
+                    complete = found.len() <= room;
+                    memory::extend(rows, &found[..found.len().min(room)]).map_err(engine)?;
+                    Ok(if complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                })?;
+                Ok(complete)
             };
             let rows = passage_scan::candidates(&bound, &mut read)?;
-            rows.into_iter().try_for_each(|row| visit(u64_to_tid(row)))
+            visit(&rows)
         }
-    }
-}
-
-/// Calls `visit` with each row that the tree's scan, which was rescanned, has left.
-pub(super) fn visit_rest(
-    tree: pg_sys::IndexScanDesc,
-    visit: &mut dyn FnMut(pg_sys::ItemPointerData) -> Result<()>,
-) -> Result<()> {
-    // SAFETY: the scan of a `State`, which lives during the search.
-    while let Some(row) = unsafe { nbtree::next(tree) } {
-        check_interrupts();
-        visit(row)?;
-    }
-    Ok(())
-}
-
-/// Looks up keys by the tree's scan. It must stay in place between a rescan and the last row, for the
-/// scan has the address of a part of it.
-pub(super) struct Probe<'a> {
-    tree: pg_sys::IndexScanDesc,
-    layout: &'a Layout,
-    document: Box<pg_sys::ItemPointerData>,
-    keys: Vec<ScanKeyData>,
-}
-
-impl<'a> Probe<'a> {
-    /// `tree` was begun for as many keys as the layout has columns, and lives as long.
-    pub(super) fn new(tree: pg_sys::IndexScanDesc, layout: &'a Layout) -> Self {
-        let keys = vec![ScanKeyData::default(); layout.columns()];
-        Self { tree, layout, document: Box::default(), keys }
-    }
-
-    pub(super) fn rescan(&mut self, key: u64) {
-        let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
-        self.layout.datums(key, &mut self.document, &mut datums);
-        for (column, scan_key) in self.keys.iter_mut().enumerate() {
-            // SAFETY: the function compares two values of the attribute's stored type.
-            unsafe {
-                pg_sys::ScanKeyEntryInitialize(
-                    scan_key,
-                    0,
-                    (column + 1) as i16,
-                    pg_sys::BTEqualStrategyNumber as u16,
-                    Oid::INVALID,
-                    Oid::INVALID,
-                    self.layout.equality(column),
-                    datums[column],
-                );
-            }
-        }
-        // SAFETY: the tree's scan was begun for as many keys.
-        unsafe { nbtree::rescan(self.tree, &mut self.keys) };
     }
 }
 

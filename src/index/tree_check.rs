@@ -14,17 +14,9 @@ use crate::index::layout::{Entry, Layout, read_tid};
 use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
+use crate::index::pivot::Pivot;
 use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::interrupts::check_interrupts;
-
-/// A bound between two pages: the leading attributes of a key, and perhaps a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pivot {
-    /// The number of its attributes; the others are minus infinity.
-    attributes: u16,
-    key: u64,
-    row: Option<u64>,
-}
 
 /// A page of a level.
 struct Page {
@@ -146,7 +138,7 @@ impl Walk<'_> {
             check_interrupts();
             steps += 1;
             let page = self.page(block);
-            let opaque = page.as_ref().and_then(PageCopy::opaque);
+            let opaque = page.as_ref().and_then(|page| page.opaque());
             let (Some(page), Some(opaque)) = (page, opaque) else {
                 report(format!("page {block} is damaged"))?;
                 return Ok(None);
@@ -198,7 +190,7 @@ impl Walk<'_> {
         if opaque.next == NO_BLOCK {
             return None;
         }
-        pivot(self.layout, page.item(nbtree::HIGH_KEY)?)
+        Pivot::read(self.layout, page.item(nbtree::HIGH_KEY)?)
     }
 
     /// True if the entries of a leaf page ascend and keep within its high key; visits them.
@@ -248,7 +240,7 @@ impl Walk<'_> {
                 continue;
             };
             let child = (read_tid(&item[..6]) >> 16) as BlockNumber;
-            let pivot = if offset == first { None } else { pivot(self.layout, item) };
+            let pivot = if offset == first { None } else { Pivot::read(self.layout, item) };
             sound &= offset == first || pivot.is_some();
             if let Some(pivot) = pivot {
                 sound &= last.is_none_or(|last| last.is_below(pivot));
@@ -300,35 +292,4 @@ fn compare(
         at += 1;
     }
     Ok(())
-}
-
-impl Pivot {
-    /// True if an entry may be on the page to the left of this bound.
-    fn bounds(self, layout: &Layout, entry: Entry) -> bool {
-        let leading = layout.leading(entry.key, self.attributes.into());
-        leading < self.key || (leading == self.key && self.row.is_some_and(|row| entry.tid <= row))
-    }
-
-    fn is_below(self, other: Self) -> bool {
-        // What is missing of a bound is minus infinity, and so below anything.
-        (self.key, self.attributes, self.row) < (other.key, other.attributes, other.row)
-    }
-}
-
-/// Reads a pivot; `None` if the item is not one.
-fn pivot(layout: &Layout, item: &[u8]) -> Option<Pivot> {
-    let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
-    let (info, count) = (half(6)?, half(4)?);
-    if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID)
-        || count & nbtree::POSTING_LIST != 0
-    {
-        return None;
-    }
-    let attributes = count & nbtree::COUNT_MASK;
-    let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
-        Some(read_tid(item.get(item.len().checked_sub(6)?..)?))
-    } else {
-        None
-    };
-    Some(Pivot { attributes, key: layout.prefix(item, attributes.into())?, row })
 }

@@ -1,0 +1,57 @@
+//! Bounds between two pages of a tree: high keys, and the items of inner pages.
+
+use std::cmp::Ordering;
+
+use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::nbtree;
+
+/// A bound between two pages: the leading attributes of a key, and perhaps a row. What is missing is minus
+/// infinity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pivot {
+    /// How many attributes it has.
+    attributes: u16,
+    key: u64,
+    row: Option<u64>,
+}
+
+impl Pivot {
+    /// Reads a pivot; `None` if the item is not one.
+    pub fn read(layout: &Layout, item: &[u8]) -> Option<Self> {
+        let half =
+            |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
+        let (info, count) = (half(6)?, half(4)?);
+        if usize::from(info) != item.len() | usize::from(nbtree::ALTERNATIVE_TID)
+            || count & nbtree::POSTING_LIST != 0
+        {
+            return None;
+        }
+        let attributes = count & nbtree::COUNT_MASK;
+        let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
+            Some(read_tid(item.get(item.len().checked_sub(6)?..)?))
+        } else {
+            None
+        };
+        Some(Self { attributes, key: layout.prefix(item, attributes.into())?, row })
+    }
+
+    /// Compares a key with this bound. The entries of a lesser one are to the left of it, those of a greater one to
+    /// the right, and those of an equal one may be on both sides.
+    pub fn order(self, layout: &Layout, key: u64) -> Ordering {
+        let complete = usize::from(self.attributes) == layout.columns();
+        let leading = if complete { key } else { layout.leading(key, self.attributes.into()) };
+        let order = leading.cmp(&self.key);
+        if complete && self.row.is_some() { order } else { order.then(Ordering::Greater) }
+    }
+
+    /// True if an entry may be on the page to the left of this bound.
+    pub fn bounds(self, layout: &Layout, entry: Entry) -> bool {
+        let leading = layout.leading(entry.key, self.attributes.into());
+        leading < self.key || (leading == self.key && self.row.is_some_and(|row| entry.tid <= row))
+    }
+
+    /// True if this bound is to the left of another one.
+    pub fn is_below(self, other: Self) -> bool {
+        (self.key, self.attributes, self.row) < (other.key, other.attributes, other.row)
+    }
+}
