@@ -12,7 +12,6 @@
 //! | `form`, `json`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
-//! | `selectivity` | how many rows the planner should expect |
 //! | `kind` | what a value is, from its type or its operator class |
 //! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
 //! | `to_bands` | from a value to the band hashes of an index |
@@ -26,7 +25,6 @@ mod literal;
 mod passage;
 pub mod prepared;
 pub mod saturation;
-mod selectivity;
 pub mod shingling;
 mod similar;
 pub mod to_bands;

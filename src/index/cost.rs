@@ -22,8 +22,6 @@ use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::catalog;
 use crate::pg::{array, list, text};
 
-/// Rows that a search finds, roughly.
-const ROWS_FOUND: f64 = 32.0;
 /// Pages read for a band that are not in memory yet, as a share: the upper levels always are.
 const PAGES_READ: f64 = 0.1;
 /// Comparisons on the way down the tree, for each band.
@@ -60,9 +58,6 @@ pub unsafe extern "C-unwind" fn amcostestimate(
     unsafe {
         let plan = plan(root, path);
         let mut generic = pg_sys::GenericCosts::default();
-        if plan.is_some() {
-            generic.numIndexTuples = ROWS_FOUND;
-        }
         pg_sys::genericcostestimate(root, path, loops, &mut generic);
         *selectivity = generic.indexSelectivity;
         *correlation = 0.0;
@@ -72,7 +67,10 @@ pub unsafe extern "C-unwind" fn amcostestimate(
             let of_all =
                 if risk > 0.0 { risk * cost_of_everything((*path).path.parent) } else { 0.0 };
             *startup = bands * descent + of_all;
-            *total = searches * (*startup + ROWS_FOUND * pg_sys::cpu_index_tuple_cost);
+            // Each row found is compared again, which PostgreSQL takes for free.
+            let row = pg_sys::cpu_index_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
+            let rows = (*selectivity * (*(*path).path.parent).tuples).max(1.0);
+            *total = searches * *startup + rows * row;
             *pages = searches * bands;
         } else {
             *startup = PROHIBITIVE;
@@ -189,11 +187,19 @@ unsafe fn hides_rows(
     relation: *const pg_sys::RelOptInfo,
     qual: *const pg_sys::RestrictInfo,
 ) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*relation).baserestrict_min_security < (*qual).security_level || is_behind_barrier(root)
+    }
+}
+
+/// True if a query is within a view that is a security barrier.
+///
+/// # Safety
+/// `root` is the planner's state of that query.
+pub unsafe fn is_behind_barrier(root: *const pg_sys::PlannerInfo) -> bool {
     // SAFETY: the caller's promise; a query within another one has its planner's state as parent.
     unsafe {
-        if (*relation).baserestrict_min_security < (*qual).security_level {
-            return true;
-        }
         let mut above = (*root).parent_root;
         while !above.is_null() {
             let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*above).parse).rtable);

@@ -58,7 +58,8 @@ struct Search<'a> {
 /// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone.
 ///
 /// # Safety
-/// `index` is open, an index of this access method that has that layout. The snapshot is null or valid.
+/// `index` is open, an index of this access method that has that layout. A snapshot is held, which need not be that
+/// one: the snapshot that is passed is valid, or null if only an estimate depends on what is read.
 pub unsafe fn each(
     index: Relation,
     layout: &Layout,
@@ -75,7 +76,6 @@ pub unsafe fn each(
     }
     // SAFETY: the caller's promise.
     let start = unsafe {
-        nbtree::count_search(index);
         match start(index)? {
             NO_BLOCK => {
                 // Somebody may have made the first page before the index was locked.

@@ -6,6 +6,7 @@
 //! functions. A search looks up the keys of its bands and gives the rows found for recheck. It reads the pages by
 //! itself, for all keys together.
 
+mod bucket_sizes;
 mod build;
 pub mod check;
 mod cost;
@@ -25,6 +26,7 @@ mod pivot;
 pub mod reloptions;
 pub mod rows_of;
 mod scan;
+mod selectivity;
 pub mod share;
 pub mod sort;
 pub mod stored_options;

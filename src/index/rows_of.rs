@@ -8,6 +8,7 @@ use sketch::memory;
 use crate::error::{Result, engine};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
+use crate::index::nbtree;
 use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
 
@@ -56,6 +57,7 @@ pub fn each(
     unsafe {
         let own = Keys::of(index.raw())?;
         let wanted = Wanted::Keys(keys);
+        nbtree::count_search(index.raw());
         descent::each(index.raw(), own.layout(), snapshot.raw(), wanted, &mut |rows| {
             rows.iter().try_for_each(|row| visit(*row))?;
             Ok(ControlFlow::Continue(()))

@@ -16,7 +16,7 @@ use crate::error::{Result, engine, raise, wrong_state};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::{own_rows, passage_scan, stored_options};
+use crate::index::{nbtree, own_rows, passage_scan, stored_options};
 use crate::options::IndexOptions;
 use crate::settings;
 
@@ -196,13 +196,17 @@ unsafe fn search(
         pg_sys::MemoryContextReset(state.memory);
         (lookup?, &state.keys)
     };
+    // SAFETY: the caller's promise.
+    unsafe {
+        nbtree::count_search((*scan).indexRelation);
+        #[cfg(feature = "pg18")]
+        if let Some(instrument) = (*scan).instrument.as_mut() {
+            instrument.nsearches += 1;
+        }
+    }
     let each = |wanted: Wanted, visit: &mut descent::Visit| {
         // SAFETY: the caller's promise: the index is open during the scan, under its snapshot.
         unsafe {
-            #[cfg(feature = "pg18")]
-            if let Some(instrument) = (*scan).instrument.as_mut() {
-                instrument.nsearches += 1;
-            }
             let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
             descent::each(index, keys.layout(), snapshot, wanted, visit)
         }

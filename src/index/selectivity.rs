@@ -1,0 +1,223 @@
+//! How many rows the planner should expect of `~=`.
+//!
+//! An index of the compared expression knows: for a constant the rows in its buckets are counted, for a value that is
+//! not known yet the average bucket stands ([`bucket_sizes`]). Without such an index a document is taken to have a few
+//! near-duplicates, however large the table is.
+//!
+//! Where a policy or a view that is a security barrier hides rows from the caller, the index is not asked: EXPLAIN
+//! would count the hidden rows that are similar to any text that the caller thinks of.
+
+use std::ptr::null_mut;
+
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
+
+use crate::document::kind::Kind;
+use crate::document::to_bands::Search;
+use crate::error::Result;
+use crate::extension::access_method;
+use crate::index::bucket_sizes;
+use crate::index::cost::is_behind_barrier;
+use crate::index::keys::Keys;
+use crate::index::stored_options;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::list;
+
+sql_function!(minlsh_similar_sel, restriction);
+sql_function!(minlsh_similar_joinsel, join);
+
+/// Rows of a table that one value is similar to, if no index knows better.
+const NEAR_DUPLICATES: f64 = 3.0;
+/// The share of similar rows in a table of unknown size.
+const UNKNOWN: f64 = 1e-6;
+/// The share of documents that have a near-duplicate: in crawled text a third is common.
+const HAS_ONE: f64 = 0.3;
+
+/// `minlsh_similar_sel(internal, oid, internal, integer) → double precision`
+fn restriction(call: &Call) -> Result<Option<Datum>> {
+    let (Some(root), Some(operator), Some(arguments), Some(relation)) =
+        (call.datum(0), call.oid(1), call.datum(2), call.int4(3))
+    else {
+        return Ok(None);
+    };
+    let mut variable = pg_sys::VariableStatData::default();
+    let (mut other, mut on_left) = (null_mut(), false);
+    // SAFETY: the planner calls a restriction estimator with these arguments; the out parameters
+    // are valid, and filled in if it returns true.
+    let share = unsafe {
+        let root = root.cast_mut_ptr::<pg_sys::PlannerInfo>();
+        let found = pg_sys::get_restriction_variable(
+            root,
+            arguments.cast_mut_ptr(),
+            relation,
+            &mut variable,
+            &mut other,
+            &mut on_left,
+        );
+        if found {
+            let share = share(&variable, similar(root, operator, &variable, other));
+            release(&variable);
+            share
+        } else {
+            UNKNOWN
+        }
+    };
+    Ok(Some(float8_datum(share)))
+}
+
+/// `minlsh_similar_joinsel(internal, oid, internal, smallint, internal) → double precision`
+fn join(call: &Call) -> Result<Option<Datum>> {
+    let (Some(root), Some(operator), Some(arguments), Some(join)) =
+        (call.datum(0), call.oid(1), call.datum(2), call.datum(4))
+    else {
+        return Ok(None);
+    };
+    let join = join.cast_mut_ptr::<pg_sys::SpecialJoinInfo>();
+    let mut variables = [pg_sys::VariableStatData::default(); 2];
+    let [left, right] = &mut variables;
+    let mut reversed = false;
+    // SAFETY: the planner calls a join estimator with these arguments; the out parameters are
+    // valid, and filled in.
+    let share = unsafe {
+        let root = root.cast_mut_ptr::<pg_sys::PlannerInfo>();
+        pg_sys::get_join_variables(
+            root,
+            arguments.cast_mut_ptr(),
+            join,
+            left,
+            right,
+            &mut reversed,
+        );
+        let share = match (*join).jointype {
+            // Here the question is which rows of the left side have any.
+            pg_sys::JoinType::JOIN_SEMI | pg_sys::JoinType::JOIN_ANTI => HAS_ONE,
+            _ => {
+                let of = |variable| share(variable, similar(root, operator, variable, null_mut()));
+                // Of two tables the larger one decides, as long as nothing more is known of them.
+                match rows(left) >= rows(right) {
+                    true => of(left),
+                    false => of(right),
+                }
+            }
+        };
+        release(left);
+        release(right);
+        share
+    };
+    Ok(Some(float8_datum(share)))
+}
+
+/// How many rows of a variable's table are similar to a value; to one that is not known yet if it is null or not a
+/// constant.
+///
+/// # Safety
+/// `variable` is filled in for the planner's state `root`, in which `value` is an expression, and `operator` compares
+/// both.
+unsafe fn similar(
+    root: *mut pg_sys::PlannerInfo,
+    operator: Oid,
+    variable: &pg_sys::VariableStatData,
+    value: *const pg_sys::Node,
+) -> f64 {
+    // SAFETY: the caller's promise; what is not null is the planner's, and nodes are what their tags say.
+    unsafe {
+        if variable.rel.is_null() || hides_rows(root) || !pg_sys::ActiveSnapshotSet() {
+            return NEAR_DUPLICATES;
+        }
+        let constant = value.cast::<pg_sys::Const>();
+        let is_constant = !value.is_null() && (*value).type_ == NodeTag::T_Const;
+        if is_constant && (*constant).constisnull {
+            return 0.0;
+        }
+        let value = is_constant.then(|| ((*constant).constvalue, (*constant).consttype));
+        let method = access_method();
+        let family = |index: *mut pg_sys::IndexOptInfo| *(*index).opfamily;
+        list::pointers::<pg_sys::IndexOptInfo>((*variable.rel).indexlist)
+            .filter(|index| {
+                // With scope columns, a bucket has the rows of one scope only.
+                let of_all = (**index).indpred.is_null() && (**index).nkeycolumns == 1;
+                of_all && (**index).relam == method && !(**index).hypothetical
+            })
+            .filter(|index| pg_sys::match_index_to_operand(variable.var, 0, *index))
+            .filter(|index| {
+                let commuted = pg_sys::get_commutator(operator);
+                [operator, commuted]
+                    .map(|of| pg_sys::op_in_opfamily(of, family(*index)))
+                    .contains(&true)
+            })
+            .find_map(|index| in_index((*index).indexoid, value).unwrap_or(None))
+            .unwrap_or(NEAR_DUPLICATES)
+    }
+}
+
+/// How many rows an index has that are similar to a value of that type, or to one of which nothing is known; `None` if
+/// the index cannot say.
+///
+/// # Safety
+/// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
+/// such a value. A snapshot is held.
+unsafe fn in_index(index: Oid, value: Option<(Datum, Oid)>) -> Result<Option<f64>> {
+    // SAFETY: the caller's promise; the index is open until the end of this function, or an ERROR closes it.
+    unsafe {
+        let index = pg_sys::index_open(index, pg_sys::NoLock as i32);
+        let count = || {
+            let keys = Keys::of(index)?;
+            let options = stored_options::built_of(index)?;
+            if !options.is_current() || keys.kind() == Kind::Passage {
+                return Ok(None);
+            }
+            let Some((value, type_oid)) = value else {
+                return bucket_sizes::average(index, keys.layout()).map(Some);
+            };
+            Ok(match keys.kind().search(value, type_oid, &options)? {
+                Search::Everything | Search::Passage(_) => None,
+                Search::Nothing => Some(0.0),
+                Search::Bands(bands) => {
+                    let mut found = Vec::new();
+                    keys.search(&bands, &[], &mut found)?;
+                    Some(bucket_sizes::mean(index, keys.layout(), &found)?)
+                }
+            })
+        };
+        let count = count();
+        pg_sys::index_close(index, pg_sys::NoLock as i32);
+        count
+    }
+}
+
+/// True if conditions that the caller cannot see past keep rows of any table from it.
+///
+/// # Safety
+/// `root` is the planner's state of a query.
+unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*root).parse).rtable);
+        entries.any(|entry| !(*entry).securityQuals.is_null()) || is_behind_barrier(root)
+    }
+}
+
+/// How many rows the relation of a variable has; 0 if that is not known.
+fn rows(variable: &pg_sys::VariableStatData) -> f64 {
+    if variable.rel.is_null() {
+        return 0.0;
+    }
+    // SAFETY: a relation of the planner, which outlives its estimates.
+    unsafe { (*variable.rel).tuples }
+}
+
+/// The share of the rows of a variable's relation that so many are.
+fn share(variable: &pg_sys::VariableStatData, similar: f64) -> f64 {
+    let rows = rows(variable);
+    if rows >= 1.0 { (similar / rows).clamp(0.0, 1.0) } else { UNKNOWN }
+}
+
+/// Gives back what the lookup of a variable holds (`ReleaseVariableStats`).
+///
+/// # Safety
+/// `variable` must have been filled in, and is not released again.
+unsafe fn release(variable: &pg_sys::VariableStatData) {
+    if let (false, Some(free)) = (variable.statsTuple.is_null(), variable.freefunc) {
+        // SAFETY: the function that belongs to that tuple.
+        unsafe { free(variable.statsTuple) }
+    }
+}

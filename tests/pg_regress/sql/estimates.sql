@@ -1,0 +1,73 @@
+-- How many rows the planner expects of ~=. An index of the compared text knows.
+
+CREATE TABLE docs (id integer PRIMARY KEY, body text);
+INSERT INTO docs SELECT i, string_agg(md5(i::text || j), ' ' ORDER BY j)
+FROM generate_series(1, 300) AS i, generate_series(1, 5) AS j GROUP BY i;
+-- Most pages of this site say the same.
+INSERT INTO docs SELECT 300 + i, 'This page does not exist. Go back to the start page, or search for what you need.'
+FROM generate_series(1, 2700) AS i;
+ANALYZE docs;
+CREATE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan #> '{0,Plan,Plan Rows}';
+END $$;
+CREATE FUNCTION used(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN coalesce(jsonb_path_query_first(plan, '$.**."Index Name"') #>> '{}', 'reads the table');
+END $$;
+
+-- Without an index a document is taken to have a few near-duplicates.
+SELECT expected($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back to the start page, or search for '
+       'what you need.'$$) AS frequent,
+       expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare;
+
+-- With an index its buckets are counted: those of the text that is looked for.
+CREATE INDEX docs_near ON docs USING minlsh (body);
+SELECT expected($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back to the start page, or search for '
+       'what you need.'$$) AS frequent,
+       expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare,
+       expected($$SELECT FROM docs WHERE minlsh_document('another text', 0.9) ~= body$$) AS on_the_right,
+       expected($$SELECT FROM docs WHERE body ~= ''$$) AS empty;
+-- So the table is read for a text that most rows have, and the index for another one.
+SELECT used($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back to the start page, or search for '
+       'what you need.'$$) AS frequent,
+       used($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare;
+
+-- For a text that is not known yet the average counts, over all rows: 2700 of 3000 have 2700 near-duplicates.
+PREPARE search(text) AS SELECT FROM docs WHERE body ~= $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT expected($$EXECUTE search('another text')$$) BETWEEN 2000 AND 3000 AS of_any_text;
+-- Where no text has a near-duplicate each is expected to find itself.
+CREATE TABLE single AS SELECT id, body FROM docs WHERE id <= 301;
+CREATE INDEX single_near ON single USING minlsh (body);
+ANALYZE single;
+PREPARE search_single(text) AS SELECT FROM single WHERE body ~= $1;
+SELECT expected($$EXECUTE search_single('another text')$$) AS of_any_text;
+-- A join expects as many for each row.
+SELECT expected($$SELECT FROM single AS a JOIN single AS b ON b.body ~= a.body$$) AS pairs;
+-- An index of a part of the rows is not asked, nor is one of another text.
+DROP INDEX docs_near;
+CREATE INDEX docs_some ON docs USING minlsh (body) WHERE id < 100;
+CREATE INDEX docs_upper ON docs USING minlsh (upper(body));
+SELECT expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare,
+       expected($$SELECT FROM docs WHERE upper(body) ~= 'another text'$$) AS upper;
+
+-- Where a policy hides rows nothing is counted: EXPLAIN would tell how many hidden rows are similar to a text.
+CREATE ROLE estimates_reader;
+CREATE INDEX docs_near ON docs USING minlsh (body);
+INSERT INTO docs SELECT 1000 + i, 'A text that the reader does not see.' FROM generate_series(1, 50) AS i;
+CREATE POLICY seen ON docs USING (id < 1000);
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON docs TO estimates_reader;
+SELECT expected($$SELECT FROM docs WHERE body ~= 'A text that the reader does not see.'$$) AS to_the_owner;
+SET ROLE estimates_reader;
+SELECT expected($$SELECT FROM docs WHERE body ~= 'A text that the reader does not see.'$$)
+     = expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS to_a_reader;
+RESET ROLE;
+DROP TABLE docs, single;
+DROP FUNCTION expected, used;
+DROP ROLE estimates_reader;
