@@ -1,4 +1,4 @@
-//! How many rows share a bucket: what the planner is told of searches.
+//! The sizes of buckets, from which the planner estimates how many rows a search finds.
 //!
 //! The near-duplicates of a document are in its buckets, most of them in most of these. So the mean size of the buckets
 //! that a search would look up says how many rows it finds, and the average size over all entries how many are found
@@ -33,7 +33,7 @@ const PAGES_OF_SEARCH: usize = 512;
 const INNER_PAGES: usize = 128;
 /// Leaf pages that are read for the average.
 const LEAF_PAGES: usize = 32;
-/// How many indexes' averages a session remembers.
+/// The most averages that a session remembers.
 const REMEMBERED: usize = 64;
 
 /// The mean number of rows in the buckets of `keys`; 0 without any.
@@ -96,7 +96,7 @@ pub unsafe fn average(index: Relation, layout: &Layout) -> Result<f64> {
     Ok(average)
 }
 
-/// What was read of an index.
+/// The sizes of the buckets of an index, as far as it was read.
 struct Sizes<'a> {
     index: Relation,
     layout: &'a Layout,
@@ -106,7 +106,7 @@ struct Sizes<'a> {
     mixed: usize,
     /// Those of them that are to be read.
     sample: Vec<BlockNumber>,
-    /// How many pages each bucket fills that fills any.
+    /// The numbers of pages that are filled by one bucket, for each bucket that fills any.
     filled: Vec<usize>,
     /// A page that is filled by a bucket.
     full: Option<BlockNumber>,

@@ -12,18 +12,19 @@
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::index::layout::{Layout, read_tid};
+use crate::index::layout::{Entry, Layout, read_tid};
 use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Page};
 use crate::index::pivot::Pivot;
 use crate::pg::interrupts::check_interrupts;
 
-/// What is looked up.
+/// The entries that are looked up.
 #[derive(Clone, Copy)]
 pub enum Wanted<'a> {
     /// All entries.
@@ -36,12 +37,34 @@ pub enum Wanted<'a> {
 pub type Visit<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
 
 /// A page to be read.
+#[derive(Clone)]
 struct Step {
     block: BlockNumber,
     /// Its level; `None` for that from which searches start.
     level: Option<u32>,
     /// The places of the keys that are looked for there.
     keys: Range<usize>,
+    /// Between which keys its entries are, about.
+    span: Span,
+}
+
+/// A range of keys. They are hashes, so how far a key is between two others says about where it stands.
+#[derive(Clone, Copy)]
+struct Span {
+    low: u64,
+    high: u64,
+}
+
+impl Span {
+    const ALL: Self = Self { low: 0, high: u64::MAX };
+
+    /// About where a key is among some items; perhaps behind them.
+    fn place(self, key: u64, items: Range<u16>) -> u16 {
+        let width = self.high.saturating_sub(self.low).max(1);
+        let share = key.saturating_sub(self.low) as f64 / width as f64;
+        // A number beyond the range of the type is its greatest.
+        items.start.saturating_add((share * items.len() as f64) as u16)
+    }
 }
 
 struct Search<'a> {
@@ -88,7 +111,8 @@ pub unsafe fn each(
     if start == NO_BLOCK {
         return Ok(());
     }
-    let (steps, rows) = (vec![Step { block: start, level: None, keys }], Vec::new());
+    let (steps, rows) =
+        (vec![Step { block: start, level: None, keys, span: Span::ALL }], Vec::new());
     let mut search = Search { index, layout, snapshot, wanted, steps, rows };
     while let Some(step) = search.steps.pop() {
         check_interrupts();
@@ -115,6 +139,23 @@ unsafe fn start(index: Relation) -> Result<BlockNumber> {
     start.ok_or_else(|| unsafe { damaged(index, META_BLOCK) })
 }
 
+/// A reason why a page cannot be read.
+enum Trouble {
+    Damaged,
+    Refused(Box<ErrorReport>),
+}
+
+impl From<sketch::Error> for Trouble {
+    fn from(cause: sketch::Error) -> Self {
+        Self::Refused(Box::new(engine(cause)))
+    }
+}
+
+/// Gives what was read of a page, if it is sound.
+fn sound<T>(read: Option<T>) -> std::result::Result<T, Trouble> {
+    read.ok_or(Trouble::Damaged)
+}
+
 impl Search<'_> {
     /// Reads a page: notes where to go on, and the rows that are wanted.
     ///
@@ -124,132 +165,145 @@ impl Search<'_> {
         let (index, block) = (self.index, step.block);
         // SAFETY: the caller's promise.
         let page = unsafe { LockedPage::of(index, block) };
-        let sound = match page.opaque() {
-            None => None,
-            Some(opaque) if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 => {
-                self.go_right(&opaque, step.level, step.keys)
-            }
-            Some(opaque) if step.level.is_some_and(|level| level != opaque.level) => None,
-            Some(opaque) if opaque.level > 0 => self.inner(&page, &opaque, step.keys),
-            Some(opaque) => {
-                // SAFETY: the index is open, and the page locked.
-                unsafe { nbtree::lock_page_for_serializable(index, block, self.snapshot) };
-                self.leaf(&page, &opaque, step.keys)
-            }
-        };
         // SAFETY: the page is locked.
-        unsafe { page.refuse_old(index, self.snapshot) };
+        let read = unsafe { self.locked(&page, step) };
         drop(page);
-        // SAFETY: the index is open.
-        sound.unwrap_or_else(|| Err(unsafe { damaged(index, block) }))
-    }
-
-    /// Notes the pages below an inner page; `None` if the page is damaged.
-    fn inner(&mut self, page: &Page, opaque: &Opaque, keys: Range<usize>) -> Option<Result<()>> {
-        let level = opaque.level;
-        let (first, end) = (first_item(opaque), page.last_item() + 1);
-        let child =
-            |offset: u16| Some((read_tid(page.item(offset)?.get(..6)?) >> 16) as BlockNumber);
-        let Wanted::Keys(wanted) = self.wanted else {
-            return Some(self.push(child(first)?, level - 1, keys));
-        };
-        let layout = self.layout;
-        let pivot = |offset| Pivot::read(layout, page.item(offset)?);
-        let mut result = Ok(());
-        let mut at = keys.start;
-        let until = match self.high_key(page, opaque)? {
-            None => keys.end,
-            Some(high) => {
-                let until = up_to(wanted, &keys, |key| high.order(layout, key).is_le());
-                if until < keys.end {
-                    result = self.go_right(opaque, Some(level), until..keys.end)?;
-                }
-                until
-            }
-        };
-        while at < until && result.is_ok() {
-            // Behind the last item that is less; the first one is less than any key.
-            let next = partition(first + 1, end, |offset| {
-                Some(pivot(offset)?.order(layout, wanted[at]) == Ordering::Greater)
-            })?;
-            let shared = if next == end {
-                until
-            } else {
-                let bound = pivot(next)?;
-                up_to(wanted, &(at..until), |key| bound.order(layout, key).is_le())
-            };
-            result = self.push(child(next - 1)?, level - 1, at..shared);
-            at = shared;
-        }
-        Some(result)
-    }
-
-    /// Collects the rows of a leaf page; `None` if the page is damaged.
-    fn leaf(&mut self, page: &Page, opaque: &Opaque, keys: Range<usize>) -> Option<Result<()>> {
-        let layout = self.layout;
-        let (first, end) = (first_item(opaque), page.last_item() + 1);
-        let Wanted::Keys(wanted) = self.wanted else {
-            let all = (first..end)
-                .try_for_each(|offset| collect(layout, page, offset, &mut self.rows)?.ok());
-            all?;
-            return if opaque.next == NO_BLOCK {
-                Some(Ok(()))
-            } else {
-                self.go_right(opaque, Some(0), keys)
-            };
-        };
-        let key = |offset: u16| layout.key(page.item(offset)?);
-        for at in keys.clone() {
-            let wanted = wanted[at];
-            let mut offset = partition(first, end, |offset| Some(key(offset)? < wanted))?;
-            while offset < end && key(offset)? == wanted {
-                if let Err(report) = collect(layout, page, offset, &mut self.rows)? {
-                    return Some(Err(report));
-                }
-                offset += 1;
-            }
-        }
-        match self.high_key(page, opaque)? {
-            None => Some(Ok(())),
-            Some(high) => {
-                let until = up_to(wanted, &keys, |key| high.order(layout, key).is_lt());
-                if until < keys.end {
-                    self.go_right(opaque, Some(0), until..keys.end)
-                } else {
-                    Some(Ok(()))
-                }
-            }
-        }
-    }
-
-    /// The bound of a page to its right; `Some(None)` of the last page of its level.
-    fn high_key(&self, page: &Page, opaque: &Opaque) -> Option<Option<Pivot>> {
-        if opaque.next == NO_BLOCK {
-            return Some(None);
-        }
-        Pivot::read(self.layout, page.item(nbtree::HIGH_KEY)?).map(Some)
-    }
-
-    /// Looks for keys on the page to the right; `None` if there is no such page.
-    fn go_right(
-        &mut self,
-        opaque: &Opaque,
-        level: Option<u32>,
-        keys: Range<usize>,
-    ) -> Option<Result<()>> {
-        (opaque.next != NO_BLOCK).then(|| {
-            memory::push(&mut self.steps, Step { block: opaque.next, level, keys }).map_err(engine)
+        read.map_err(|trouble| match trouble {
+            Trouble::Refused(report) => *report,
+            // SAFETY: the index is open.
+            Trouble::Damaged => unsafe { damaged(index, block) },
         })
     }
 
-    fn push(&mut self, block: BlockNumber, level: u32, keys: Range<usize>) -> Result<()> {
-        memory::push(&mut self.steps, Step { block, level: Some(level), keys }).map_err(engine)
+    /// # Safety
+    /// The index is open, and the page is that of the step.
+    unsafe fn locked(&mut self, page: &LockedPage, step: Step) -> std::result::Result<(), Trouble> {
+        let opaque = sound(page.opaque())?;
+        // SAFETY: the caller's promise.
+        unsafe { page.refuse_old(self.index, self.snapshot) };
+        if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
+            return self.go_right(&opaque, step);
+        }
+        sound((step.level.unwrap_or(opaque.level) == opaque.level).then_some(()))?;
+        if opaque.level > 0 {
+            return self.inner(page, &opaque, step);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { nbtree::lock_page_for_serializable(self.index, step.block, self.snapshot) };
+        self.leaf(page, &opaque, step)
     }
-}
 
-/// Appends the rows of a leaf item; `None` if it is damaged.
-fn collect(layout: &Layout, page: &Page, offset: u16, rows: &mut Vec<u64>) -> Option<Result<()>> {
-    entries(layout, page.item(offset)?, &mut |entry| memory::push(rows, entry.tid).map_err(engine))
+    /// Notes the pages below an inner page.
+    fn inner(
+        &mut self,
+        page: &Page,
+        opaque: &Opaque,
+        step: Step,
+    ) -> std::result::Result<(), Trouble> {
+        let (layout, level) = (self.layout, Some(opaque.level - 1));
+        let (first, end) = (first_item(opaque), page.last_item() + 1);
+        let child = |offset| Some((read_tid(page.item(offset)?.get(..6)?) >> 16) as BlockNumber);
+        let bound = |offset| Pivot::read(layout, page.item(offset)?);
+        let Wanted::Keys(wanted) = self.wanted else {
+            let block = sound(child(first))?;
+            return Ok(memory::push(&mut self.steps, Step { block, level, ..step })?);
+        };
+        let mut at = step.keys.start;
+        let until = self.until(page, opaque, step.clone(), Ordering::is_le)?;
+        while at < until {
+            // Behind the last item that is less; the first one is less than any key.
+            let next = sound(partition(
+                first + 1..end,
+                step.span.place(wanted[at], first..end),
+                |offset| Some(bound(offset)?.order(layout, wanted[at]).is_gt()),
+            ))?;
+            let mut span = step.span;
+            if next > first + 1 {
+                span.low = sound(bound(next - 1))?.key();
+            }
+            let mut shared = until;
+            if next < end {
+                let bound = sound(bound(next))?;
+                span.high = bound.key();
+                shared = up_to(wanted, &(at..until), |key| bound.order(layout, key).is_le());
+            }
+            let block = sound(child(next - 1))?;
+            memory::push(&mut self.steps, Step { block, level, keys: at..shared, span })?;
+            at = shared;
+        }
+        Ok(())
+    }
+
+    /// Collects the rows of a leaf page.
+    fn leaf(
+        &mut self,
+        page: &Page,
+        opaque: &Opaque,
+        mut step: Step,
+    ) -> std::result::Result<(), Trouble> {
+        let layout = self.layout;
+        let (first, end) = (first_item(opaque), page.last_item() + 1);
+        let Wanted::Keys(wanted) = self.wanted else {
+            for offset in first..end {
+                self.collect(page, offset)?;
+            }
+            return if opaque.next == NO_BLOCK { Ok(()) } else { self.go_right(opaque, step) };
+        };
+        let key = |offset| layout.key(page.item(offset)?);
+        while step.keys.start < step.keys.end {
+            let wanted = wanted[step.keys.start];
+            let place = step.span.place(wanted, first..end);
+            let mut offset =
+                sound(partition(first..end, place, |offset| Some(key(offset)? < wanted)))?;
+            while offset < end && sound(key(offset))? == wanted {
+                self.collect(page, offset)?;
+                offset += 1;
+            }
+            if offset == end {
+                // It may go on to the right, and so may those after it.
+                return self.until(page, opaque, step, Ordering::is_lt).map(drop);
+            }
+            step.keys.start += 1;
+        }
+        Ok(())
+    }
+
+    /// The end of those keys that are on this page, as their order with its high key says; the others are looked for
+    /// on the page to the right.
+    fn until(
+        &mut self,
+        page: &Page,
+        opaque: &Opaque,
+        step: Step,
+        is_here: fn(Ordering) -> bool,
+    ) -> std::result::Result<usize, Trouble> {
+        let Wanted::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
+        if opaque.next == NO_BLOCK {
+            return Ok(step.keys.end);
+        }
+        let high = page.item(nbtree::HIGH_KEY).and_then(|item| Pivot::read(self.layout, item));
+        let high = sound(high)?;
+        let until = up_to(wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
+        if until < step.keys.end {
+            self.go_right(opaque, Step { keys: until..step.keys.end, ..step })?;
+        }
+        Ok(until)
+    }
+
+    /// Goes on with the page to the right.
+    fn go_right(&mut self, opaque: &Opaque, step: Step) -> std::result::Result<(), Trouble> {
+        let block = sound((opaque.next != NO_BLOCK).then_some(opaque.next))?;
+        Ok(memory::push(&mut self.steps, Step { block, ..step })?)
+    }
+
+    /// Appends the rows of a leaf item.
+    fn collect(&mut self, page: &Page, offset: u16) -> std::result::Result<(), Trouble> {
+        let rows = &mut self.rows;
+        let each = &mut |entry: Entry| memory::push(rows, entry.tid).map_err(engine);
+        let item = sound(page.item(offset))?;
+        sound(entries(self.layout, item, each))?
+            .map_err(|report| Trouble::Refused(Box::new(report)))
+    }
 }
 
 /// The end of those of `keys`, in order, for which `holds` is true.
@@ -257,17 +311,36 @@ fn up_to(wanted: &[u64], keys: &Range<usize>, holds: impl Fn(u64) -> bool) -> us
     keys.start + wanted[keys.clone()].partition_point(|key| holds(*key))
 }
 
-/// The first of the items from `first` to before `end` for which `holds` is not true, as it is for those before it;
-/// `None` if it cannot be said for one.
-fn partition(first: u16, end: u16, mut holds: impl FnMut(u16) -> Option<bool>) -> Option<u16> {
-    let (mut low, mut high) = (first, end.max(first));
+/// The first of some items for which `holds` is not true, as it is for those before it; `None` if it cannot be said for
+/// one. It is looked for around `place` first: what is near shares a line of the cache.
+fn partition(
+    items: Range<u16>,
+    place: u16,
+    mut holds: impl FnMut(u16) -> Option<bool>,
+) -> Option<u16> {
+    /// The distance of the answer from the place, as a rule.
+    const NEAR: u16 = 8;
+    let (mut low, mut high) = (items.start, items.end.max(items.start));
+    let mut at = place;
+    let mut step = NEAR;
+    let mut direction = None;
     while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle)? {
+        let middle = at.clamp(low, high - 1);
+        let is_before = holds(middle)?;
+        if is_before {
             low = middle + 1;
         } else {
             high = middle;
         }
+        at = if *direction.get_or_insert(is_before) == is_before && step < items.len() as u16 {
+            let next =
+                if is_before { middle.saturating_add(step) } else { middle.saturating_sub(step) };
+            step *= 2;
+            next
+        } else {
+            step = u16::MAX;
+            low + (high - low) / 2
+        };
     }
     Some(low)
 }

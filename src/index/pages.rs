@@ -266,7 +266,7 @@ impl Drop for LockedPage {
 }
 
 impl Page {
-    /// Where the last change of the page stands in the WAL.
+    /// The place of the page's last change in the WAL.
     #[cfg(any(feature = "pg15", feature = "pg16"))]
     fn lsn(&self) -> u64 {
         let half = |start: usize| {

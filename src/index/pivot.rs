@@ -9,7 +9,7 @@ use crate::index::nbtree;
 /// infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pivot {
-    /// How many attributes it has.
+    /// The number of its attributes.
     attributes: u16,
     key: u64,
     row: Option<u64>,
@@ -33,6 +33,11 @@ impl Pivot {
             None
         };
         Some(Self { attributes, key: layout.prefix(item, attributes.into())?, row })
+    }
+
+    /// Its leading attributes as a key.
+    pub fn key(self) -> u64 {
+        self.key
     }
 
     /// Compares a key with this bound. The entries of a lesser one are to the left of it, those of a greater one to

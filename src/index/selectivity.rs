@@ -1,4 +1,4 @@
-//! How many rows the planner should expect of `~=`.
+//! Estimates of the rows that `~=` finds, for the planner.
 //!
 //! An index of the compared expression knows: for a constant the rows in its buckets are counted, for a value that is
 //! not known yet the average bucket stands ([`bucket_sizes`]). Without such an index a document is taken to have a few
@@ -106,8 +106,8 @@ fn join(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(share)))
 }
 
-/// How many rows of a variable's table are similar to a value; to one that is not known yet if it is null or not a
-/// constant.
+/// Estimates how many rows of a variable's table are similar to a value; to one that is not known yet if it is null or
+/// not a constant.
 ///
 /// # Safety
 /// `variable` is filled in for the planner's state `root`, in which `value` is an expression, and `operator` compares
@@ -149,8 +149,8 @@ unsafe fn similar(
     }
 }
 
-/// How many rows an index has that are similar to a value of that type, or to one of which nothing is known; `None` if
-/// the index cannot say.
+/// Estimates how many rows an index has that are similar to a value of that type, or to one of which nothing is known;
+/// `None` if the index cannot say.
 ///
 /// # Safety
 /// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
@@ -196,7 +196,7 @@ unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
     }
 }
 
-/// How many rows the relation of a variable has; 0 if that is not known.
+/// The number of rows of a variable's relation; 0 if that is not known.
 fn rows(variable: &pg_sys::VariableStatData) -> f64 {
     if variable.rel.is_null() {
         return 0.0;

@@ -36,6 +36,7 @@ CREATE FUNCTION evil.tells(query text) RETURNS boolean LANGUAGE sql AS $$
 	SELECT evil.rows(query, 'the SECRET words of somebody that nobody else shall ever read')
 		<> evil.rows(query, 'the PUBLIC words of anybody that everybody else may as well write') $$;
 CREATE FUNCTION evil.same(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql RETURN $1 = $2;
+-- refused: 42501
 CREATE OPERATOR evil.~= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.same, RESTRICT = minlsh_similar_sel,
 	JOIN = minlsh_similar_joinsel);
 -- gives: f
@@ -46,8 +47,6 @@ SELECT evil.tells('SELECT FROM ONLY app.docs WHERE body ~= %L');
 SELECT evil.tells('SELECT FROM app.docs WHERE body ~= minlsh_document(%L, 0.9)');
 -- gives: f
 SELECT evil.tells('SELECT FROM app.docs WHERE minlsh_document(body, 0.9) ~= minlsh_document(%L, 0.9)');
--- gives: f
-SELECT evil.tells('SELECT FROM app.docs WHERE body OPERATOR(evil.~=) %L');
 -- gives: f
 SELECT evil.tells('SELECT FROM (SELECT * FROM app.docs OFFSET 0) AS d WHERE body ~= %L');
 -- gives: f
