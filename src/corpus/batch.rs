@@ -1,5 +1,8 @@
 //! Documents of some groups: in memory, or in files until their turn comes.
 
+use std::ops::Range;
+
+use sketch::pipeline::Crew;
 use sketch::{Error, memory};
 
 use crate::corpus::scopes::Scope;
@@ -157,6 +160,97 @@ impl Held {
         let start = if place == 0 { 0 } else { self.ends[place - 1] };
         (self.ends[place] - start) as usize
     }
+
+    /// The bytes that are compared of some documents, each with its root and its place.
+    pub fn sizes(&self, group: &[(u32, u32)]) -> usize {
+        group.iter().map(|(_, place)| self.size(*place)).sum()
+    }
+
+    /// The bytes that are compared of a document, which are in memory.
+    fn of(&self, place: u32) -> &[u8] {
+        let size = self.size(place);
+        &self.bytes[self.ends[place as usize] as usize - size..][..size]
+    }
+}
+
+/// A run of documents that are looked at together, and copies of what lies in a file.
+struct Portion {
+    documents: Range<usize>,
+    copies: Option<Vec<u8>>,
+}
+
+/// Bytes of the documents that are looked at together.
+const PORTION: usize = 64 << 10;
+
+/// Bytes of what is made of a byte of a document, at most: of a text, a hash.
+const MADE: usize = size_of::<u64>();
+
+/// Makes something of a document: of its number among the places, and what is compared of it.
+pub type Make<'a, R> = dyn Fn(usize, &[u8], &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
+
+impl<'a> Bytes<'a> {
+    fn held(&self) -> &'a Held {
+        match self {
+            Self::Held(held) | Self::Filed(held, _) => held,
+        }
+    }
+
+    /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
+    pub fn each<R: Send, E>(
+        &mut self,
+        places: &[u32],
+        crew: &mut Crew,
+        make: &Make<R>,
+        refused: fn(Error) -> E,
+        take: &mut dyn FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let held = self.held();
+        let mut start = 0;
+        let mut next = || {
+            let (mut end, mut size) = (start, 0);
+            while end < places.len() && size < PORTION {
+                size += held.size(places[end]);
+                end += 1;
+            }
+            if start == end {
+                return Ok(None);
+            }
+            let documents = std::mem::replace(&mut start, end)..end;
+            let copies = match self {
+                Self::Held(_) => None,
+                Self::Filed(..) => {
+                    let mut copies = memory::with_capacity(size).map_err(refused)?;
+                    for &place in &places[documents.clone()] {
+                        let copied = self.with(place, |bytes| memory::extend(&mut copies, bytes));
+                        copied.map_err(refused)?;
+                    }
+                    Some(copies)
+                }
+            };
+            Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
+        };
+        let compute = |portion: &mut Portion, check: &mut dyn FnMut()| {
+            let mut made = memory::with_capacity(portion.documents.len())?;
+            let mut at = 0;
+            for document in portion.documents.clone() {
+                check();
+                let place = places[document];
+                let bytes = match &portion.copies {
+                    None => held.of(place),
+                    Some(copies) => {
+                        let start = at;
+                        at += held.size(place);
+                        &copies[start..at]
+                    }
+                };
+                made.push(make(document, bytes, check)?);
+            }
+            Ok(made)
+        };
+        crew.each(&mut next, &compute, refused, &mut |made| {
+            made.into_iter().try_for_each(&mut *take)
+        })
+    }
 }
 
 impl Bytes<'_> {
@@ -167,8 +261,7 @@ impl Bytes<'_> {
 
     /// The number of bytes of a document that are compared.
     pub fn size(&self, place: u32) -> usize {
-        let (Self::Held(held) | Self::Filed(held, _)) = self;
-        held.size(place)
+        self.held().size(place)
     }
 
     /// Calls `look` with what is compared of a document.
@@ -179,9 +272,7 @@ impl Bytes<'_> {
     ) -> Result<T, Error> {
         let size = self.size(place);
         match self {
-            Self::Held(held) => {
-                look(&held.bytes[(held.ends[place as usize] as usize - size)..][..size])
-            }
+            Self::Held(held) => look(held.of(place)),
             // Only the backend has files.
             Self::Filed(held, file) => {
                 let mut bytes = memory::filled(0, size)?;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups};
-use sketch::pipeline::{Work, hands};
+use sketch::pipeline::{Crew, Work, hands};
 use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
@@ -36,8 +36,7 @@ const LARGE: usize = 1 << 20;
 /// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB numbered at once, and 8 s with those of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
-/// A group with more documents is compared by the backend alone, and what comes of it is taken at
-/// once: it may be much.
+/// A group with more documents is compared by itself, and what comes of it is taken at once: it may be much.
 const FEW: usize = 128;
 
 /// Bytes of the documents of small groups that are compared at a time.
@@ -184,7 +183,9 @@ impl Batches {
                 left_out += self.held(&batch.held, &order, before, judge, take)?;
             } else {
                 for group in order.chunk_by(|a, b| a.0 == b.0) {
-                    left_out += self.comparing.at_once(batch.parts(), group, judge, take)?;
+                    let threads = self.threads();
+                    left_out +=
+                        self.comparing.at_once(batch.parts(), group, threads, judge, take)?;
                 }
             }
             before += order.len();
@@ -193,51 +194,46 @@ impl Batches {
         Ok(left_out)
     }
 
-    /// Has the groups of a batch in memory judged; `order` has root and place of each document, and
-    /// `before` were judged.
+    /// The number of threads that may help.
+    fn threads(&self) -> usize {
+        let table = self.table.and_then(|table| Open::relation(table, Lock::Held));
+        for_job(table.as_ref())
+    }
+
+    /// Has the groups of a batch in memory judged: first the small ones, many at a time, then each of the others.
+    /// `order` has root and place of each document, and `before` were judged.
     fn held<T: Send>(
         &self,
         held: &Held,
         order: &[(u32, u32)],
-        before: usize,
+        mut before: usize,
         judge: &Judge<T>,
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<LeftOut> {
-        let table = || self.table.and_then(|table| Open::relation(table, Lock::Held));
         let judging = || Judging { job: &self.comparing, held, order, judge };
-        let mut others = || (0..for_job(table().as_ref())).map(|_| judging()).collect();
-        let (mut left_out, mut of_large) = (LeftOut::default(), LeftOut::default());
+        let mut others = || (0..self.threads()).map(|_| judging()).collect();
+        let (mut left_out, mut large) = (LeftOut::default(), Vec::new());
         let mut collect = |judged: &mut Judged<T>| {
             left_out += judged.left_out;
-            self.progress.compared((before + judged.range.end) as u64);
+            before += judged.range.len();
+            self.progress.compared(before as u64);
             judged.found.drain(..).try_for_each(&mut *take)
         };
         hands(setting(self.comparing.memory), judging(), &mut others, |hands| {
             let (mut start, mut end, mut bytes) = (0, 0, 0);
             for group in order.chunk_by(|a, b| a.0 == b.0) {
-                let size = group.iter().map(|(_, place)| held.size(*place)).sum::<usize>();
+                let size = held.sizes(group);
                 let is_small = group.len() <= FEW && size < LARGE;
                 if is_small {
                     (end, bytes) = (end + group.len(), bytes + size);
                 }
-                if bytes >= PORTION || !is_small {
+                if bytes >= PORTION || (!is_small && start < end) {
                     let judged = Judged { range: start..end, ..hands.batch() };
                     hands.give(judged, std::mem::take(&mut bytes), engine, &mut collect)?;
                     start = end;
                 }
                 if !is_small {
-                    hands.finish(engine, &mut collect)?;
-                    let mut take = |found| {
-                        let range = start..start;
-                        let mut found = Judged { range, found: vec![found], ..Judged::default() };
-                        collect(&mut found)
-                    };
-                    of_large += self.comparing.at_once(
-                        (held, Bytes::Held(held)),
-                        group,
-                        judge,
-                        &mut take,
-                    )?;
+                    memory::push(&mut large, end..end + group.len()).map_err(engine)?;
                     (start, end) = (start + group.len(), end + group.len());
                 }
             }
@@ -245,22 +241,37 @@ impl Batches {
             hands.give(judged, bytes, engine, &mut collect)?;
             hands.finish(engine, &mut collect)
         })?;
-        left_out += of_large;
+        for range in large {
+            let (group, bytes) = (&order[range], Bytes::Held(held));
+            left_out +=
+                self.comparing.at_once((held, bytes), group, self.threads(), judge, take)?;
+            before += group.len();
+            self.progress.compared(before as u64);
+        }
         Ok(left_out)
     }
 }
 
 impl Comparing {
-    /// Judges a group in the backend, and calls `take` with what is found as it is found.
+    /// Judges a group in the backend, and calls `take` with what is found as it is found. What the documents are
+    /// compared by is made by threads as well, if it is worth them.
     fn at_once<T>(
         &self,
         parts: (&Held, Bytes),
         group: &[(u32, u32)],
+        threads: usize,
         judge: &Judge<T>,
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<LeftOut> {
         let mut outcome = Ok(());
-        let judged = self.group(parts, group, &mut check_interrupts, &mut |group| {
+        let mut check = check_interrupts;
+        let mut crew = if threads > 0 && parts.0.sizes(group) >= LARGE {
+            // Beside what is made already; what it serves for comes later.
+            Crew::With(setting(self.memory / 4), threads)
+        } else {
+            Crew::Alone(&mut check)
+        };
+        let judged = self.group(parts, group, &mut crew, &mut |group| {
             judge(group, &mut |found| {
                 outcome = take(found);
                 // Only to stop: the outcome is what is reported.
@@ -271,39 +282,48 @@ impl Comparing {
         judged.map_err(engine)
     }
 
-    /// Calls `visit` with the group of some documents.
+    /// Calls `visit` with the group of some documents, and what a crew has made of them.
     fn group(
         &self,
         (held, mut bytes): (&Held, Bytes),
         group: &[(u32, u32)],
-        check: &mut dyn FnMut(),
+        crew: &mut Crew,
         visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
     ) -> std::result::Result<LeftOut, Error> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
-        check();
+        crew.check();
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
-        let mut visit = |bytes, measure, check: &mut dyn FnMut()| {
+        let mut visit = |bytes, measure, crew: &mut Crew| {
             let parts = (held, bytes);
-            visit(&mut Group::new(parts, &places, measure, threshold.get(), self.memory, check))
+            let mut check = || crew.check();
+            visit(&mut Group::new(
+                parts,
+                &places,
+                measure,
+                threshold.get(),
+                self.memory,
+                &mut check,
+            ))
         };
         if verify == Verify::Signature {
             let signatures = Signatures::of(&mut bytes, &places, config.num_perm())?;
-            return visit(bytes, Measure::Estimated(&signatures), check);
+            return visit(bytes, Measure::Estimated(&signatures), crew);
         }
         let distinct = Distinct::of(&mut bytes, &places)?;
         let size = distinct.bytes(&bytes);
         if distinct.places.len() < MANY && size < LARGE.min(self.memory / 64) {
-            let sets = distinct.few(&mut bytes, reader, config, check)?;
-            return visit(bytes, Measure::Few(&distinct, &sets), check);
+            let sets = distinct.few(&mut bytes, reader, config, &mut || crew.check())?;
+            return visit(bytes, Measure::Few(&distinct, &sets), crew);
         }
         let memory = self.memory.min(NUMBERED);
-        let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, check)? else {
+        let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, crew)? else {
             let memory = if bytes.is_held() { self.memory } else { self.group };
             let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
-            return visit(bytes, Measure::OneByOne(&distinct, &mut cache), check);
+            cache.draw(&mut bytes, &distinct.places, crew)?;
+            return visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew);
         };
-        let numbered = ExactGroup::new(&sets, self.memory, check)?;
-        visit(bytes, Measure::Many(&distinct, &numbered), check)
+        let numbered = ExactGroup::new(&sets, self.memory, crew)?;
+        visit(bytes, Measure::Many(&distinct, &numbered), crew)
     }
 }
 
@@ -342,7 +362,7 @@ impl<T: Send> Work for Judging<'_, T> {
         *left_out = LeftOut::default();
         for group in self.order[range.clone()].chunk_by(|a, b| a.0 == b.0) {
             let parts = (self.held, Bytes::Held(self.held));
-            *left_out += self.job.group(parts, group, check, &mut |group| {
+            *left_out += self.job.group(parts, group, &mut Crew::Alone(check), &mut |group| {
                 (self.judge)(group, &mut |result| memory::push(found, result))
             })?;
         }

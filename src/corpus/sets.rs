@@ -1,6 +1,7 @@
 //! The documents of a group in the form in which they are compared: their signatures, or their sets.
 
-use sketch::corpus::{FewSets, NumberedSets, Outlines};
+use sketch::corpus::{Drawing, FewSets, NumberedSets, Outlines};
+use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, estimate_jaccard, memory};
 
 use crate::corpus::batch::Bytes;
@@ -91,29 +92,41 @@ impl Distinct {
         FewSets::new(&hashes, &ends)
     }
 
-    /// Their sets; `None` if they take more than `memory` bytes.
+    /// Their sets, which a crew makes; `None` if they take more than `memory` bytes.
     pub fn sets(
         &self,
         bytes: &mut Bytes,
         reader: Reader,
         config: &Config,
         memory: usize,
-        check: &mut dyn FnMut(),
+        crew: &mut Crew,
     ) -> Result<Option<Vec<ShingleSet>>, Error> {
         let mut sets = memory::with_capacity(self.places.len())?;
         let mut shingles = 0;
-        for &place in &self.places {
-            check();
-            let set = bytes.with(place, |bytes| reader.set(config, bytes, check))?;
+        let make = |_, bytes: &[u8], check: &mut dyn FnMut()| {
+            // Without the room that repeated shingles leave.
+            reader.set(config, bytes, check)?.try_clone()
+        };
+        let made = bytes.each(&self.places, crew, &make, Unmade::Failed, &mut |set| {
             shingles += set.len();
             if shingles * size_of::<u64>() > memory {
-                return Ok(None);
+                return Err(Unmade::TooLarge);
             }
-            // Without the room that repeated shingles leave.
-            sets.push(set.try_clone()?);
+            sets.push(set);
+            Ok(())
+        });
+        match made {
+            Ok(()) => Ok(Some(sets)),
+            Err(Unmade::TooLarge) => Ok(None),
+            Err(Unmade::Failed(cause)) => Err(cause),
         }
-        Ok(Some(sets))
     }
+}
+
+/// The reason why there are no sets.
+enum Unmade {
+    TooLarge,
+    Failed(Error),
 }
 
 /// For each document the first one of the same bytes.
@@ -163,6 +176,30 @@ impl Cache {
             outlines,
             sets: NumberedSets::new(memory / 2),
             hashes: Vec::new(),
+        })
+    }
+
+    /// Draws the outlines of all documents, which are at `places`, if there is a crew for it. Whoever is alone draws
+    /// those that are asked for.
+    pub fn draw(
+        &mut self,
+        bytes: &mut Bytes,
+        places: &[u32],
+        crew: &mut Crew,
+    ) -> Result<(), Error> {
+        if crew.size() == 1 {
+            return Ok(());
+        }
+        let Self { reader, config, outlines, .. } = self;
+        let widths = memory::collect((0..places.len()).map(|document| outlines.width(document)))?;
+        let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
+            Drawing::of(&reader.set(config, bytes, check)?, widths[document])
+        };
+        let mut document = 0;
+        bytes.each(places, crew, &make, |cause| cause, &mut |drawing| {
+            outlines.put(document, &drawing);
+            document += 1;
+            Ok(())
         })
     }
 

@@ -5,6 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sketch::corpus::ExactGroup;
+use sketch::pipeline::Crew;
 use sketch::{
     Banding, Config, Level, Normalization, PreparedSet, ShingleSet, Sketcher, estimate_jaccard,
     shingle_hashes,
@@ -235,9 +236,12 @@ fn groups(c: &mut Criterion) {
     };
     let sets: Vec<ShingleSet> = (0..100).map(set).collect();
     c.bench_function("group of 100/number", |bench| {
-        bench.iter(|| ExactGroup::new(black_box(&sets), 1 << 26, &mut || ()).expect("memory"));
+        bench.iter(|| {
+            ExactGroup::new(black_box(&sets), 1 << 26, &mut Crew::Alone(&mut || ()))
+                .expect("memory")
+        });
     });
-    let group = ExactGroup::new(&sets, 1 << 26, &mut || ()).expect("memory");
+    let group = ExactGroup::new(&sets, 1 << 26, &mut Crew::Alone(&mut || ())).expect("memory");
     assert!(group.is_numbered());
     let mut pairs = (0..100).flat_map(|b| (0..b).map(move |a| (a, b))).cycle();
     c.bench_function("group of 100/pair", |bench| {

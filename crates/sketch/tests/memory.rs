@@ -13,6 +13,7 @@ use common::signatures::{SLOTS, Signatures};
 use sketch::corpus::{
     Components, ExactGroup, Identical, Links, Pair, Side, connect, leaders, pairs, weakest_link,
 };
+use sketch::pipeline::Crew;
 use sketch::{
     Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, Sample, ShingleSet,
     Sketcher, StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes,
@@ -275,7 +276,7 @@ fn exact_similarities() {
         .collect();
     for limit in [1 << 20, 20_000, 10_000] {
         survives("group", || {
-            let group = ExactGroup::new(&sets, limit, &mut || ())?;
+            let group = ExactGroup::new(&sets, limit, &mut Crew::Alone(&mut || ()))?;
             Ok(group.similarity(3, 5, 0.5))
         });
     }

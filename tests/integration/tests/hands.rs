@@ -61,6 +61,8 @@ fn an_index_is_the_same_whoever_makes_it() {
         .expect("more columns");
     for columns in [
         "body",
+        // So many entries that 1 MB holds a third of them.
+        "body) WITH (threshold = 0.7",
         "tenant, body",
         "words",
         "minhash(body) minlsh_signature_ops",
@@ -179,8 +181,8 @@ fn moment(random: &mut Random, whole: Duration) -> Duration {
     Duration::from_micros(random.below(whole.as_micros() as usize).max(1) as u64)
 }
 
-/// Ends a work in every way. Afterwards the session has one thread, and works on.
-fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &str) {
+/// Ends a work on so many rows in every way. Afterwards the session has one thread, and works on.
+fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &str, rows: usize) {
     let server = database.server;
     let mut observer = database.connect();
     let start = "SELECT pg_postmaster_start_time()::text";
@@ -222,7 +224,7 @@ fn is_ended_in_every_way(database: &Database, work: &str, undo: &str, broken: &s
     }
     // An error of what is read.
     for _ in 0..TRIES {
-        let row = random.below(5000);
+        let row = random.below(rows);
         let broken = broken.replace("ROW", &row.to_string());
         assert_eq!(sqlstate(&mut client, &broken), "22012", "{broken}");
         assert_eq!(threads(pid), 1, "{broken}");
@@ -257,6 +259,7 @@ fn a_build_is_ended_in_every_way() {
         BUILD,
         "DROP INDEX IF EXISTS docs_near",
         "CREATE INDEX docs_near ON docs USING minlsh ((body || (1 / (id - ROW - 1))))",
+        5000,
     );
 }
 
@@ -305,6 +308,51 @@ fn answers_are_the_same_in_the_same_order() {
     assert!(with == without);
 }
 
+/// Pages of one template, which make a group of more than 1 MB.
+const PAGES: &str = "CREATE TABLE pages (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+     INSERT INTO pages SELECT i, CASE WHEN i % 50 = 9 THEN repeat('the same page ', 400) ELSE \
+       (SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 200) j) || \
+       (SELECT string_agg(md5((i / 7 * 1000 + j)::text), ' ') FROM generate_series(1, 10 + i % 20) j) || i END \
+       FROM generate_series(1, 200) i; \
+     ALTER TABLE pages ALTER body SET STORAGE EXTERNAL";
+
+#[test]
+fn large_groups_are_compared_alike() {
+    let database = database();
+    let mut client = database.connect();
+    client.batch_execute(PAGES).expect("pages");
+    client.batch_execute(THREADS).expect("settings");
+    for job in [
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.9, key => NULL::int) AS p",
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, key => NULL::int, unit => 'word') AS p",
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, key => NULL::int, verify => 'signature') AS p",
+        "SELECT c::text FROM near_duplicate_clusters('pages', 0.9, key => NULL::int) AS c",
+        "SELECT p::text FROM near_duplicate_plan('pages', 0.9, key => NULL::int) AS p",
+        "SELECT p::text FROM near_duplicates_between('SELECT id, body FROM pages WHERE id % 2 = 0', \
+           'SELECT id, body FROM pages WHERE id % 2 = 1', 0.9, key => NULL::int) AS p",
+    ] {
+        let mut expected: Option<Vec<String>> = None;
+        // The groups are in memory, and their sets as well; or they stay in a file, and of their sets some come and go.
+        for memory in ["64MB", "4MB"] {
+            let mut alone: Option<Vec<String>> = None;
+            let all = [0, 2, 4, 1];
+            for &threads in if job.contains("0.9") { &all[..] } else { &all[..2] } {
+                let settings = format!(
+                    "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
+                );
+                client.batch_execute(&settings).expect("settings");
+                let answer = texts(&mut client, job);
+                assert!(answer.len() > 100, "{job}: {}", answer.len());
+                let alone = alone.get_or_insert_with(|| answer.clone());
+                assert!(*alone == answer, "{job} {memory} {threads}");
+            }
+            let mut sorted = alone.unwrap_or_default();
+            sorted.sort_unstable();
+            assert!(*expected.get_or_insert_with(|| sorted.clone()) == sorted, "{job} {memory}");
+        }
+    }
+}
+
 #[test]
 fn a_job_is_ended_in_every_way() {
     let database = database();
@@ -314,6 +362,20 @@ fn a_job_is_ended_in_every_way() {
         "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)",
         "SELECT",
         "SELECT near_duplicate_clusters('SELECT id, body || (1 / (id - ROW - 1)) FROM docs', 0.9)",
+        5000,
+    );
+}
+
+#[test]
+fn a_comparison_of_large_groups_is_ended_in_every_way() {
+    let database = database();
+    database.connect().batch_execute(PAGES).expect("pages");
+    is_ended_in_every_way(
+        &database,
+        "SET maintenance_work_mem = '4MB'; SELECT count(*) FROM near_duplicate_clusters('pages', 0.9)",
+        "SELECT",
+        "SELECT near_duplicate_clusters('SELECT id, body || (1 / (id - ROW - 1)) FROM pages', 0.9)",
+        200,
     );
 }
 

@@ -33,7 +33,7 @@ mod left_out;
 mod pairs;
 mod weakest_link;
 
-pub use crate::exact::{ExactGroup, FewSets, NumberedSets, Outlines};
+pub use crate::exact::{Drawing, ExactGroup, FewSets, NumberedSets, Outlines};
 pub use bridges::{Bridge, Links};
 pub use collection::{Corpus, Hashes};
 pub use components::Components;

@@ -10,6 +10,7 @@ use super::shingle_set::ShingleSet;
 use crate::error::Error;
 use crate::hash::sort;
 use crate::memory;
+use crate::pipeline::Crew;
 use crate::simd::Level;
 
 /// Bits of a word.
@@ -34,16 +35,12 @@ struct Shared {
 
 impl<'a> ExactGroup<'a> {
     /// Numbers the shingles of a group, in at most `memory` bytes; a group for which they do not
-    /// suffice is compared by merging sets. `check_interrupts` is called regularly.
+    /// suffice is compared by merging sets. The same whoever is in the crew.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(
-        sets: &'a [ShingleSet],
-        memory: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
-        let shared = Shared::of(sets, memory, check_interrupts)?;
+    pub fn new(sets: &'a [ShingleSet], memory: usize, crew: &mut Crew) -> Result<Self, Error> {
+        let shared = Shared::of(sets, memory, crew)?;
         Ok(Self { sets, level: Level::best(), shared })
     }
 
@@ -87,12 +84,8 @@ fn common_bits(a: &[u64], b: &[u64]) -> usize {
 }
 
 impl Shared {
-    fn of(
-        sets: &[ShingleSet],
-        limit: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Option<Self>, Error> {
-        let numbered = match numbered(sets, limit / 2, check_interrupts)? {
+    fn of(sets: &[ShingleSet], limit: usize, crew: &mut Crew) -> Result<Option<Self>, Error> {
+        let numbered = match numbered(sets, limit / 2, crew)? {
             Some(numbered) => numbered,
             None => return Ok(None),
         };
@@ -101,17 +94,35 @@ impl Shared {
             return Ok(None);
         }
         let mut bits = memory::filled(0_u64, sets.len() * words)?;
-        let mut counts = memory::with_capacity(sets.len())?;
-        for (document, set) in sets.iter().enumerate() {
-            check_interrupts();
-            let own = &mut bits[document * words..][..words];
-            let mut count = 0;
-            for number in common_places(&numbered, set.hashes()) {
-                own[number / BITS] |= 1 << (number % BITS);
-                count += 1;
+        let mut counts = memory::filled(0, sets.len())?;
+        // Documents one after the other, each with the place of its bits.
+        let mut rest = (sets, &mut bits[..], &mut counts[..]);
+        let mut next = || {
+            let (sets, bits, counts) = std::mem::take(&mut rest);
+            if sets.is_empty() {
+                return Ok(None);
             }
-            counts.push(count);
-        }
+            let count = portion(sets);
+            let ((sets, others), (bits, more)) =
+                (sets.split_at(count), bits.split_at_mut(count * words));
+            let (counts, others_counts) = counts.split_at_mut(count);
+            rest = (others, more, others_counts);
+            Ok(Some(((sets, bits, counts), 0)))
+        };
+        let number = |(sets, bits, counts): &mut (&[ShingleSet], &mut [u64], &mut [u32]),
+                      check: &mut dyn FnMut()| {
+            for (document, (set, count)) in sets.iter().zip(&mut **counts).enumerate() {
+                check();
+                let own = &mut bits[document * words..][..words];
+                *count = 0;
+                for number in common_places(&numbered, set.hashes()) {
+                    own[number / BITS] |= 1 << (number % BITS);
+                    *count += 1;
+                }
+            }
+            Ok(())
+        };
+        crew.each(&mut next, &number, |cause| cause, &mut Ok)?;
         Ok(Some(Self { words, bits, counts }))
     }
 
@@ -120,47 +131,87 @@ impl Shared {
     }
 }
 
+/// The number of sets that are numbered at a time: one at least.
+fn portion(sets: &[ShingleSet]) -> usize {
+    const HASHES: usize = 1 << 16;
+    let mut hashes = 0;
+    let within = sets.iter().take_while(|set| {
+        let before = hashes;
+        hashes += set.len();
+        before < HASHES
+    });
+    within.count()
+}
+
 /// The hashes that at least two sets have, ascending: a shingle's number is its place. In parts
 /// of the range of hashes, so that it takes no more than about `limit` bytes; `None` if the
 /// result alone takes more.
-fn numbered(
-    sets: &[ShingleSet],
-    limit: usize,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<Option<Vec<u64>>, Error> {
-    let total: usize = sets.iter().map(ShingleSet::len).sum();
-    // Half of the memory for the hashes of a part, half for what comes of them.
-    let parts = (total * size_of::<u64>()).div_ceil((limit / 2).max(1)).clamp(1, 1 << 16) as u64;
+fn numbered(sets: &[ShingleSet], limit: usize, crew: &mut Crew) -> Result<Option<Vec<u64>>, Error> {
+    let bytes = sets.iter().map(ShingleSet::len).sum::<usize>() * size_of::<u64>();
+    // Half of the memory for the hashes of the parts at hand, half for what comes of them.
+    let least = bytes.saturating_mul(crew.size()).div_ceil((limit / 2).max(1));
+    // Where several share them, some for each.
+    let most = if crew.size() > 1 { (bytes / PART).min(4 * crew.size()) } else { 1 };
+    let parts = least.max(most).clamp(1, 1 << 16) as u64;
     let width = (u64::MAX / parts).saturating_add(1);
-    let mut shared: Vec<u64> = Vec::new();
-    let mut gathered: Vec<u64> = Vec::new();
-    for part in 0..parts {
-        gathered.clear();
+    let mut part = 0;
+    let mut next = || {
+        part += 1;
+        Ok((part <= parts).then_some((part - 1, 0)))
+    };
+    let gather = |part: &mut u64, check: &mut dyn FnMut()| {
+        let mut gathered: Vec<u64> = Vec::new();
+        let (first, last) = (*part * width, (*part * width).saturating_add(width - 1));
         for set in sets {
-            check_interrupts();
-            memory::extend(&mut gathered, within(set.hashes(), part, parts, width))?;
+            check();
+            let hashes = if parts == 1 { set.hashes() } else { within(set.hashes(), first, last) };
+            memory::extend(&mut gathered, hashes)?;
         }
-        sort(&mut gathered, check_interrupts);
-        for run in gathered.chunk_by(|a, b| a == b) {
-            if run.len() > 1 {
-                memory::push(&mut shared, run[0])?;
-            }
-        }
-        if shared.len() * size_of::<u64>() > limit / 2 {
-            return Ok(None);
-        }
+        sort(&mut gathered, check);
+        keep_repeated(&mut gathered);
+        memory::copied(&gathered)
+    };
+    let mut shared: Vec<u64> = Vec::new();
+    let numbered = crew.each(&mut next, &gather, Refused::Failed, &mut |found| {
+        memory::extend(&mut shared, &found).map_err(Refused::Failed)?;
+        if shared.len() * size_of::<u64>() > limit / 2 { Err(Refused::TooMany) } else { Ok(()) }
+    });
+    match numbered {
+        Ok(()) => Ok(Some(shared)),
+        Err(Refused::TooMany) => Ok(None),
+        Err(Refused::Failed(cause)) => Err(cause),
     }
-    Ok(Some(shared))
 }
 
-/// The hashes of a set in a part of their range.
-fn within(hashes: &[u64], part: u64, parts: u64, width: u64) -> &[u64] {
-    if parts == 1 {
-        return hashes;
+/// Bytes of hashes that are worth a part of their own.
+const PART: usize = 512 << 10;
+
+/// The reason why the shingles of a group are not numbered.
+enum Refused {
+    TooMany,
+    Failed(Error),
+}
+
+/// Keeps one of each run of two or more, in place.
+fn keep_repeated(sorted: &mut Vec<u64>) {
+    let (mut kept, mut start) = (0, 0);
+    while start < sorted.len() {
+        let hash = sorted[start];
+        let run = sorted[start..].iter().take_while(|other| **other == hash).count();
+        if run > 1 {
+            sorted[kept] = hash;
+            kept += 1;
+        }
+        start += run;
     }
-    let start = hashes.partition_point(|hash| hash / width < part);
-    let end = hashes.partition_point(|hash| hash / width <= part);
-    &hashes[start..end]
+    sorted.truncate(kept);
+}
+
+/// The hashes of a set from `first` to `last`.
+fn within(hashes: &[u64], first: u64, last: u64) -> &[u64] {
+    let start = hashes.partition_point(|hash| *hash < first);
+    let count = hashes[start..].partition_point(|hash| *hash <= last);
+    &hashes[start..start + count]
 }
 
 /// The places in `numbered` of those of `hashes` that are there; both ascend.
@@ -185,6 +236,14 @@ mod tests {
 
     use super::*;
     use crate::hash::mix::mix64;
+    use crate::pipeline::Setting;
+
+    const SETTING: Setting = Setting {
+        around_spawn: |spawn| spawn(),
+        at_start: || (),
+        check_interrupts: || (),
+        memory: 1 << 20,
+    };
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
@@ -199,7 +258,7 @@ mod tests {
                 ShingleSet::from_hashes(ids.iter().map(|id| mix64(*id)).collect(), &mut || ())
             };
             let sets: Vec<ShingleSet> = sets.iter().map(set).collect();
-            let group = ExactGroup::new(&sets, memory, &mut || ()).unwrap();
+            let group = ExactGroup::new(&sets, memory, &mut Crew::Alone(&mut || ())).unwrap();
             prop_assert!(memory < usize::MAX || group.is_numbered());
             for (a, left) in sets.iter().enumerate() {
                 for (b, right) in sets.iter().enumerate() {
@@ -211,6 +270,30 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_the_same_whoever_numbers_it() {
+        // So many hashes that there are several parts, and some documents that share nothing.
+        let set = |document: u64| {
+            let own = (0..1000 * (document % 7)).map(|i| mix64(document << 32 | i));
+            let of_some = (0..9000).map(|i| mix64((document / 5) << 48 | i));
+            ShingleSet::from_hashes(of_some.chain(own).collect(), &mut || ())
+        };
+        let sets: Vec<ShingleSet> = (0..43).map(set).collect();
+        for memory in [usize::MAX, 4 << 20, 1 << 20] {
+            let alone = ExactGroup::new(&sets, memory, &mut Crew::Alone(&mut || ())).unwrap();
+            for threads in [0, 1, 2, 4] {
+                let group = ExactGroup::new(&sets, memory, &mut Crew::With(SETTING, threads));
+                let group = group.unwrap();
+                assert_eq!(group.is_numbered(), alone.is_numbered());
+                if let (Some(group), Some(alone)) = (&group.shared, &alone.shared) {
+                    assert_eq!((&group.bits, &group.counts), (&alone.bits, &alone.counts));
+                }
+            }
+        }
+        let most = ExactGroup::new(&sets, usize::MAX, &mut Crew::With(SETTING, 3)).unwrap();
+        assert!(most.is_numbered());
+    }
+
+    #[test]
     fn memory_stays_within_its_limit() {
         // A template of 5000 shingles, and 500 of each document's own.
         let set = |document: u64| {
@@ -218,11 +301,13 @@ mod tests {
             ShingleSet::from_hashes((0..5000).map(mix64).chain(own).collect(), &mut || ())
         };
         let sets: Vec<ShingleSet> = (0..40).map(set).collect();
-        let group = ExactGroup::new(&sets, 1 << 20, &mut || ()).unwrap();
+        let group = ExactGroup::new(&sets, 1 << 20, &mut Crew::Alone(&mut || ())).unwrap();
         let shared = group.shared.as_ref().expect("a megabyte is enough");
         // Only what two documents have is numbered.
         assert_eq!(shared.words, 5000_usize.div_ceil(BITS));
         assert_eq!(group.similarity(3, 7, 0.8), Some(5000.0 / 6000.0));
-        assert!(!ExactGroup::new(&sets, 10_000, &mut || ()).unwrap().is_numbered());
+        assert!(
+            !ExactGroup::new(&sets, 10_000, &mut Crew::Alone(&mut || ())).unwrap().is_numbered()
+        );
     }
 }

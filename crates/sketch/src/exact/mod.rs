@@ -20,7 +20,7 @@ pub use exact_group::ExactGroup;
 pub use few_sets::FewSets;
 pub use interval::{ratio_interval, wilson_interval};
 pub use numbered_sets::NumberedSets;
-pub use outlines::Outlines;
+pub use outlines::{Drawing, Outlines};
 pub use overlap::Overlap;
 pub use prepared_set::PreparedSet;
 pub use sample::Sample;

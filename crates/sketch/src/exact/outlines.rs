@@ -120,12 +120,21 @@ impl Outlines {
         let Document { start, width, .. } = self.documents[document];
         let own = &mut self.bits[start..][..1 << width];
         own.fill(0);
-        for &hash in set.hashes() {
-            // Hashes are uniform: so are their places among the bits.
-            let bit = hash as usize & (BITS * own.len() - 1);
-            own[bit / BITS] |= 1 << (bit % BITS);
-        }
+        mark(own, set);
         self.documents[document].elements = set.len() as u32 + 1;
+    }
+
+    /// The width of a document's outline, for a [`Drawing`].
+    #[must_use]
+    pub fn width(&self, document: usize) -> u32 {
+        self.documents[document].width
+    }
+
+    /// Puts a drawing, which has the width of the document's outline, in place of it.
+    pub fn put(&mut self, document: usize, drawing: &Drawing) {
+        let Document { start, width, .. } = self.documents[document];
+        self.bits[start..][..1 << width].copy_from_slice(&drawing.bits);
+        self.documents[document].elements = drawing.elements;
     }
 
     /// True if the Jaccard similarity of two documents, which have outlines, may be `threshold` or
@@ -169,6 +178,33 @@ impl Outlines {
 
     fn of(&self, document: Document) -> &[u64] {
         &self.bits[document.start..][..1 << document.width]
+    }
+}
+
+/// The outline of a document, drawn by somebody else.
+pub struct Drawing {
+    bits: Vec<u64>,
+    elements: u32,
+}
+
+impl Drawing {
+    /// The outline of a set, so wide. A set has less than 2^32 - 1 elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn of(set: &ShingleSet, width: u32) -> Result<Self, Error> {
+        let mut bits = memory::filled(0, 1 << width)?;
+        mark(&mut bits, set);
+        Ok(Self { bits, elements: set.len() as u32 + 1 })
+    }
+}
+
+/// Sets the bits of an outline, whose words are a power of two.
+fn mark(own: &mut [u64], set: &ShingleSet) {
+    for &hash in set.hashes() {
+        // Hashes are uniform: so are their places among the bits.
+        let bit = hash as usize & (BITS * own.len() - 1);
+        own[bit / BITS] |= 1 << (bit % BITS);
     }
 }
 
@@ -232,7 +268,12 @@ mod tests {
             let mut outlines = Outlines::new(&about[..sets.len()], memory).unwrap();
             for (document, set) in sets.iter().enumerate() {
                 prop_assert!(!outlines.has(document));
-                outlines.draw(document, set);
+                if document % 2 == 0 {
+                    outlines.draw(document, set);
+                } else {
+                    let drawing = Drawing::of(set, outlines.width(document)).unwrap();
+                    outlines.put(document, &drawing);
+                }
                 prop_assert!(outlines.has(document));
             }
             for (a, left) in sets.iter().enumerate() {

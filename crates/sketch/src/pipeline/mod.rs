@@ -5,19 +5,24 @@
 //! and hands them back in the order in which they came. So the results are the same, in the same
 //! order, whatever the number of threads.
 //!
+//! [`Crew`] does the same for what is at hand already, such as the documents of a large group: threads look at it,
+//! and each part comes back in its turn.
+//!
 //! Rules for a thread, which a database server depends on:
 //!
-//! - It has copies only: no pointer into anything of the reader's.
+//! - It has copies, or looks at memory of this library's own: it has no pointer into anything of the server's.
 //! - It never ends the process for want of memory: [`Work::work`] returns an error, and the reader
 //!   does the batch itself, so that the error, if it comes again, is the reader's.
 //! - It looks often at whether it should stop. When the reader fails, or unwinds, all threads are
 //!   told to stop, and are waited for.
 
+mod crew;
 mod hands;
 mod passages;
 mod signer;
 mod texts;
 
+pub use crew::{Compute, Crew, Next};
 pub use hands::{Hands, Setting, Work, hands};
 pub use passages::{
     Asking, Containers, Containing, CountOf, Cut, Fingerprinted, Fingerprinting, OfText, Stripped,

@@ -1,0 +1,103 @@
+//! Work on data at hand, part by part: by the caller alone, or by threads as well.
+
+use super::hands::{Setting, Work, hands};
+use crate::error::Error;
+
+/// Those who compute the parts of something.
+pub enum Crew<'a> {
+    /// The caller alone, who calls this often; it may unwind.
+    Alone(&'a mut dyn FnMut()),
+    /// The caller, and as many threads.
+    With(Setting, usize),
+}
+
+/// Makes a result of a part. It may be called again with a part that it has begun.
+pub type Compute<'a, P, R> = dyn Fn(&mut P, &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
+
+/// Gives the next part, and how many bytes it and its result take.
+pub type Next<'a, P, E> = dyn FnMut() -> Result<Option<(P, usize)>, E> + 'a;
+
+impl Crew<'_> {
+    /// Looks for interrupts.
+    pub fn check(&mut self) {
+        match self {
+            Self::Alone(check) => check(),
+            Self::With(setting, _) => (setting.check_interrupts)(),
+        }
+    }
+
+    /// The number of those who compute at a time.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Alone(_) => 1,
+            Self::With(_, threads) => threads + 1,
+        }
+    }
+
+    /// Computes each part, and calls `take` with the results, in the order of the parts. The caller alone calls
+    /// `next` and `take`.
+    ///
+    /// # Errors
+    /// Those of `compute`, made what the caller wants by `refused`, and those of `next` and `take`.
+    pub fn each<P: Send, R: Send, E>(
+        &mut self,
+        next: &mut Next<P, E>,
+        compute: &Compute<P, R>,
+        refused: fn(Error) -> E,
+        take: &mut dyn FnMut(R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Alone(check) => {
+                while let Some((mut part, _)) = next()? {
+                    check();
+                    take(compute(&mut part, check).map_err(refused)?)?;
+                }
+                Ok(())
+            }
+            Self::With(setting, threads) => {
+                let mut others = || (0..*threads).map(|_| Computing(compute)).collect();
+                let mut take = |batch: &mut Batch<P, R>| match batch.result.take() {
+                    Some(result) => take(result),
+                    None => Ok(()),
+                };
+                hands(*setting, Computing(compute), &mut others, |hands| {
+                    while let Some((part, bytes)) = next()? {
+                        let batch = Batch { part: Some(part), result: None };
+                        hands.give(batch, bytes, refused, &mut take)?;
+                    }
+                    hands.finish(refused, &mut take)
+                })
+            }
+        }
+    }
+}
+
+/// A part, and its result.
+struct Batch<P, R> {
+    part: Option<P>,
+    result: Option<R>,
+}
+
+impl<P, R> Default for Batch<P, R> {
+    fn default() -> Self {
+        Self { part: None, result: None }
+    }
+}
+
+/// Computes parts.
+struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
+
+impl<P: Send, R: Send> Work for Computing<'_, P, R> {
+    type Batch = Batch<P, R>;
+
+    fn work(&mut self, batch: &mut Batch<P, R>, check: &mut dyn FnMut()) -> Result<(), Error> {
+        check();
+        if let Some(part) = &mut batch.part {
+            batch.result = Some((self.0)(part, check)?);
+            // Its memory is free before the result is taken.
+            batch.part = None;
+        }
+        Ok(())
+    }
+}
