@@ -83,7 +83,7 @@ unsafe fn build(
         let options = reloptions::wanted(index)?;
         let keys = Keys::of(index)?;
         let memory = memory::BuildShares::of_index();
-        let mut sorter = Sorter::new(memory.sort);
+        let mut sorter = Sorter::new(memory.sort).with_threads(table_scan::threads(heap));
         validate::refuse_settings(index, info, keys.layout().document())?;
         if keys.kind() == Kind::Set {
             check_elements(heap, info, keys.layout().document())?;

@@ -93,7 +93,7 @@ unsafe fn check_open(
         let share = share.unwrap_or(Share::ALL);
         let keys = Keys::of(index)?;
         let memory = memory::BuildShares::of_index();
-        let mut sorter = Sorter::new(memory.sort);
+        let mut sorter = Sorter::new(memory.sort).with_threads(table_scan::threads(heap));
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
         tree_check::check(index, &layout, links, &mut problem, &mut |entry| {

@@ -1,42 +1,53 @@
-//! Sorts the entries of a build within maintenance_work_mem: radix sort in memory, and beyond it
-//! sorted runs in temporary files, merged by a heap.
+//! Sorts the entries of a build within maintenance_work_mem: in memory, and beyond it by sorted runs in temporary
+//! files, which are merged.
 //!
-//! Keys are hashes, so three passes over their upper 33 bits leave next to nothing to do. This takes 64
-//! to 87 ns an entry with everything spilled, PostgreSQL's own tuplesort 258 to 531 ns.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! Keys are hashes. One pass over the upper bits brings entries into parts, of which each is sorted by itself: by a
+//! thread, if there are some, while the backend takes the parts before it. Runs are merged in the same way: the
+//! backend reads the next part of each run, a thread sorts what was read, and the backend takes it.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use sketch::pipeline::Crew;
+use sketch::{Error, Keyed, part_by_key, sort_by_key};
 
-use crate::error::{Result, error, out_of_memory};
+use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
+use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 
-const DIGIT_BITS: u32 = 11;
-const BUCKETS: usize = 1 << DIGIT_BITS;
-/// The passes of the radix sort: shifts of the digits, the lowest first.
-const SHIFTS: [u32; 3] = [31, 42, 53];
-/// Work between two looks at interrupts.
+/// Entries that are sorted at a time, about.
+const PART: usize = 16 << 10;
+/// Entries that are written between two looks at interrupts.
 const STRIDE: usize = 1 << 18;
 /// Bytes read of a run at a time: not more, nor less.
-const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=256 << 10;
+const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
 
 /// Takes entries in any order. Its files belong to the memory context that is current when entries
 /// are pushed.
 pub struct Sorter {
     entries: Vec<Entry>,
-    /// Entries held in memory at most; as many again serve the sort.
+    /// Entries held in memory at most.
     capacity: usize,
     runs: Vec<Run>,
+    threads: usize,
+}
+
+impl Keyed for Entry {
+    fn key(&self) -> u64 {
+        self.key
+    }
 }
 
 impl Sorter {
     /// A sorter that takes `memory` bytes.
     pub fn new(memory: usize) -> Self {
-        let capacity = (memory / (2 * size_of::<Entry>())).max(1024);
-        Self { entries: Vec::new(), capacity, runs: Vec::new() }
+        let capacity = (memory / size_of::<Entry>()).max(1024);
+        Self { entries: Vec::new(), capacity, runs: Vec::new(), threads: 0 }
+    }
+
+    /// So many threads help to sort.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Takes an entry.
@@ -58,82 +69,108 @@ impl Sorter {
     }
 
     fn spill(&mut self) -> Result<()> {
-        sort(&mut self.entries)?;
-        self.runs.push(Run::write(&self.entries));
+        let mut run = Run::create();
+        with_crew(self.threads, self.memory(), |crew| {
+            sorted(&mut self.entries, crew, &mut |part| {
+                run.write(part);
+                Ok(())
+            })
+        })?;
+        self.runs.push(run);
         self.entries.clear();
         Ok(())
     }
 
+    fn memory(&self) -> usize {
+        self.capacity * size_of::<Entry>()
+    }
+
     /// Calls `visit` with all entries in ascending order.
     pub fn finish(mut self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
+        let (threads, memory) = (self.threads, self.memory());
+        let mut take = |part: &[Entry]| part.iter().try_for_each(|entry| visit(*entry));
         if self.runs.is_empty() {
-            sort(&mut self.entries)?;
-            return self.entries.into_iter().try_for_each(visit);
+            return with_crew(threads, memory, |crew| sorted(&mut self.entries, crew, &mut take));
         }
         if !self.entries.is_empty() {
             self.spill()?;
         }
-        let memory = self.capacity * 2 * size_of::<Entry>();
         drop(std::mem::take(&mut self.entries));
-        let buffer = (memory / self.runs.len()).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
-        let mut heap = BinaryHeap::new();
-        heap.try_reserve(self.runs.len()).map_err(|_| out_of_memory())?;
-        for (number, run) in self.runs.iter_mut().enumerate() {
-            run.rewind(buffer / size_of::<Entry>())?;
-            heap.extend(run.next()?.map(|entry| Reverse((entry, number))));
-        }
-        while let Some(mut least) = heap.peek_mut() {
-            let Reverse((entry, number)) = *least;
-            match self.runs[number].next()? {
-                Some(next) => *least = Reverse((next, number)),
-                None => drop(std::collections::binary_heap::PeekMut::pop(least)),
-            }
-            visit(entry)?;
-        }
-        Ok(())
+        with_crew(threads, memory, |crew| merged(&mut self.runs, memory, crew, &mut take))
     }
 }
 
-/// Sorts by key and row.
-fn sort(entries: &mut Vec<Entry>) -> Result<()> {
-    let mut from = std::mem::take(entries);
-    let mut to = Vec::new();
-    to.try_reserve_exact(from.len()).map_err(|_| out_of_memory())?;
-    to.resize(from.len(), Entry { key: 0, tid: 0 });
-    for shift in SHIFTS {
-        let digit = |entry: &Entry| (entry.key >> shift) as usize & (BUCKETS - 1);
-        let mut starts = [0_usize; BUCKETS];
-        for part in from.chunks(STRIDE) {
-            check_interrupts();
-            part.iter().for_each(|entry| starts[digit(entry)] += 1);
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += std::mem::replace(start, sum);
-        }
-        for part in from.chunks(STRIDE) {
-            check_interrupts();
-            for entry in part {
-                let place = &mut starts[digit(entry)];
-                to[*place] = *entry;
-                *place += 1;
-            }
-        }
-        std::mem::swap(&mut from, &mut to);
+/// Takes some entries, which are the next in ascending order.
+type Take<'a> = dyn FnMut(&[Entry]) -> Result<()> + 'a;
+
+/// Calls `sort` with those who sort.
+fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T) -> T {
+    match threads {
+        0 => sort(&mut Crew::Alone(&mut { check_interrupts })),
+        _ => sort(&mut Crew::With(setting(memory / 2), threads)),
     }
-    // What agrees in all digits is sorted by itself. That is little, or lies in order already.
-    let mut start = 0;
-    while start < from.len() {
-        let upper = from[start].key >> SHIFTS[0];
-        let same = from[start..].iter().take_while(|entry| entry.key >> SHIFTS[0] == upper).count();
-        if same > 1 {
-            check_interrupts();
-            from[start..start + same].sort_unstable();
+}
+
+/// Sorts entries where they are, by key and row, and calls `take` with one part after the other.
+fn sorted(entries: &mut [Entry], crew: &mut Crew, take: &mut Take) -> Result<()> {
+    let (mut ends, mut end) = (Vec::new(), 0);
+    part_by_key(entries, &mut || crew.check(), &mut |count| {
+        end += count;
+        if end - ends.last().copied().unwrap_or(0) >= PART {
+            ends.push(end);
         }
-        start += same;
+    });
+    ends.push(end);
+    let (mut rest, mut start, mut ends) = (entries, 0, ends.into_iter());
+    let mut next = || {
+        let Some(end) = ends.next() else { return Ok(None) };
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(end - start);
+        (rest, start) = (others, end);
+        Ok(Some((Some(part), 0)))
+    };
+    crew.each(&mut next, &sort_part, engine, &mut |part| part.map_or(Ok(()), |part| take(part)))
+}
+
+/// Sorts a part, and gives it back.
+fn sort_part<'a>(
+    part: &mut Option<&'a mut [Entry]>,
+    check: &mut dyn FnMut(),
+) -> std::result::Result<Option<&'a mut [Entry]>, Error> {
+    if let Some(part) = part {
+        sort_by_key(part, check);
     }
-    *entries = from;
-    Ok(())
+    Ok(part.take())
+}
+
+/// Merges sorted runs, and calls `take` with one part after the other. Reads about as much of each run as memory holds
+/// of all, and takes of that what is certain to be less than what was not read.
+fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, take: &mut Take) -> Result<()> {
+    // What is out at a time, what was read for the next, and what is being read.
+    let shares = runs.len() * (2 * crew.size() + 2);
+    let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
+    runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))?;
+    let mut next = || {
+        runs.iter_mut().try_for_each(Run::fill)?;
+        let last = runs.iter().filter_map(Run::bound).min();
+        let upto = |run: &Run| match last {
+            Some(last) => run.rest().partition_point(|entry| *entry <= last),
+            None => run.rest().len(),
+        };
+        let mut part: Vec<Entry> = Vec::new();
+        let count = runs.iter().map(upto).sum();
+        part.try_reserve_exact(count).map_err(|_| out_of_memory())?;
+        for run in runs.iter_mut() {
+            let count = upto(run);
+            part.extend_from_slice(&run.rest()[..count]);
+            run.position += count;
+        }
+        Ok((count > 0).then_some((part, count * size_of::<Entry>())))
+    };
+    let sort = |part: &mut Vec<Entry>, check: &mut dyn FnMut()| {
+        sort_by_key(part, check);
+        Ok(std::mem::take(part))
+    };
+    crew.each(&mut next, &sort, engine, &mut |part| take(&part))
 }
 
 /// Sorted entries in a temporary file.
@@ -146,20 +183,24 @@ struct Run {
 }
 
 impl Run {
-    fn write(entries: &[Entry]) -> Self {
-        // SAFETY: a temporary file of the query, which an ERROR removes; the bytes are valid for
-        // the call.
+    fn create() -> Self {
+        // SAFETY: a temporary file of the query, which an ERROR removes.
         let file = unsafe {
             pg_sys::PrepareTempTablespaces();
-            let file = pg_sys::BufFileCreateTemp(false);
-            for part in entries.chunks(STRIDE) {
-                check_interrupts();
-                let start = part.as_ptr().cast_mut().cast();
-                pg_sys::BufFileWrite(file, start, size_of_val(part));
-            }
-            file
+            pg_sys::BufFileCreateTemp(false)
         };
-        Self { file, left: entries.len(), buffer: Vec::new(), position: 0, size: 0 }
+        Self { file, left: 0, buffer: Vec::new(), position: 0, size: 0 }
+    }
+
+    /// Appends entries, which come in ascending order.
+    fn write(&mut self, entries: &[Entry]) {
+        for part in entries.chunks(STRIDE) {
+            check_interrupts();
+            let start = part.as_ptr().cast_mut().cast();
+            // SAFETY: an open file; the bytes are valid for the call.
+            unsafe { pg_sys::BufFileWrite(self.file, start, size_of_val(part)) };
+        }
+        self.left += entries.len();
     }
 
     /// Goes to the first entry, to read `size` entries at a time.
@@ -173,34 +214,43 @@ impl Run {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Entry>> {
-        if self.position == self.buffer.len() {
-            if self.left == 0 {
-                return Ok(None);
-            }
-            check_interrupts();
-            let count = self.left.min(self.size);
-            self.buffer.clear();
-            self.buffer.resize(count, Entry { key: 0, tid: 0 });
-            let bytes = count * size_of::<Entry>();
-            // SAFETY: the buffer has room for that many bytes, and any bits make an `Entry`.
-            let read =
-                unsafe { pg_sys::BufFileRead(self.file, self.buffer.as_mut_ptr().cast(), bytes) };
-            if read != bytes {
-                return Err(unreadable());
-            }
-            self.left -= count;
-            self.position = 0;
+    /// The entries that were read, and not taken yet.
+    fn rest(&self) -> &[Entry] {
+        &self.buffer[self.position..]
+    }
+
+    /// The entry that none of those still to be read is less than, if there are any.
+    fn bound(&self) -> Option<Entry> {
+        self.buffer.last().copied().filter(|_| self.left > 0)
+    }
+
+    /// Reads more if half of the buffer was taken.
+    fn fill(&mut self) -> Result<()> {
+        let kept = self.buffer.len() - self.position;
+        if self.left == 0 || kept > self.size / 2 {
+            return Ok(());
         }
-        self.position += 1;
-        Ok(Some(self.buffer[self.position - 1]))
+        check_interrupts();
+        self.buffer.copy_within(self.position.., 0);
+        self.position = 0;
+        let count = self.left.min(self.size - kept);
+        self.buffer.truncate(kept);
+        self.buffer.resize(kept + count, Entry { key: 0, tid: 0 });
+        let (start, bytes) = (&mut self.buffer[kept..], count * size_of::<Entry>());
+        // SAFETY: the buffer has room for that many bytes, and any bits make an `Entry`.
+        let read = unsafe { pg_sys::BufFileRead(self.file, start.as_mut_ptr().cast(), bytes) };
+        if read != bytes {
+            return Err(unreadable());
+        }
+        self.left -= count;
+        Ok(())
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: created in `write`, closed once; after an ERROR PostgreSQL does it.
+            // SAFETY: made by `create`, closed once; after an ERROR PostgreSQL does it.
             unsafe { pg_sys::BufFileClose(self.file) };
         }
     }

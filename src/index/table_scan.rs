@@ -106,12 +106,9 @@ pub unsafe fn each_entry(
     };
     let make = || Maker::new(options, keys.layout().mask());
     // SAFETY: the caller's promise.
-    let table = unsafe { (*heap).rd_id };
-    let mut others = || {
-        let table = Open::relation(table, Lock::Held);
-        // Without memory for a thread there is one less.
-        (0..table.map_or(0, |table| for_build(&table))).filter_map(|_| make().ok()).collect()
-    };
+    let threads = || unsafe { threads(heap) };
+    // Without memory for a thread there is one less.
+    let mut others = || (0..threads()).filter_map(|_| make().ok()).collect();
     let rows = hands(setting(memory), make().map_err(engine)?, &mut others, |hands| {
         let (context, full) = (row_context(), BATCH.min(memory / 4));
         let rows = Rows::default();
@@ -128,6 +125,16 @@ pub unsafe fn each_entry(
         Ok(found)
     })?;
     Ok(Scanned { rows, saturated })
+}
+
+/// The number of threads that may help to build an index of a table.
+///
+/// # Safety
+/// `heap` is an open table.
+pub unsafe fn threads(heap: Relation) -> usize {
+    // SAFETY: the caller's promise.
+    let table = Open::relation(unsafe { (*heap).rd_id }, Lock::Held);
+    table.map_or(0, |table| for_build(&table))
 }
 
 /// Adds each row of a table to a scan; returns how many there are.

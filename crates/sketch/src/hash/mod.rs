@@ -7,3 +7,4 @@ pub(crate) mod xxh3;
 
 pub use element::{Element, ElementHash};
 pub(crate) use sort::sort;
+pub use sort::{Keyed, part_by_key, sort_by_key};

@@ -1,4 +1,13 @@
-//! Sorting hashes.
+//! Sorting hashes, and what has a hash.
+
+/// Most bits of a digit: the places of its values stay in the first-level cache.
+const MOST_BITS: u32 = 10;
+
+/// Values of a digit, at most.
+const BUCKETS: usize = 1 << MOST_BITS;
+
+/// Work between two looks at interrupts.
+const RUN: usize = 1 << 16;
 
 /// Sorts where the hashes are, with a call of `check_interrupts` for every run of work that is short.
 ///
@@ -7,55 +16,136 @@
 /// not uniform are sorted all the same, by comparing them.
 pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
     const FEW: usize = 64;
-    const IN_A_BUCKET: usize = 8;
-    const MAX_BITS: u32 = 10;
-    const RUN: usize = 1 << 16;
     if hashes.len() <= FEW {
         hashes.sort_unstable();
         return;
     }
-    let bits = ((hashes.len() / IN_A_BUCKET).ilog2() + 1).min(MAX_BITS);
-    let bucket = |hash: u64| (hash >> (64 - bits)) as usize;
-    let mut ends = [0_usize; 1 << MAX_BITS];
-    for part in hashes.chunks(RUN) {
+    let bits = bits_of(hashes.len());
+    let mut ends = [0; BUCKETS];
+    distribute(hashes, |hash| (hash >> (64 - bits)) as usize, &mut ends, check_interrupts);
+    let mut start = 0;
+    for &end in &ends[..1 << bits] {
         check_interrupts();
-        part.iter().for_each(|&hash| ends[bucket(hash)] += 1);
+        hashes[start..end].sort_unstable();
+        start = end;
     }
-    // Where the next hash of each bucket goes.
-    let mut next = [0_usize; 1 << MAX_BITS];
+}
+
+/// A value that is sorted by a number first, which is mostly a hash: greater numbers make greater values.
+pub trait Keyed: Copy + Ord + Send {
+    /// The number.
+    fn key(&self) -> u64;
+}
+
+/// Brings values into parts, of which each can be sorted by itself: those of a part are less than those of the
+/// next one. Calls `part` with how many there are in each. There are some hundred parts of values whose keys are
+/// uniform, however few bits of these differ.
+pub fn part_by_key<T: Keyed>(
+    values: &mut [T],
+    check_interrupts: &mut dyn FnMut(),
+    part: &mut dyn FnMut(usize),
+) {
+    let keys = || values.iter().map(Keyed::key);
+    let (least, most) = (keys().min().unwrap_or(0), keys().max().unwrap_or(0));
+    // Above this bit all are the same.
+    let height = u64::BITS - (least ^ most).leading_zeros();
+    let bits = bits_of(values.len()).min(height);
+    if bits == 0 {
+        part(values.len());
+        return;
+    }
+    let mask = (1 << bits) - 1;
+    let digit = |value: &T| (value.key() >> (height - bits)) as usize & mask;
+    let mut ends = [0; BUCKETS];
+    distribute(values, digit, &mut ends, check_interrupts);
+    let mut start = 0;
+    for &end in &ends[..=mask] {
+        part(end - start);
+        start = end;
+    }
+}
+
+/// Sorts where the values are, with a call of `check_interrupts` for every run of work that is short.
+pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut()) {
+    // Below that, and where all have one key, comparing them is quicker.
+    const FEW: usize = 256;
+    check_interrupts();
+    let mut keys = values.iter().map(Keyed::key);
+    let first = keys.next();
+    if values.len() <= FEW || keys.all(|key| Some(key) == first) {
+        values.sort_unstable();
+        return;
+    }
+    let mut counts = [0; BUCKETS];
+    let mut parts = 0;
+    part_by_key(values, check_interrupts, &mut |count| {
+        counts[parts] = count;
+        parts += 1;
+    });
+    let mut rest = values;
+    for &count in &counts[..parts] {
+        let (part, others) = rest.split_at_mut(count);
+        sort_by_key(part, check_interrupts);
+        rest = others;
+    }
+}
+
+/// Bits by which so many hashes come into buckets of about eight.
+fn bits_of(count: usize) -> u32 {
+    const IN_A_BUCKET: usize = 8;
+    ((count / IN_A_BUCKET).max(1).ilog2() + 1).min(MOST_BITS)
+}
+
+/// Brings values into the order of their digits, where they are. `ends` has zeros, as many as there are digits at
+/// least, and then where the values of each digit end.
+fn distribute<T: Copy>(
+    values: &mut [T],
+    digit: impl Fn(&T) -> usize,
+    ends: &mut [usize; BUCKETS],
+    check_interrupts: &mut dyn FnMut(),
+) {
+    for part in values.chunks(RUN) {
+        check_interrupts();
+        part.iter().for_each(|value| ends[digit(value)] += 1);
+    }
+    // Where the next value of each bucket goes.
+    let mut next = [0_usize; BUCKETS];
     let mut end = 0;
-    for (next, count) in next.iter_mut().zip(&mut ends) {
+    for (next, count) in next.iter_mut().zip(&mut *ends) {
         *next = end;
         end += *count;
         *count = end;
     }
-    let (mut start, mut moves) = (0, 0);
-    for i in 0..1 << bits {
-        check_interrupts();
+    let mut moves = 0;
+    for i in 0..BUCKETS {
         while next[i] < ends[i] {
             // The cycles of the first bucket go through most of the others.
             if moves >= RUN {
                 check_interrupts();
                 moves = 0;
             }
-            let mut hash = hashes[next[i]];
-            // Round the cycle, until a hash comes that belongs here.
-            while bucket(hash) != i {
-                let place = &mut next[bucket(hash)];
-                std::mem::swap(&mut hash, &mut hashes[*place]);
-                *place += 1;
+            let mut value = values[next[i]];
+            // Round the cycle, until a value comes that belongs here.
+            loop {
                 moves += 1;
+                let own = digit(&value);
+                if own == i {
+                    break;
+                }
+                let place = &mut next[own];
+                std::mem::swap(&mut value, &mut values[*place]);
+                *place += 1;
             }
-            hashes[next[i]] = hash;
+            values[next[i]] = value;
             next[i] += 1;
         }
-        hashes[start..ends[i]].sort_unstable();
-        start = ends[i];
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::hash::mix::mix64;
 
@@ -67,6 +157,57 @@ mod tests {
             expected.sort_unstable();
             sort(&mut hashes, &mut || ());
             assert!(hashes == expected, "{count}");
+        }
+    }
+
+    impl Keyed for (u64, u64) {
+        fn key(&self) -> u64 {
+            self.0
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn values_are_sorted_whatever_their_keys(
+            numbers in prop::collection::vec((any::<u64>(), 0_u64..9), 0..3000), range in 1_u64..5000,
+            kind in 0..4,
+        ) {
+            // Hashes; numbers; hashes of few values; hashes that agree in their upper bits.
+            let key = |number: u64| match kind {
+                0 => number,
+                1 => number % range,
+                2 => mix64(number % range),
+                _ => ((number % range) << 20) | (7 << 50),
+            };
+            let mut values: Vec<(u64, u64)> = numbers.iter().map(|(n, tie)| (key(*n), *tie)).collect();
+            let mut expected = values.clone();
+            expected.sort_unstable();
+            let mut parted = values.clone();
+            let mut counts = Vec::new();
+            part_by_key(&mut parted, &mut || (), &mut |count| counts.push(count));
+            prop_assert_eq!(counts.iter().sum::<usize>(), values.len());
+            let mut start = 0;
+            for count in counts {
+                parted[start..start + count].sort_unstable();
+                start += count;
+            }
+            prop_assert_eq!(&parted, &expected);
+            sort_by_key(&mut values, &mut || ());
+            prop_assert_eq!(&values, &expected);
+        }
+    }
+
+    #[test]
+    fn many_values_are_sorted() {
+        for range in [100, 70_000, u64::MAX] {
+            let mut values: Vec<(u64, u64)> =
+                (0..400_000).map(|i| (mix64(i % range), mix64(i) % 3)).collect();
+            let mut expected = values.clone();
+            expected.sort_unstable();
+            sort_by_key(&mut values, &mut || ());
+            assert!(values == expected, "{range}");
         }
     }
 }
