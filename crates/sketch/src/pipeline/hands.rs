@@ -13,6 +13,10 @@ use crate::memory;
 /// The time that the reader waits for a thread between two looks at interrupts.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// Batches for each thread that may be out when the reader goes on reading, if memory holds them. Batches take
+/// unequal time: while the reader computes a long one, the threads have enough to do.
+const AHEAD: usize = 8;
+
 /// Bytes of the stack of a thread, as the main thread of a server has at least.
 const STACK: usize = 2 << 20;
 
@@ -210,7 +214,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
     fn start(&mut self) {
         self.given = Given::Started;
         let mut works = (self.others)();
-        let most = 2 * works.len() + 2;
+        let most = AHEAD * works.len() + 2;
         let mut state = self.shared.lock();
         let room = state.waiting.try_reserve(most).and(state.places.try_reserve(most));
         drop(state);
@@ -238,7 +242,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
                 }
             }
         });
-        self.limit = if threads.is_empty() { 0 } else { 2 * threads.len() + 1 };
+        self.limit = if threads.is_empty() { 0 } else { AHEAD * threads.len() + 1 };
     }
 
     /// Takes what is done until `most` batches are out, and their bytes are as few as they should
