@@ -266,6 +266,21 @@ fn end(server: &Server, round: u64) {
     }
 }
 
+/// Has the other threads end if this one panics: they are waited for.
+struct Ending<'a> {
+    done: &'a AtomicU64,
+    allowed: &'a AtomicU64,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.allowed.store(u64::MAX, Ordering::Relaxed);
+            self.done.store(u64::MAX / 2, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Writers and a refresher, until there were so many changes.
 fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
     let seed = number("MINLSH_TORTURE_SEED").unwrap_or_else(|| Random::by_the_clock().seed());
@@ -284,11 +299,12 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
         let round_begun = Instant::now();
         let limit = PATIENCE * u32::try_from(wanted / 1000 + 1).expect("a number");
         std::thread::scope(|scope| {
+            let _ending = Ending { done: &done, allowed: &allowed };
             let workers: Vec<_> = (0..WRITERS)
                 .map(|number| {
                     let (database, progress) = (&database, (&done, &allowed));
                     let seed = seed.wrapping_add(round * 1000 + number);
-                    let wanted = if round < kills { u64::MAX } else { wanted };
+                    let wanted = if round < kills { u64::MAX / 4 } else { wanted };
                     scope
                         .spawn(move || work(server, &database.name, seed, number, progress, wanted))
                 })
