@@ -9,6 +9,8 @@
 #   make test         everything: format, lint, engine, regression and integration tests
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
+#   make rpm          an RPM for PG_CONFIG, in build/rpm
+#   make arm64        the engine's tests as arm64, under qemu
 #   make sbom         what the library is made of: build/minlsh.spdx.json
 #   make torture      kills servers amid writers, CYCLES times, and verifies what is left
 #   make torture-clusters  the same of tracked clusters, for so many CHANGES
@@ -36,7 +38,7 @@ with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)')
 
 .PHONY: all install uninstall installcheck demo clean
 .PHONY: test lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
-.PHONY: bench experiments book sbom dist pgxn-test deb deb-test
+.PHONY: bench experiments book sbom dist pgxn-test deb deb-test rpm arm64
 
 all:
 	scripts/build.sh
@@ -138,6 +140,12 @@ deb:
 sbom:
 	[ -x build/sbom/bin/cargo-sbom ] || cargo install --locked --quiet --root build/sbom --version 0.10.0 cargo-sbom
 	build/sbom/bin/cargo-sbom sbom --output-format spdx_json_2_3 >build/minlsh.spdx.json
+
+rpm:
+	scripts/rpm.sh
+
+arm64:
+	scripts/arm64.sh $(TESTS)
 
 deb-test:
 	scripts/deb-test.sh

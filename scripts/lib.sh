@@ -111,18 +111,18 @@ mirror_settings() {
 	apt-config dump --format '%F "%v";%n' | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' || true
 }
 
-# own_apt DIR LINE: makes an apt of our own in DIR that knows the one source LINE has, in $APT_CONFIG. It shares
-# nothing with the system's but how to reach the mirror, and needs no root rights. "MIRROR" and "KEYRING" in LINE are
+# own_apt DIR LINES: makes an apt of our own in DIR that knows the sources in LINES, in $APT_CONFIG. It shares
+# nothing with the system's but how to reach the mirror, and needs no root rights. "MIRROR" and "KEYRING" in LINES are
 # filled in. Fails, with the reason on standard error, where there is no Debian to ask.
 own_apt() {
-	local directory=$1 line=$2 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	local directory=$1 lines=$2 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 	command -v apt-get >/dev/null || { echo "there is no apt-get to fetch it with" >&2; return 1; }
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] && [ -e "$keyring" ] || { echo "only Debian's packages can be fetched" >&2; return 1; }
 	mkdir -p "$directory/lists/partial" "$directory/archives/partial" "$directory/parts"
 	: >"$directory/status"
-	line=${line/MIRROR/$mirror}
-	echo "${line/KEYRING/$keyring}" >"$directory/sources.list"
+	lines=${lines//MIRROR/$mirror}
+	echo "${lines//KEYRING/$keyring}" >"$directory/sources.list"
 	mirror_settings >"$directory/apt.conf"
 	cat >>"$directory/apt.conf" <<-END
 		Dir::State "$directory";
