@@ -32,6 +32,7 @@ mod seeded;
 mod stamp;
 mod state;
 mod tables;
+mod too_late;
 mod track;
 pub mod tracked;
 mod untrack;

@@ -5,6 +5,7 @@ use sketch::clusters::{ClusterId, Document};
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
+use crate::clusters::too_late::seen_twice;
 use crate::error::{Result, engine};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
@@ -59,7 +60,7 @@ impl Places {
     }
 
     /// Brings the entries of each key together: what is stored and what was found. Returns the documents by
-    /// rank.
+    /// rank. It is refused if a key was found twice.
     pub fn merge(&mut self) -> Result<Vec<Document>> {
         let sorted = self.keys.sorted();
         let mut documents = Vec::new();
@@ -68,7 +69,12 @@ impl Places {
         for same in sorted.chunk_by(|a, b| self.keys.compare(*a, *b).is_eq()) {
             check_interrupts();
             let old = same.iter().copied().find(|entry| self.old[*entry as usize].is_some());
-            let new = same.iter().copied().find(|entry| self.new[*entry as usize].is_some());
+            let mut found =
+                same.iter().copied().filter(|entry| self.new[*entry as usize].is_some());
+            let new = found.next();
+            if found.next().is_some() {
+                return Err(seen_twice());
+            }
             let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
             memory::push(&mut self.merged, (first, last)).map_err(engine)?;
             memory::push(&mut self.ranks, first).map_err(engine)?;

@@ -5,7 +5,6 @@
 //! never wait. Then the stamp is read, then the one snapshot for everything is taken, then the stamp is
 //! read again: what happened in between is looked for by the next refresh, too.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use sketch::clusters::{Block, Outcome, update};
@@ -16,6 +15,7 @@ use crate::clusters::seeded::{Seeded, cost_of_all, most_changed, print_of, store
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};
+use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::write::{Counts, Difference, write};
 use crate::error::{Result, engine, error, warning, wrong_state};
@@ -367,13 +367,4 @@ fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option
         Ok(())
     })?;
     Ok(state)
-}
-
-fn too_late(detail: &str) -> ErrorReport {
-    let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
-    error(code, "could not refresh clusters in this transaction")
-        .set_detail(format!(
-            "The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."
-        ))
-        .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
 }

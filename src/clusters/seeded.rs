@@ -25,6 +25,7 @@ use sketch::{Sketcher, memory};
 use crate::clusters::components::{self, Fingerprint, Found};
 use crate::clusters::places::{Places, Stored};
 use crate::clusters::tables::{Tables, list, members};
+use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
@@ -117,6 +118,8 @@ enum Now {
 struct Change {
     old: Option<Stored>,
     now: Now,
+    /// True once its row was met.
+    is_met: bool,
 }
 
 /// The kinds of documents in a job.
@@ -297,7 +300,8 @@ impl Seeded<'_> {
         for at in 0..changed.len() as u32 {
             check_interrupts();
             let old = memory.run_and_reset(|| self.member(changed.datum(at)))?;
-            memory::push(&mut changes, Change { old, now: Now::Gone }).map_err(engine)?;
+            memory::push(&mut changes, Change { old, now: Now::Gone, is_met: false })
+                .map_err(engine)?;
         }
         let criteria = question.criteria();
         let mut sketcher = Sketcher::new(criteria.config.clone());
@@ -306,12 +310,16 @@ impl Seeded<'_> {
         let mut maker = KeyMaker::of(index)?;
         question.each(&self.tracked.key, changed, &mut |row: &Row| {
             check_interrupts();
-            let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
-            let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
-            let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
+            let Some(key) = row.value(1) else { return Ok(()) };
             // SAFETY: a key of that type.
             let Some(at) = (unsafe { changed.find(all, key) }) else { return Ok(()) };
             let change = &mut changes[at as usize];
+            if std::mem::replace(&mut change.is_met, true) {
+                return Err(seen_twice());
+            }
+            let Some(document) = row.value(2) else { return Ok(()) };
+            let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
+            let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
             memory.run_and_reset(|| {
                 // SAFETY: the columns that the kind and the scopes were found for.
                 let signed = unsafe { criteria.reader.sketch(document, &mut sketcher)? };
