@@ -137,8 +137,8 @@ fn refreshes_take_turns_and_an_old_snapshot_is_refused() {
     assert_refreshed(&mut client, "after TRUNCATE");
 }
 
-/// A transaction in REPEATABLE READ may insert a key that its snapshot still sees, if its row was deleted since: then it
-/// sees two rows of one key.
+/// A transaction in REPEATABLE READ may insert a key that its snapshot still sees, if its row was deleted since.
+/// Then it sees two rows of one key.
 #[test]
 fn a_key_that_a_snapshot_sees_twice_is_refused() {
     let database = database();
