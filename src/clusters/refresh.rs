@@ -26,7 +26,6 @@ use crate::pg::document_keys::DocumentKeys;
 use crate::pg::ffi;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::unmoved;
 use crate::pg::names::{qualified, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -245,8 +244,7 @@ impl<'a> Refresh<'a> {
     pub fn full(&self) -> Result<Difference> {
         let key = &self.tracked.key;
         let mut places = Places::new(key.base_type, key.collation())?;
-        // The job leaves the memory of its session behind, which ends with it.
-        let whole = unmoved(|| self.find(&mut places))?;
+        let whole = self.find(&mut places)?;
         self.tables.members.each(&self.snapshot, |row| {
             let stored = (row.value(members::DOC_ID), stored_of(row, self.state.next_id)?);
             let (Some(key), Some(stored)) = stored else { return Ok(Continue::Yes) };
@@ -270,7 +268,7 @@ impl<'a> Refresh<'a> {
             next_id: self.state.next_id,
             whole: self.state.whole,
         };
-        let blocks = unmoved(|| seeded.find(changed, &mut places))?;
+        let blocks = seeded.find(changed, &mut places)?;
         blocks.map(|blocks| self.difference(places, blocks, None)).transpose()
     }
 

@@ -157,12 +157,12 @@ pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
     Ok(options)
 }
 
-/// The options with which the index (of this access method, locked by the caller) was built; of a
-/// partitioned index, which has no pages, those that its next partition gets.
+/// The options with which an index was built, which this locks; of a partitioned index, which has no pages, those
+/// that its next partition gets.
 pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
     // SAFETY: opened and closed here; the kind is checked.
     unsafe {
-        let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
+        let relation = pg_sys::relation_open(index, pg_sys::AccessShareLock as i32);
         let result = if reloptions::is_ours(relation) {
             built_of(relation)
         } else if reloptions::is_partitioned(relation) {
@@ -178,11 +178,11 @@ pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
     }
 }
 
-/// The options that the next REINDEX gives an index (of this access method, locked by the caller).
+/// The options that the next REINDEX gives an index of this access method, which this locks.
 pub fn wanted(index: Oid) -> Result<IndexOptions> {
     // SAFETY: opened and closed here; the caller's word for the kind is not taken.
     unsafe {
-        let relation = pg_sys::relation_open(index, pg_sys::NoLock as i32);
+        let relation = pg_sys::relation_open(index, pg_sys::AccessShareLock as i32);
         let is_one = reloptions::is_ours(relation) || reloptions::is_partitioned(relation);
         let result = if is_one { reloptions::wanted(relation) } else { IndexOptions::by_default() };
         pg_sys::relation_close(relation, pg_sys::NoLock as i32);

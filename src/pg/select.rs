@@ -10,6 +10,7 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::ffi;
+use crate::pg::memory::unmoved;
 use crate::pg::parameter::{Parameter, parameter_list};
 use crate::pg::row::Row;
 use crate::pg::spi::Session;
@@ -47,7 +48,9 @@ impl<'a> Select<'a> {
             let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
             let count = types.len() as i32;
             // SAFETY: SPI is connected; a NUL-terminated statement, and as many types as it says.
-            unsafe { pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types.as_mut_ptr(), options) }
+            unmoved(|| unsafe {
+                pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types.as_mut_ptr(), options)
+            })
         })?;
         // SAFETY: the plan was just made; its sources and their queries are well-formed.
         let reads = !plan.is_null() && unsafe { reads_only(plan) };
@@ -100,7 +103,7 @@ impl<'a> Select<'a> {
         let guard = ReadOnly::enter();
         // SAFETY: SPI is connected, the plan is alive, and these are its parameters; the receiver
         // outlives the call.
-        let status = unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) };
+        let status = unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) });
         drop(guard);
         if status < 0 {
             return Err(error(
