@@ -19,8 +19,8 @@ pub struct Waiting {
     pub since: Option<i64>,
 }
 
-/// Counts what waits in the queues of clusters that an index, which is locked, tracks; `None` if there are none,
-/// or the table is not the caller's.
+/// Counts the keys that wait in the queues of the clusters that a locked index tracks; `None` if there are none, or the
+/// table is not the caller's.
 pub fn of_index(info: &Info) -> Option<Waiting> {
     let documents = Open::relation(info.index.table, Lock::Read)?;
     if !is_owned_by(documents.oid(), current_role()) {

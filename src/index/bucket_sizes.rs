@@ -16,7 +16,7 @@ use sketch::memory;
 use crate::error::{Result, engine};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::NO_BAND;
-use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::layout::{Entry, Layout, downlink};
 use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::LockedPage;
@@ -146,8 +146,7 @@ impl<'a> Sizes<'a> {
                 continue;
             }
             let first = first_item(&opaque);
-            let child =
-                |offset| Some((read_tid(page.item(offset)?.get(..6)?) >> 16) as BlockNumber);
+            let child = |offset| downlink(page.item(offset)?);
             if opaque.level > 1 {
                 block = child(first).unwrap_or(NO_BLOCK);
                 continue;

@@ -17,7 +17,7 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::layout::{Entry, Layout, downlink};
 use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Page};
@@ -202,7 +202,7 @@ impl Search<'_> {
     ) -> std::result::Result<(), Trouble> {
         let (layout, level) = (self.layout, Some(opaque.level - 1));
         let (first, end) = (first_item(opaque), page.last_item() + 1);
-        let child = |offset| Some((read_tid(page.item(offset)?.get(..6)?) >> 16) as BlockNumber);
+        let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
         let Wanted::Keys(wanted) = self.wanted else {
             let block = sound(child(first))?;

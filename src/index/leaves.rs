@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
 
 use crate::error::{Result, error};
 use crate::index::keys::Keys;
-use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::layout::{Entry, Layout, downlink, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
 use crate::pg::interrupts::check_interrupts;
@@ -96,8 +96,8 @@ unsafe fn leftmost(index: Relation) -> Result<BlockNumber> {
             if opaque.level == 0 {
                 return Ok(block);
             }
-            let first = page.item(first_item(&opaque)).ok_or_else(|| damaged(index, block))?;
-            block = (read_tid(&first[..6]) >> 16) as BlockNumber;
+            let first = page.item(first_item(&opaque)).and_then(downlink);
+            block = first.ok_or_else(|| damaged(index, block))?;
         }
         Err(damaged(index, block))
     }

@@ -10,7 +10,7 @@
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 
 use crate::error::{Result, out_of_memory};
-use crate::index::layout::{Entry, Layout, read_tid};
+use crate::index::layout::{Entry, Layout, downlink};
 use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
@@ -235,11 +235,11 @@ impl Walk<'_> {
         let first = first_item(opaque);
         let mut last: Option<Pivot> = None;
         for offset in first..=page.last_item() {
-            let Some(item) = page.item(offset) else {
+            let read = |item| Some((item, downlink(item)?));
+            let Some((item, child)) = page.item(offset).and_then(read) else {
                 sound = false;
                 continue;
             };
-            let child = (read_tid(&item[..6]) >> 16) as BlockNumber;
             let pivot = if offset == first { None } else { Pivot::read(self.layout, item) };
             sound &= offset == first || pivot.is_some();
             if let Some(pivot) = pivot {

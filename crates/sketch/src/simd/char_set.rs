@@ -23,22 +23,19 @@ impl CharSet {
     /// in the set.
     #[inline(always)]
     pub(super) fn portable(&self, block: &[u8; BLOCK], two: u64, three: u64) -> u64 {
-        let pair = |at: usize| (usize::from(block[at]), usize::from(block[(at + 1) % BLOCK]));
-        let mut found = 0;
-        let mut left = two;
-        while left != 0 {
-            let at = left.trailing_zeros() as usize;
-            let (first, second) = pair(at);
-            found |= (self.two[first % 32] >> (second % 64) & 1) << at;
-            left &= left - 1;
-        }
-        let mut left = three;
-        while left != 0 {
-            let at = left.trailing_zeros() as usize;
-            let (first, second) = pair(at);
-            found |= (self.three[first % 16] >> (second % 64) & 1) << at;
-            left &= left - 1;
-        }
-        found
+        members(&self.two, block, two) | members(&self.three, block, three)
     }
+}
+
+/// Those of the characters that start at `left` whose bits are set in the words of their first bytes.
+#[inline(always)]
+fn members<const WORDS: usize>(words: &[u64; WORDS], block: &[u8; BLOCK], mut left: u64) -> u64 {
+    let mut found = 0;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        let (first, second) = (usize::from(block[at]), usize::from(block[(at + 1) % BLOCK]));
+        found |= (words[first % WORDS] >> (second % 64) & 1) << at;
+        left &= left - 1;
+    }
+    found
 }
