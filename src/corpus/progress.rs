@@ -22,15 +22,17 @@ pub enum Phase {
     Comparing = 4,
     Counting = 5,
     Finding = 6,
+    Neighbors = 7,
 }
 
-const PHASES: [&str; 6] = [
+const PHASES: [&str; 7] = [
     "reading documents",
     "joining buckets",
     "fetching candidates",
     "comparing candidates",
     "counting passages",
     "finding passages",
+    "finding neighbors",
 ];
 
 /// A running job, shown until it is dropped.

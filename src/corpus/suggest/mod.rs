@@ -19,6 +19,7 @@ use sketch::Scheme;
 use crate::corpus::arguments::{Arguments, Places};
 use crate::corpus::criteria::criteria;
 use crate::corpus::keyed_rows::KeyedRows;
+use crate::corpus::progress::{Phase, Progress};
 use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -77,14 +78,16 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let rows = KeyedRows::of(&session, source)?;
     let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
     let config = config.with_scheme(Scheme::Fss);
-    let sample = Sample::take(&rows, reader, &config, scopes, wanted)?;
+    let progress = Progress::start(source.relation);
+    let sample = Sample::take(&rows, reader, &config, (scopes, &progress), wanted)?;
     let is_given = reader.kind != Kind::Text
         || source.named.is_some()
         || source.own.borrow().is_some()
         || [PLACES.options, PLACES.options + 1].iter().any(|place| arguments.raw(*place).is_some());
     let choice = Choice::of(&sample, reader, config, is_given)?;
     let report = Report::new(&sample, wanted, &result);
-    let found = Found::search(&rows, reader, &choice.config, scopes, sample)?;
+    progress.enter(Phase::Neighbors);
+    let found = Found::search(&rows, reader, &choice.config, (scopes, &progress), sample)?;
     report.write(source, &arguments, &choice, &found)?;
     Ok(None)
 }

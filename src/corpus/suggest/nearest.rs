@@ -10,6 +10,7 @@ use sketch::{
 
 use super::sample::{NEAREST, Sample, Taken};
 use crate::corpus::keyed_rows::KeyedRows;
+use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::error::{Result, engine};
@@ -74,7 +75,7 @@ impl Found {
         rows: &KeyedRows,
         reader: Reader,
         config: &Config,
-        scopes: &mut Scopes,
+        (scopes, progress): (&mut Scopes, &Progress),
         sample: Sample,
     ) -> Result<Self> {
         let mut search = Search {
@@ -86,7 +87,10 @@ impl Found {
         sample.taken.into_iter().try_for_each(|taken| search.add(taken))?;
         search.buckets.sort_unstable();
         let mut found = Self::default();
+        let mut compared = 0;
         rows.each(&mut |key, document, scope| {
+            compared += 1;
+            progress.compared(compared);
             search.document.bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
             unsafe { reader.append(document, &mut search.document.bytes)? };

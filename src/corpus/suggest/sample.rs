@@ -10,6 +10,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use sketch::{Config, ShingleSet, memory, saturated};
 
 use crate::corpus::keyed_rows::{KeyedRows, sample_order};
+use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::document::kind::Kind;
@@ -86,7 +87,7 @@ impl Sample {
         rows: &KeyedRows,
         reader: Reader,
         config: &Config,
-        scopes: &mut Scopes,
+        (scopes, progress): (&mut Scopes, &Progress),
         wanted: Wanted,
     ) -> Result<Self> {
         let mut sample = Self::default();
@@ -94,6 +95,7 @@ impl Sample {
         let (mut cost, mut bytes) = (0, Vec::new());
         rows.each(&mut |key, document, scope| {
             sample.documents += 1;
+            progress.read(sample.documents);
             bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
             unsafe { reader.append(document, &mut bytes)? };

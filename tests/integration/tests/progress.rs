@@ -91,31 +91,39 @@ fn a_job_shows_how_far_it_is_to_those_who_may_see_it() {
         }
     }
     assert_eq!(seen.len(), 2, "{seen:?}");
-    // A job of passages.
+    // A job of passages, and a suggestion.
     let look = "SELECT phase FROM minlsh_progress \
                 WHERE datname = current_database() AND relid = 'docs'::regclass AND documents_read > 0 \
-                AND (phase <> 'comparing candidates' OR compared > 0)";
-    let mut seen = std::collections::BTreeSet::new();
-    for _ in 0..TRIES {
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let job = "SELECT count(*) FROM contained_documents('docs', 0.9)";
-                client.batch_execute(job).expect(job);
-                done.store(true, Ordering::Release);
+                AND (phase NOT IN ('comparing candidates', 'finding neighbors') OR compared > 0)";
+    let jobs: [(&str, &[&str]); 2] = [
+        (
+            "SELECT count(*) FROM contained_documents('docs', 0.9)",
+            &["comparing candidates", "counting passages", "reading documents"],
+        ),
+        (
+            "SELECT count(*) FROM minlsh_suggest('docs')",
+            &["finding neighbors", "reading documents"],
+        ),
+    ];
+    for (job, expected) in jobs {
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..TRIES {
+            let done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    client.batch_execute(job).expect(job);
+                    done.store(true, Ordering::Release);
+                });
+                while !done.load(Ordering::Acquire) {
+                    seen.extend(texts(&mut watcher, look));
+                }
             });
-            while !done.load(Ordering::Acquire) {
-                seen.extend(texts(&mut watcher, look));
+            if seen.len() == expected.len() {
+                break;
             }
-        });
-        if seen.len() == 3 {
-            break;
         }
+        assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     }
-    assert_eq!(
-        seen.iter().map(String::as_str).collect::<Vec<_>>(),
-        ["comparing candidates", "counting passages", "reading documents"]
-    );
     // PostgreSQL's own views do not list it, and nothing stays behind, also after an error.
     let job = "SELECT count(*) FROM near_duplicate_clusters('SELECT id / 2, body FROM docs', 0.9)";
     assert_eq!(sqlstate(&mut client, job), "22023");
