@@ -9,6 +9,7 @@
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
+//! | once these are read: the entries of an index for the rows that it writes | `maintenance_work_mem` | a quarter |
 //! | the window function: documents, the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
@@ -46,6 +47,11 @@ pub fn of_sample() -> usize {
 /// those that a refresh looks at.
 pub fn of_queue() -> usize {
     maintenance() / 2
+}
+
+/// The bytes of the entries of an index that rows get in the end, in their order.
+pub fn of_entries() -> usize {
+    maintenance() / 4
 }
 
 /// The bytes that the sample of a suggestion may take.

@@ -3,7 +3,7 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
-use sketch::{ElementHash, Error, memory};
+use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Criteria, Places};
 use crate::corpus::batches::Emit;
@@ -21,7 +21,7 @@ const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
 /// Arguments of the corpus job.
 const ARGUMENTS: usize = 15;
 
-/// A hash of 128 bits of a document's set of shingles: documents with the same one are copies.
+/// A hash of 128 bits of a normalised text: texts with the same one are copies, for they have the same shingles.
 pub type Fingerprint = [u8; 16];
 
 /// Documents in components of two or more.
@@ -87,18 +87,15 @@ fn of_group(
     let Connected { components: mut joined, left_out, .. } =
         connect(group, &identical, usize::MAX)?;
     let all = 0..identical.documents();
-    let by_root = all.map(|document| {
-        (joined.find(identical.leader(document)), identical.leader(document), document)
-    });
+    let by_root = all.map(|document| (joined.find(identical.leader(document)), document));
     let mut by_root = memory::collect(by_root)?;
     by_root.sort_unstable();
     for component in by_root.chunk_by(|a, b| a.0 == b.0).filter(|component| component.len() > 1) {
         let mut found = memory::with_capacity(component.len())?;
-        for copies in component.chunk_by(|a, b| a.1 == b.1) {
+        for &(_, document) in component {
             group.check_interrupts()?;
             let print = |bytes: &[u8], check: &mut dyn FnMut()| fingerprint(criteria, bytes, check);
-            let print = group.with_bytes(copies[0].1, print)?;
-            found.extend(copies.iter().map(|(_, _, document)| (group.name(*document), print)));
+            found.push((group.name(document), group.with_bytes(document, print)?));
         }
         emit(found)?;
     }
@@ -111,16 +108,6 @@ pub fn fingerprint(
     bytes: &[u8],
     check: &mut dyn FnMut(),
 ) -> std::result::Result<Fingerprint, Error> {
-    let set = criteria.reader.set(&criteria.config, bytes, check)?;
-    let mut image: Vec<u8> = memory::with_capacity(set.len() * size_of::<u64>() + 1)?;
-    image.extend(set.iter().flat_map(|hash| hash.to_le_bytes()));
-    let first = ElementHash::Xxh3.hash(&image);
-    // Of a longer image, whose blocks are the same, and whose end is not.
-    image.reverse();
-    image.push(1);
-    let second = ElementHash::Xxh3.hash(&image);
-    let mut print = Fingerprint::default();
-    print[..8].copy_from_slice(&first.to_le_bytes());
-    print[8..].copy_from_slice(&second.to_le_bytes());
-    Ok(print)
+    let print = criteria.reader.fingerprint(&criteria.config, bytes, check)?;
+    Ok(print.to_be_bytes())
 }

@@ -3,11 +3,11 @@
 //! Clusters of two or more documents are known as of the last refresh, and so is that two documents that
 //! were not written since are joined by no other chain than before. So these are looked at:
 //!
-//! - **changed** documents, but for those whose set is that of before;
+//! - **changed** documents, but for those whose text is that of before;
 //! - the **rest** of clusters that lost a document, unless a copy of each lost one is left: then nothing
 //!   falls apart, and the rest of the cluster is a block that stands for itself;
 //! - the **mates** of changed documents, which share a bucket of the index with them: one document of
-//!   each set for a cluster that is known, or one that had no cluster.
+//!   each text for a cluster that is known, or one that had no cluster.
 //!
 //! The job compares these as it compares all documents. What it finds is united with the known clusters.
 //!
@@ -33,7 +33,6 @@ use crate::error::{Result, engine, out_of_memory, wrong_state};
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::rows_of::{self, KeyMaker};
-use crate::pg::bytes;
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::ffi;
@@ -109,7 +108,7 @@ fn leaves_of(index: Oid) -> Vec<Leaf> {
 #[derive(Clone, Copy, PartialEq)]
 enum Now {
     Gone,
-    /// Its set is that of before, and with it all that it is similar to.
+    /// Its text is that of before, and with it all that it is similar to.
     Same,
     Here(Fingerprint),
 }
@@ -163,8 +162,8 @@ struct Blocks {
     blocks: Vec<Block>,
     /// The number of each cluster's block; none of a cluster that is named one by one.
     numbers: HashMap<ClusterId, Option<usize>, RandomState>,
-    /// The sets of which the job has a document for a block.
-    sets: HashSet<(usize, Fingerprint), RandomState>,
+    /// The texts of which the job has a document for a block.
+    texts: HashSet<(usize, Fingerprint), RandomState>,
 }
 
 impl Blocks {
@@ -175,10 +174,10 @@ impl Blocks {
         Ok(number)
     }
 
-    /// True if a set of a block is a new one.
+    /// True if a text of a block is a new one.
     fn is_new(&mut self, number: usize, print: Fingerprint) -> Result<bool> {
-        self.sets.try_reserve(1).map_err(|_| out_of_memory())?;
-        Ok(self.sets.insert((number, print)))
+        self.texts.try_reserve(1).map_err(|_| out_of_memory())?;
+        Ok(self.texts.insert((number, print)))
     }
 }
 
@@ -377,7 +376,7 @@ impl Seeded<'_> {
             if (rest.stored.len() - first) as u64 != size {
                 return Ok(false);
             }
-            // Copies of one set are in one component: one of them is looked at.
+            // Copies of one text are in one component: one of them is looked at.
             let mut order = memory::collect(first..rest.stored.len()).map_err(engine)?;
             order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
             let mut before: Option<(Fingerprint, u32)> = None;
@@ -664,7 +663,6 @@ pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<Stored>> {
 
 /// The fingerprint that a row of the members has.
 pub fn print_of(row: &Row) -> Option<Fingerprint> {
-    // SAFETY: the column was found to be a bytea.
-    let print = row.value(members::FINGERPRINT).map(|print| unsafe { bytes::read(print) });
-    print.and_then(|print| print.try_into().ok())
+    // SAFETY: the column was found to be a uuid, which is 16 bytes in a row that is held.
+    row.value(members::FINGERPRINT).map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() })
 }

@@ -5,6 +5,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, wrong_state};
+use crate::memory::of_entries;
 use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::bulk::Bulk;
 use crate::pg::catalog::base_type;
@@ -162,7 +163,7 @@ impl Table {
 
     /// Begins to insert many rows, which are there when it is finished.
     pub fn bulk(&self) -> Bulk<'_> {
-        self.0.bulk()
+        self.0.bulk(of_entries())
     }
 
     /// Puts a row in the place of one of this table.
@@ -315,7 +316,7 @@ impl Tables {
         let read = lock == Lock::Read;
         let (alone, write) = if read { (lock, lock) } else { (Lock::Alone, Lock::Write) };
         let list = Table::open(oids.list, alone, &[INT8, INT8, TIME, INT8], owner)?;
-        let members = Table::open(oids.members, alone, &[key, INT8, pg_sys::BYTEAOID], owner)?;
+        let members = Table::open(oids.members, alone, &[key, INT8, pg_sys::UUIDOID], owner)?;
         let event = [INT8, INT8, TIME, pg_sys::TEXTOID, INT8, INT8, key, INT8];
         let log = Table::open(oids.log, write, &event, owner)?;
         let entry = [key, pg_sys::TEXTOID, TIME];

@@ -141,7 +141,7 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
     let table = |name: &CStr| Sql::new("CREATE TABLE ").qualified(schema, name).text(" (");
     let heap = ") USING heap";
     column(table(name))
-        .text(" NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.bytea")
+        .text(" NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.uuid")
         .text(heap)
         .run()?;
     let list = with_suffix(name, LIST);

@@ -9,7 +9,6 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{Table, Tables, list, members};
 use crate::error::{Result, engine};
 use crate::pg::bulk::Bulk;
-use crate::pg::bytes;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::row::Continue;
@@ -112,7 +111,7 @@ fn merge(
 ) -> Result<()> {
     let mut memory = Memory::child(c"minlsh member");
     let table = &tables.members;
-    // SAFETY: the columns are of the key's type, bigint and bytea.
+    // SAFETY: the columns are of the key's type, bigint and uuid.
     unsafe {
         table.of_value(members::CLUSTER, Datum::from(other), snapshot, |row| {
             check_interrupts();
@@ -162,9 +161,11 @@ fn document(
     (place, id): (&Place, Option<ClusterId>),
     counts: &mut Counts,
 ) -> Result<()> {
+    let print = place.print.or(place.old.and_then(|(_, print)| print));
     let row_of = |id: ClusterId| {
-        let print = place.print.or(place.old.and_then(|(_, print)| print));
-        [Some(place.key), Some(Datum::from(id)), print.map(|print| bytes::write(&print))]
+        // A uuid is passed as a pointer to its bytes.
+        let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
+        [Some(place.key), Some(Datum::from(id)), print]
     };
     match (place.old, id) {
         (None, None) => {}
@@ -173,8 +174,8 @@ fn document(
             // SAFETY: values of the columns' types.
             unsafe { joined.push(&row_of(id)) };
         }
-        (Some((old, print)), id) => {
-            if id == Some(old) && (place.print.is_none() || place.print == print) {
+        (Some((old, stored)), id) => {
+            if id == Some(old) && (place.print.is_none() || place.print == stored) {
                 return Ok(());
             }
             // SAFETY: a key of the table's own, and values of the columns' types.

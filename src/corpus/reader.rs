@@ -5,7 +5,10 @@ use std::fmt;
 
 use pgrx::pg_sys::Datum;
 use sketch::pipeline::Batch;
-use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, memory, shingle_hashes};
+use sketch::{
+    Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory, normalize_text,
+    shingle_hashes,
+};
 
 use crate::document::image::{self, Content, Document};
 use crate::document::kind::Kind;
@@ -193,6 +196,21 @@ impl Reader {
         memory::reserve(out, hashes.len())?;
         out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
         Ok(())
+    }
+
+    /// A hash of what the elements of a document are made of: those with the same one have the same set.
+    pub fn fingerprint(
+        self,
+        config: &Config,
+        bytes: &[u8],
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<u128, Error> {
+        if self.kind == Kind::Text {
+            // SAFETY: `append` has put the UTF-8 of a text there.
+            let text = unsafe { std::str::from_utf8_unchecked(bytes) };
+            return Ok(hash128(normalize_text(config, text, check)?.as_bytes()));
+        }
+        Ok(hash128(bytes))
     }
 
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes

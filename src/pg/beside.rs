@@ -67,9 +67,9 @@ impl Beside {
         self.table.insert(&row, &self.indexes);
     }
 
-    /// Begins to insert many rows, which are there when it is finished.
-    pub fn bulk(&self) -> Bulk<'_> {
-        Bulk::new(&self.table, &self.indexes)
+    /// Begins to insert many rows, which are there when it is finished. `memory` bytes are for the entries of an index.
+    pub fn bulk(&self, memory: usize) -> Bulk<'_> {
+        Bulk::new(&self.table, &self.indexes, memory)
     }
 
     /// Puts a row in the place of one of this table.

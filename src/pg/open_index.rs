@@ -206,7 +206,42 @@ impl OpenIndex {
             let wanted = entries == Entries::All;
             #[cfg(not(feature = "pg15"))]
             let wanted = entries == Entries::All || (*info).ii_Summarizing;
-            if !(*info).ii_ReadyForInserts || !wanted {
+            if !wanted {
+                return;
+            }
+            let null = std::ptr::null_mut();
+            pg_sys::FormIndexDatum(info, row.raw(), null, values.as_mut_ptr(), nulls.as_mut_ptr());
+            self.insert_entry(info, table, (&mut values, &mut nulls), (*row.raw()).tts_tid);
+        }
+    }
+
+    /// Inserts the entry of the row at a place, whose value in the only column of the index is `value`.
+    ///
+    /// # Safety
+    /// As of [`Self::insert_by`]; the index has one column.
+    pub unsafe fn insert_value(
+        &self,
+        info: *mut pg_sys::IndexInfo,
+        table: &Open,
+        value: Datum,
+        place: pg_sys::ItemPointerData,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.insert_entry(info, table, (&mut [value], &mut [false]), place) };
+    }
+
+    /// # Safety
+    /// As of [`Self::insert_by`]; there is a value for each column.
+    unsafe fn insert_entry(
+        &self,
+        info: *mut pg_sys::IndexInfo,
+        table: &Open,
+        (values, nulls): (&mut [Datum], &mut [bool]),
+        mut place: pg_sys::ItemPointerData,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !(*info).ii_ReadyForInserts {
                 return;
             }
             let unique = if (*info).ii_Unique {
@@ -215,8 +250,7 @@ impl OpenIndex {
                 pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
             };
             let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-            pg_sys::FormIndexDatum(info, row.raw(), std::ptr::null_mut(), values, nulls);
-            let place = &raw mut (*row.raw()).tts_tid;
+            let place = &raw mut place;
             pg_sys::index_insert(
                 self.raw(),
                 values,

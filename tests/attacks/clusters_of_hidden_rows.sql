@@ -45,7 +45,7 @@ SELECT minlsh_refresh_clusters('app.c');
 SELECT doc_id FROM app.c;
 
 -- A queue of the attacker's, which triggers on the documents name.
-CREATE TABLE evil.c (doc_id int PRIMARY KEY, cluster_id bigint NOT NULL, fingerprint bytea);
+CREATE TABLE evil.c (doc_id int PRIMARY KEY, cluster_id bigint NOT NULL, fingerprint uuid);
 CREATE TABLE evil.c_list (cluster_id bigint PRIMARY KEY, size bigint, since timestamptz, changed bigint);
 CREATE TABLE evil.c_log (seq bigint PRIMARY KEY, refresh bigint, at timestamptz, event text, cluster_id bigint,
 	other_id bigint, doc_id int, size bigint);

@@ -29,8 +29,8 @@ SELECT minlsh_refresh_clusters('evil.docs_clusters', true);
 -- as attacker:
 UPDATE evil.docs_clusters SET cluster_id = CASE doc_id % 5 WHEN 0 THEN -9223372036854775808 WHEN 1 THEN 0
 	WHEN 2 THEN 9223372036854775807 WHEN 3 THEN cluster_id + 1 ELSE cluster_id END;
-UPDATE evil.docs_clusters SET fingerprint = CASE doc_id % 4 WHEN 0 THEN NULL WHEN 1 THEN ''::bytea
-	WHEN 2 THEN repeat('x', 100)::bytea ELSE decode(repeat('00', 16), 'hex') END;
+UPDATE evil.docs_clusters SET fingerprint = CASE doc_id % 4 WHEN 0 THEN NULL
+	WHEN 1 THEN repeat('f', 32)::uuid WHEN 2 THEN gen_random_uuid() ELSE repeat('0', 32)::uuid END;
 INSERT INTO evil.docs_clusters_list VALUES (0, 3, now(), 1), (-9223372036854775808, 3, now(), 1),
 	(9223372036854775807, 3, now(), 1);
 INSERT INTO evil.docs_clusters VALUES (9999, 1, NULL), (-1, 4, NULL);
