@@ -53,11 +53,12 @@ impl From<sketch::Error> for Failure {
 }
 
 /// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
-/// there is not (SQLSTATE 53200).
+/// there is not (SQLSTATE 53200), and for damaged values (XX001).
 #[track_caller]
 pub fn engine(cause: sketch::Error) -> ErrorReport {
     let code = match cause {
         sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        sketch::Error::Damaged => PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
         sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
     };

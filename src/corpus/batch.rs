@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use sketch::pipeline::Crew;
+use sketch::stored::{Packing, Stored};
 use sketch::{Error, memory};
 
 use crate::corpus::scopes::Scope;
@@ -31,22 +32,25 @@ pub struct Held {
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
-    /// The bytes that are compared of each, one after the other.
+    /// The bytes that are compared of each as they are stored, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,
+    packings: Vec<Packing>,
 }
 
-/// The place of the bytes that are compared of a document.
-pub enum Bytes<'a> {
-    /// In memory.
-    Held(&'a Held),
-    /// In a file; in memory is how long it is.
-    Filed(&'a Held, &'a mut TempFile),
+/// The bytes that are compared of documents.
+pub struct Bytes<'a> {
+    held: &'a Held,
+    /// The file in which they are, if they are not in memory.
+    file: Option<&'a mut TempFile>,
+    /// Room for those of a document: as they are in the file, and unpacked.
+    read: Vec<u8>,
+    room: Vec<u8>,
 }
 
 /// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
 struct Files {
-    /// Of each document its name, its group and the number of its bytes.
+    /// Of each document its name, its group, the number of its bytes, and how they are stored.
     places: TempFile,
     count: usize,
     hashes: TempFile,
@@ -62,7 +66,7 @@ pub struct Particulars {
 }
 
 /// The number of values that [`Files::places`] has of a document.
-const PLACE: usize = 3;
+const PLACE: usize = 4;
 
 impl Batch {
     /// An empty one, in memory or in files.
@@ -78,15 +82,16 @@ impl Batch {
         }
     }
 
-    /// Adds a document of the group `root`: its name, its hashes and what is compared of it.
+    /// Adds a document of the group `root`: its name, its hashes and what is compared of it, as it is stored.
     pub fn push(
         &mut self,
         name: u32,
         root: u32,
         own: Particulars,
         hashes: &[u64],
-        bytes: &[u8],
+        stored: Stored,
     ) -> crate::error::Result<()> {
+        let Stored { bytes, packing } = stored;
         if let Some(scope) = own.scope {
             memory::push(&mut self.held.scopes, scope).map_err(engine)?;
         }
@@ -96,7 +101,7 @@ impl Batch {
         match &mut self.file {
             Some(files) => {
                 // A value has less than 1 GB.
-                files.places.append(&[name, root, bytes.len() as u32]);
+                files.places.append(&[name, root, bytes.len() as u32, packing.code()]);
                 files.count += 1;
                 files.hashes.append(hashes);
                 files.bytes.append(bytes);
@@ -104,7 +109,7 @@ impl Batch {
             }
             None => {
                 let held = &mut self.held;
-                held.place(name, root, bytes.len())?;
+                held.place(name, root, bytes.len(), packing)?;
                 memory::extend(&mut held.hashes, hashes).map_err(engine)?;
                 memory::extend(&mut held.bytes, bytes).map_err(engine)
             }
@@ -117,7 +122,8 @@ impl Batch {
         let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
         files.places.read(0, &mut places)?;
         for place in places.chunks_exact(PLACE) {
-            self.held.place(place[0], place[1], place[2] as usize)?;
+            let packing = Packing::of_code(place[3]);
+            self.held.place(place[0], place[1], place[2] as usize, packing)?;
         }
         self.held.hashes = memory::filled(0, files.count * self.held.width).map_err(engine)?;
         files.hashes.read(0, &mut self.held.hashes)?;
@@ -134,8 +140,8 @@ impl Batch {
     pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
         let held = &self.held;
         match &mut self.file {
-            None => (held, Bytes::Held(held)),
-            Some(files) => (held, Bytes::Filed(held, &mut files.bytes)),
+            None => (held, Bytes::held(held)),
+            Some(files) => (held, Bytes { file: Some(&mut files.bytes), ..Bytes::held(held) }),
         }
     }
 
@@ -147,18 +153,35 @@ impl Batch {
 
 impl Held {
     /// Notes a document, whose bytes come behind those of the one before.
-    fn place(&mut self, name: u32, root: u32, size: usize) -> crate::error::Result<()> {
+    fn place(
+        &mut self,
+        name: u32,
+        root: u32,
+        size: usize,
+        packing: Packing,
+    ) -> crate::error::Result<()> {
         memory::push(&mut self.names, name).map_err(engine)?;
         memory::push(&mut self.roots, root).map_err(engine)?;
         let before = self.ends.last().copied().unwrap_or(0);
-        memory::push(&mut self.ends, before + size as u64).map_err(engine)
+        memory::push(&mut self.ends, before + size as u64).map_err(engine)?;
+        memory::push(&mut self.packings, packing).map_err(engine)
     }
 
-    /// The number of bytes of a document that are compared.
+    /// The number of bytes of a document that are compared, once they are unpacked.
     pub fn size(&self, place: u32) -> usize {
+        self.packings[place as usize].size(self.stored_size(place))
+    }
+
+    /// The number of bytes that are stored of a document.
+    fn stored_size(&self, place: u32) -> usize {
+        let (start, end) = self.range(place);
+        (end - start) as usize
+    }
+
+    /// The place of what is stored of a document.
+    fn range(&self, place: u32) -> (u64, u64) {
         let place = place as usize;
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        (self.ends[place] - start) as usize
+        (if place == 0 { 0 } else { self.ends[place - 1] }, self.ends[place])
     }
 
     /// The bytes that are compared of some documents, each with its root and its place.
@@ -166,10 +189,15 @@ impl Held {
         group.iter().map(|(_, place)| self.size(*place)).sum()
     }
 
-    /// The bytes that are compared of a document, which are in memory.
-    fn of(&self, place: u32) -> &[u8] {
-        let size = self.size(place);
-        &self.bytes[self.ends[place as usize] as usize - size..][..size]
+    /// The bytes of a document as they are stored, which are in memory.
+    fn of(&self, place: u32) -> Stored<'_> {
+        let (start, end) = self.range(place);
+        self.stored(place, &self.bytes[start as usize..end as usize])
+    }
+
+    /// A document of which such bytes are stored.
+    fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> Stored<'a> {
+        Stored { bytes, packing: self.packings[place as usize] }
     }
 }
 
@@ -189,10 +217,9 @@ const MADE: usize = size_of::<u64>();
 pub type Make<'a, R> = dyn Fn(usize, &[u8], &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
 
 impl<'a> Bytes<'a> {
-    fn held(&self) -> &'a Held {
-        match self {
-            Self::Held(held) | Self::Filed(held, _) => held,
-        }
+    /// Those of documents that are in memory.
+    pub fn held(held: &'a Held) -> Self {
+        Self { held, file: None, read: Vec::new(), room: Vec::new() }
     }
 
     /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
@@ -204,7 +231,7 @@ impl<'a> Bytes<'a> {
         refused: fn(Error) -> E,
         take: &mut dyn FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
-        let held = self.held();
+        let held = self.held;
         let mut start = 0;
         let mut next = || {
             let (mut end, mut size) = (start, 0);
@@ -216,34 +243,25 @@ impl<'a> Bytes<'a> {
                 return Ok(None);
             }
             let documents = std::mem::replace(&mut start, end)..end;
-            let copies = match self {
-                Self::Held(_) => None,
-                Self::Filed(..) => {
-                    let mut copies = memory::with_capacity(size).map_err(refused)?;
-                    for &place in &places[documents.clone()] {
-                        let copied = self.with(place, |bytes| memory::extend(&mut copies, bytes));
-                        copied.map_err(refused)?;
-                    }
-                    Some(copies)
-                }
-            };
+            let copies = self.file.is_some().then(|| self.copies(&places[documents.clone()]));
+            let copies = copies.transpose().map_err(refused)?;
             Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
         };
         let compute = |portion: &mut Portion, check: &mut dyn FnMut()| {
             let mut made = memory::with_capacity(portion.documents.len())?;
-            let mut at = 0;
+            let (mut at, mut room) = (0, Vec::new());
             for document in portion.documents.clone() {
                 check();
                 let place = places[document];
-                let bytes = match &portion.copies {
+                let stored = match &portion.copies {
                     None => held.of(place),
                     Some(copies) => {
                         let start = at;
-                        at += held.size(place);
-                        &copies[start..at]
+                        at += held.stored_size(place);
+                        held.stored(place, &copies[start..at])
                     }
                 };
-                made.push(make(document, bytes, check)?);
+                made.push(make(document, stored.unpacked(&mut room)?, check)?);
             }
             Ok(made)
         };
@@ -251,17 +269,26 @@ impl<'a> Bytes<'a> {
             made.into_iter().try_for_each(&mut *take)
         })
     }
-}
 
-impl Bytes<'_> {
+    /// Copies of what is stored of some documents, one after the other.
+    fn copies(&mut self, places: &[u32]) -> Result<Vec<u8>, Error> {
+        let held = self.held;
+        let size = places.iter().map(|place| held.stored_size(*place)).sum();
+        let mut copies = memory::with_capacity(size)?;
+        for &place in places {
+            self.with_stored(place, |stored| memory::extend(&mut copies, stored.bytes))?;
+        }
+        Ok(copies)
+    }
+
     /// True if they are in memory.
     pub fn is_held(&self) -> bool {
-        matches!(self, Self::Held(_))
+        self.file.is_none()
     }
 
     /// The number of bytes of a document that are compared.
     pub fn size(&self, place: u32) -> usize {
-        self.held().size(place)
+        self.held.size(place)
     }
 
     /// Calls `look` with what is compared of a document.
@@ -270,16 +297,25 @@ impl Bytes<'_> {
         place: u32,
         look: impl FnOnce(&[u8]) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let size = self.size(place);
-        match self {
-            Self::Held(held) => look(held.of(place)),
-            // Only the backend has files.
-            Self::Filed(held, file) => {
-                let mut bytes = memory::filled(0, size)?;
-                let start = held.ends[place as usize] - size as u64;
-                file.read(start, &mut bytes).unwrap_or_else(|report| raise(report));
-                look(&bytes)
-            }
-        }
+        let mut room = std::mem::take(&mut self.room);
+        let looked = self.with_stored(place, |stored| look(stored.unpacked(&mut room)?));
+        self.room = room;
+        looked
+    }
+
+    /// Calls `look` with what is stored of a document.
+    pub fn with_stored<T>(
+        &mut self,
+        place: u32,
+        look: impl FnOnce(Stored) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let held = self.held;
+        let Some(file) = &mut self.file else { return look(held.of(place)) };
+        // Only the backend has files.
+        let (start, size) = (held.range(place).0, held.stored_size(place));
+        self.read.clear();
+        memory::resize(&mut self.read, size, 0)?;
+        file.read(start, &mut self.read).unwrap_or_else(|report| raise(report));
+        look(held.stored(place, &self.read))
     }
 }

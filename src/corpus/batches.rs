@@ -11,6 +11,7 @@ use std::rc::Rc;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups};
 use sketch::pipeline::{Crew, Work, hands};
+use sketch::stored::{Packing, Stored};
 use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
@@ -137,30 +138,36 @@ impl Batches {
             hashes.clear();
             bytes.clear();
             documents.columns.row(document, &mut hashes)?;
-            context.run_and_reset(|| self.compared(value, &mut sketcher, &mut bytes))?;
+            let packing =
+                context.run_and_reset(|| self.compared(value, &mut sketcher, &mut bytes))?;
             let root = roots[document as usize];
             let own = Particulars {
                 scope: documents.scopes.get(document as usize).copied(),
                 least: documents.leasts.get(document as usize).copied(),
             };
             let batch = &mut self.batches[batch_of[root as usize] as usize];
-            batch.push(name, root, own, &hashes, &bytes)
+            batch.push(name, root, own, &hashes, Stored { bytes: &bytes, packing })
         })
     }
 
-    /// Appends what is compared of a document.
-    fn compared(&self, value: Datum, sketcher: &mut Sketcher, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends what is compared of a document, as it is stored.
+    fn compared(
+        &self,
+        value: Datum,
+        sketcher: &mut Sketcher,
+        out: &mut Vec<u8>,
+    ) -> Result<Packing> {
         // SAFETY: a value of that kind, as the rows promise.
         unsafe {
             let reader = self.comparing.criteria.reader;
             if self.comparing.criteria.verify == Verify::Exact {
-                return reader.append(value, out);
+                return reader.append_stored(value, out);
             }
             if let Some(sketched) = reader.sketch(value, sketcher)? {
                 // Of a few kB at most.
                 out.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
             }
-            Ok(())
+            Ok(Packing::PLAIN)
         }
     }
 
@@ -242,7 +249,7 @@ impl Batches {
             hands.finish(engine, &mut collect)
         })?;
         for range in large {
-            let (group, bytes) = (&order[range], Bytes::Held(held));
+            let (group, bytes) = (&order[range], Bytes::held(held));
             left_out +=
                 self.comparing.at_once((held, bytes), group, self.threads(), judge, take)?;
             before += group.len();
@@ -361,7 +368,7 @@ impl<T: Send> Work for Judging<'_, T> {
         found.clear();
         *left_out = LeftOut::default();
         for group in self.order[range.clone()].chunk_by(|a, b| a.0 == b.0) {
-            let parts = (self.held, Bytes::Held(self.held));
+            let parts = (self.held, Bytes::held(self.held));
             *left_out += self.job.group(parts, group, &mut Crew::Alone(check), &mut |group| {
                 (self.judge)(group, &mut |result| memory::push(found, result))
             })?;
@@ -389,8 +396,8 @@ fn assign(
     // How many documents a group has: none, one, more; and for two sources, of each.
     let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
-    // Its name, scope, group and end.
-    let place = 3 * size_of::<u32>() + size_of::<u64>();
+    // Its name, scope, group, end, and how it is stored.
+    let place = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
     for (document, size) in (0..).zip(&documents.sizes) {
         let root = components.find(document) as usize;
         let units = (*size as usize + hashes + place).div_ceil(UNIT) as u32;

@@ -34,7 +34,7 @@ const BATCH: usize = 128 << 10;
 pub struct Documents {
     /// Their hashes.
     pub columns: Columns,
-    /// For each the bytes that it takes to compare it exactly.
+    /// For each the bytes that are put aside to compare it exactly.
     pub sizes: Vec<u32>,
     /// For each its scope, if there are any.
     pub scopes: Vec<Scope>,

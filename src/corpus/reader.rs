@@ -5,6 +5,7 @@ use std::fmt;
 
 use pgrx::pg_sys::Datum;
 use sketch::pipeline::Batch;
+use sketch::stored::{self, Packing, Stored};
 use sketch::{
     Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory, normalize_text,
     shingle_hashes,
@@ -45,7 +46,7 @@ pub struct Sketched<'a> {
 
 /// A document that was copied to be signed.
 pub struct Copied {
-    /// The bytes that it takes to compare it exactly.
+    /// The bytes that [`Reader::append_stored`] will add.
     pub size: usize,
     /// The least similarity that it asks for itself.
     pub least: f64,
@@ -80,6 +81,11 @@ impl Reader {
     /// Makes a reader of documents, by the options that they carry.
     pub fn of_documents(own: Option<&Own>) -> Self {
         Self { kind: own.map_or(Kind::Text, |own| own.kind), is_document: true }
+    }
+
+    /// True if they are values of type `text`.
+    fn is_text(self) -> bool {
+        self.kind == Kind::Text && !self.is_document
     }
 
     /// Reads a document, and the least similarity that it asks for itself.
@@ -146,11 +152,20 @@ impl Reader {
         config: &Config,
         batch: &mut Batch,
     ) -> Result<Copied> {
+        if self.is_text() {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                lossless::stored(document, |text| {
+                    batch.push_text(text).map_err(engine)?;
+                    Ok(Copied { size: text.bytes.len(), least: 0.0 })
+                })
+            };
+        }
         // SAFETY: the caller's promise.
         let (read, least) = unsafe { self.read(document, config.scheme().element_hash())? };
         let size = match read {
             Read::Text(text) => {
-                batch.push_text(&text).map_err(engine)?;
+                batch.push_text(Stored::plain(text.as_bytes())).map_err(engine)?;
                 text.len()
             }
             Read::Hashes(hashes) => {
@@ -188,9 +203,7 @@ impl Reader {
         check: &mut dyn FnMut(),
     ) -> std::result::Result<(), Error> {
         if self.kind == Kind::Text {
-            // SAFETY: `append` has put the UTF-8 of a text there.
-            let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-            return shingle_hashes(config, text, out, check);
+            return shingle_hashes(config, &stored::text(bytes)?, out, check);
         }
         let hashes = bytes.as_chunks().0;
         memory::reserve(out, hashes.len())?;
@@ -206,11 +219,28 @@ impl Reader {
         check: &mut dyn FnMut(),
     ) -> std::result::Result<u128, Error> {
         if self.kind == Kind::Text {
-            // SAFETY: `append` has put the UTF-8 of a text there.
-            let text = unsafe { std::str::from_utf8_unchecked(bytes) };
-            return Ok(hash128(normalize_text(config, text, check)?.as_bytes()));
+            let text = stored::text(bytes)?;
+            return Ok(hash128(normalize_text(config, &text, check)?.as_bytes()));
         }
         Ok(hash128(bytes))
+    }
+
+    /// Appends what [`Self::append`] does; a text as it is stored, which [`Stored::unpacked`] undoes.
+    ///
+    /// # Safety
+    /// As for [`Self::append`].
+    pub unsafe fn append_stored(self, document: Datum, out: &mut Vec<u8>) -> Result<Packing> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.is_text() {
+                return lossless::stored(document, |text| {
+                    memory::extend(out, text.bytes).map_err(engine)?;
+                    Ok(text.packing)
+                });
+            }
+            self.append(document, out)?;
+        }
+        Ok(Packing::PLAIN)
     }
 
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes

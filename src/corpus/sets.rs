@@ -39,7 +39,7 @@ impl Signatures {
     }
 }
 
-/// The documents of a group that are not the same to the byte as an earlier one.
+/// The documents of a group that are not stored to the byte as an earlier one.
 pub struct Distinct {
     /// Their places in the batch.
     pub places: Vec<u32>,
@@ -129,18 +129,21 @@ enum Unmade {
     Failed(Error),
 }
 
-/// For each document the first one of the same bytes.
+/// For each document the first one of which the same bytes are stored. If the same text is stored in two ways, its
+/// similarity with itself is computed.
 fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     let mut same = memory::collect(0..places.len() as u32)?;
     let mut order = memory::with_capacity(places.len())?;
     for (document, &place) in (0..).zip(places) {
-        let hash = bytes.with(place, |bytes| Ok(ElementHash::Xxh3.hash(bytes)))?;
-        order.push((hash, bytes.size(place), document));
+        let stored = bytes.with_stored(place, |stored| {
+            Ok((ElementHash::Xxh3.hash(stored.bytes), stored.bytes.len(), stored.packing))
+        })?;
+        order.push((stored, document));
     }
     order.sort_unstable();
-    for copies in order.chunk_by(|a: &(u64, usize, u32), b| (a.0, a.1) == (b.0, b.1)) {
-        for &(_, _, document) in copies {
-            same[document as usize] = copies[0].2;
+    for copies in order.chunk_by(|a, b| a.0 == b.0) {
+        for &(_, document) in copies {
+            same[document as usize] = copies[0].1;
         }
     }
     Ok(same)

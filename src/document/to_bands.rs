@@ -6,6 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::Batch;
+use sketch::stored::Stored;
 use sketch::{Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
@@ -51,6 +52,20 @@ impl Kind {
         };
         sketched.refuse_wrong_length(index)?;
         Ok(sketched)
+    }
+
+    /// Copies a row's value into a batch, to have the bands made there.
+    ///
+    /// # Safety
+    /// As for [`Kind::row`].
+    pub unsafe fn copy(self, value: Datum, index: &IndexOptions, batch: &mut Batch) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Self::Text | Self::Passage = self {
+                return lossless::stored(value, |text| batch.push_text(text).map_err(engine));
+            }
+            self.row(value, index)?.copy(batch)
+        }
     }
 
     /// The entries to look up for `value`, the right side of an operator, of type `value_type`; the type of
@@ -284,9 +299,9 @@ impl<'a> Sketched<'a> {
     }
 
     /// Copies it into a batch, to have the bands made there.
-    pub fn copy(&self, batch: &mut Batch) -> Result<()> {
+    fn copy(&self, batch: &mut Batch) -> Result<()> {
         match self {
-            Self::Text(text) => batch.push_text(text),
+            Self::Text(text) => batch.push_text(Stored::plain(text.as_bytes())),
             Self::Hashes(elements) => batch.push_elements(elements),
             Self::Signature(slots) => batch.push_signature(slots),
         }

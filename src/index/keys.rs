@@ -97,7 +97,7 @@ impl Keys {
         // SAFETY: the caller's promise.
         unsafe {
             match value(values, nulls, self.layout.document()) {
-                Some(document) => self.kind.row(document, options)?.copy(documents)?,
+                Some(document) => self.kind.copy(document, options, documents)?,
                 None => documents.push_signature(&[]).map_err(engine)?,
             }
             Ok(self.scope(values, nulls))

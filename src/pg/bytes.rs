@@ -1,6 +1,14 @@
 //! `bytea`, and other values that are bytes, in and out.
 
 use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena;
+use sketch::stored::{Packing, Stored};
+
+/// The way of compression that is pglz (`access/toast_compression.h`).
+const PGLZ: u32 = 0;
+
+/// Bytes before the data of a compressed value (`VARHDRSZ_COMPRESSED`).
+const COMPRESSED_HEADER: usize = size_of::<pg_sys::varattrib_4b__bindgen_ty_2>();
 
 /// Reads the bytes of a `bytea`, or of any other varlena, datum.
 ///
@@ -12,6 +20,36 @@ pub unsafe fn read<'a>(datum: Datum) -> &'a [u8] {
     unsafe {
         let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
         pgrx::varlena::varlena_to_byte_slice(varlena)
+    }
+}
+
+/// Reads the bytes of a `bytea`, or of any other varlena, datum as they are stored: not unpacked if pglz
+/// has compressed them.
+///
+/// # Safety
+/// `datum` must be a non-null varlena, valid for `'a`.
+pub unsafe fn stored<'a>(datum: Datum) -> Stored<'a> {
+    // SAFETY: the caller promises a varlena. What is fetched is one too, in the current memory context. A
+    // compressed one has four bytes before the ways of its compression, and these before its data.
+    unsafe {
+        let mut value = datum.cast_mut_ptr::<pg_sys::varlena>();
+        let is_elsewhere = varlena::varatt_is_1b_e(value)
+            && u32::from(varlena::vartag_external(value)) == pg_sys::vartag_external::VARTAG_ONDISK;
+        if is_elsewhere {
+            value = pg_sys::detoast_external_attr(value);
+        }
+        let size = varlena::varsize_4b(value);
+        if varlena::varatt_is_4b_c(value) && size >= COMPRESSED_HEADER {
+            let info = (*value.cast::<pg_sys::varattrib_4b__bindgen_ty_2>()).va_tcinfo;
+            let unpacked = info & pg_sys::VARLENA_EXTSIZE_MASK;
+            let packing = Packing::pglz(unpacked as usize);
+            if let (PGLZ, Some(packing)) = (info >> pg_sys::VARLENA_EXTSIZE_BITS, packing) {
+                let start = varlena::vardata_4b_c(value).cast();
+                let bytes = std::slice::from_raw_parts(start, size - COMPRESSED_HEADER);
+                return Stored { bytes, packing };
+            }
+        }
+        Stored::plain(read(Datum::from(value)))
     }
 }
 

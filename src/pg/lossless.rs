@@ -1,22 +1,19 @@
 //! Text as UTF-8, whatever it holds: no character is refused, and no two texts become one.
 //!
 //! A character that Unicode does not have (in a database of another encoding), and a byte that
-//! is not a character (SQL_ASCII takes any), become private characters, one for each byte:
-//! [`PRIVATE`] plus the byte. Hashes of what is made of them are stored, so this never changes. On the way
-//! back they become those bytes.
+//! is not a character (SQL_ASCII takes any), become private characters of the engine, one for each byte. On
+//! the way back they become those bytes.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory::push_str;
+use sketch::stored::{self, Stored, byte_of, is_of_byte, of_any_bytes, push_byte};
 
-use crate::error::{Result, out_of_memory};
+use crate::error::{Result, engine};
 use crate::pg::{bytes, ffi};
-
-/// The private character of a byte is this code point and the byte. Bytes below 0x80 are
-/// characters in every encoding of a database: U+10FE80 to U+10FEFF are taken.
-const PRIVATE: u32 = 0x10FE00;
 
 /// The conversion of this database's bytes to UTF-8.
 #[derive(Clone, Copy)]
@@ -38,18 +35,30 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
     decode(unsafe { bytes::read(datum) })
 }
 
+/// Calls `look` with a `text` (or binary-coercible) datum as [`stored::text`] takes it, once it is unpacked: in a
+/// database of UTF-8 as it is stored, without decompressing it.
+///
+/// # Safety
+/// `datum` must be a non-null `text` value.
+pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(Stored) -> Result<T>) -> Result<T> {
+    if let Encoding::Utf8 = Encoding::of_database() {
+        // SAFETY: the caller's promise.
+        return look(unsafe { bytes::stored(datum) });
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { read(datum)? };
+    look(Stored::plain(text.as_bytes()))
+}
+
 /// Bytes in the database's encoding as UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     match Encoding::of_database() {
-        Encoding::Utf8 => match sketch::utf8(bytes) {
-            Some(text) => Ok(Cow::Borrowed(text)),
-            None => decode_unknown(bytes).map(Cow::Owned),
-        },
+        Encoding::Utf8 => stored::text(bytes).map_err(engine),
         Encoding::Converted { .. } | Encoding::Unknown if bytes.is_ascii() => {
             // SAFETY: ASCII is UTF-8.
             Ok(Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(bytes) }))
         }
-        Encoding::Unknown => decode_unknown(bytes).map(Cow::Owned),
+        Encoding::Unknown => of_any_bytes(bytes).map(Cow::Owned).map_err(engine),
         Encoding::Converted { encoding, function } => {
             convert(bytes, encoding, function).map(Cow::Owned)
         }
@@ -63,18 +72,17 @@ pub fn encode(text: &str) -> &[u8] {
     if text.is_ascii() || matches!(encoding, Encoding::Utf8) {
         return text.as_bytes();
     }
-    if !text.contains(is_private) {
+    if !text.contains(is_of_byte) {
         return encode_characters(text, encoding);
     }
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some(at) = rest.find(is_private) {
+    while let Some(at) = rest.find(is_of_byte) {
         let (before, after) = rest.split_at(at);
         parts.push(encode_characters(before, encoding));
-        let length = after.find(|character| !is_private(character)).unwrap_or(after.len());
+        let length = after.find(|character| !is_of_byte(character)).unwrap_or(after.len());
         let (private, after) = after.split_at(length);
-        let bytes: Vec<u8> =
-            private.chars().map(|character| (u32::from(character) - PRIVATE) as u8).collect();
+        let bytes: Vec<u8> = private.chars().map(byte_of).collect();
         // SAFETY: used below, in the same context.
         parts.push(unsafe { bytes::in_memory(&[&bytes]) });
         rest = after;
@@ -120,29 +128,6 @@ impl Encoding {
     }
 }
 
-/// UTF-8 where it is that; the private characters themselves are taken for bytes, so that no other
-/// text becomes the same.
-fn decode_unknown(bytes: &[u8]) -> Result<String> {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        let mut rest = chunk.valid();
-        while let Some(at) = rest.find(is_private) {
-            let (before, private) = rest.split_at(at);
-            let (private, after) = private.split_at(char::len_utf8('\u{10FE80}'));
-            append(&mut text, before)?;
-            append_private(&mut text, private.as_bytes())?;
-            rest = after;
-        }
-        append(&mut text, rest)?;
-        append_private(&mut text, chunk.invalid())?;
-    }
-    Ok(text)
-}
-
-fn is_private(character: char) -> bool {
-    (PRIVATE + 0x80..=PRIVATE + 0xFF).contains(&u32::from(character))
-}
-
 /// Bytes through a conversion of PostgreSQL, which stops at what it does not know.
 fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
     /// Bytes at a time; no encoding has longer characters than the smallest step could hold.
@@ -168,16 +153,17 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
             )
         };
         let converted = buffer.split(|byte| *byte == 0).next().unwrap_or_default();
-        append(&mut text, std::str::from_utf8(converted).unwrap_or_default())?;
+        push_str(&mut text, std::str::from_utf8(converted).unwrap_or_default()).map_err(engine)?;
         let unknown = match usize::try_from(read).unwrap_or(0) {
             // NUL, which is in no text that PostgreSQL has checked.
             0 if first < 0x80 => {
-                append(&mut text, "\0")?;
+                push_str(&mut text, "\0").map_err(engine)?;
                 1
             }
             0 => {
                 let character = &rest[..character_length(rest, encoding)];
-                append_private(&mut text, character)?;
+                let mut bytes = character.iter();
+                bytes.try_for_each(|byte| push_byte(&mut text, *byte)).map_err(engine)?;
                 character.len()
             }
             read => read,
@@ -198,16 +184,4 @@ fn character_length(bytes: &[u8], encoding: i32) -> usize {
     };
     let length = usize::try_from(length).unwrap_or(1).max(1);
     bytes.iter().take(length).take_while(|byte| !byte.is_ascii()).count().max(1)
-}
-
-fn append(text: &mut String, more: &str) -> Result<()> {
-    text.try_reserve(more.len()).map_err(|_| out_of_memory())?;
-    text.push_str(more);
-    Ok(())
-}
-
-fn append_private(text: &mut String, bytes: &[u8]) -> Result<()> {
-    text.try_reserve(4 * bytes.len()).map_err(|_| out_of_memory())?;
-    text.extend(bytes.iter().filter_map(|byte| char::from_u32(PRIVATE + u32::from(*byte))));
-    Ok(())
 }

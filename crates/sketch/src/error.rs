@@ -24,6 +24,8 @@ pub enum Error {
         /// About what it would have taken.
         bytes: usize,
     },
+    /// Compressed bytes to which nothing can have been compressed.
+    Damaged,
     /// A text of more than [`MAX_DIFF_WORDS`] words, to be compared word by word.
     DiffWords,
     /// A list of stop words of more than `MAX_STOP_WORDS` bytes.
@@ -162,6 +164,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory { .. } => write!(f, "out of memory"),
+            // In the words of PostgreSQL.
+            Self::Damaged => write!(f, "compressed pglz data is corrupt"),
             Self::DiffWords => {
                 write!(
                     f,
@@ -295,6 +299,7 @@ impl Error {
             Self::OutOfMemory { bytes } => format!(
                 "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of memory."
             ),
+            Self::Damaged => "Restore the damaged row from a backup, or delete it.".to_owned(),
             Self::DiffWords => "Compare parts of the text, such as its paragraphs.".to_owned(),
             Self::StopWords(_) => "Pass only the most frequent words.".to_owned(),
             Self::UnknownScheme { known, .. } => {

@@ -33,6 +33,7 @@
 //! | `suggestion` | from the similarities of a sample to a threshold |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
+//! | [`stored`] | from bytes as a database stores them to a text |
 //! | [`pipeline`] | batches of documents, computed by several threads |
 //!
 //! Every value that leaves this crate may be stored by a user for years, so it
@@ -58,6 +59,7 @@ mod self_test;
 mod shingle;
 mod signature;
 mod simd;
+pub mod stored;
 mod suggestion;
 mod text;
 

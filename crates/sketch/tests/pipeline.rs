@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sketch::pipeline::{Batch, Hands, Setting, Signer, Work, hands};
+use sketch::stored::{Packing, Stored};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
 const SETTING: Setting = Setting {
@@ -208,7 +209,7 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
     for _ in 0..2 {
         batch.clear();
         for text in texts {
-            batch.push_text(text).unwrap();
+            batch.push_text(Stored::plain(text.as_bytes())).unwrap();
         }
         batch.push_elements(&elements).unwrap();
         batch.push_signature(&signature).unwrap();
@@ -218,4 +219,20 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
         assert_eq!(batch.hashes().map(<[i64]>::to_vec).collect::<Vec<_>>(), expected);
     }
     assert_eq!((batch.len(), batch.is_empty()), (7, false));
+    // A compressed text is counted with what is unpacked of it: forty times the same letter.
+    let bytes = &[0b10, b'a', 0x0F, 1, 39 - 18];
+    let packing = Packing::pglz(40).unwrap();
+    batch.clear();
+    let before = batch.bytes();
+    batch.push_text(Stored { bytes, packing }).unwrap();
+    assert!(batch.bytes() - before > 40);
+    signer.work(&mut batch, &mut || ()).unwrap();
+    let alone = batch.hashes().next().unwrap().to_vec();
+    batch.clear();
+    batch.push_text(Stored::plain("a".repeat(40).as_bytes())).unwrap();
+    signer.work(&mut batch, &mut || ()).unwrap();
+    assert_eq!(batch.hashes().next().unwrap(), alone);
+    let packing = Packing::pglz(41).unwrap();
+    batch.push_text(Stored { bytes, packing }).unwrap();
+    assert_eq!(signer.work(&mut batch, &mut || ()), Err(Error::Damaged));
 }

@@ -353,6 +353,103 @@ fn large_groups_are_compared_alike() {
     }
 }
 
+/// Texts that share most of their words by eight, and one in twenty a template of 20 kB; a text is stored in one of
+/// four ways. Returns them once more, of the same rows in the same order, each as it is.
+fn stored_in_every_way(client: &mut Client) {
+    let has_lz4 =
+        "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'";
+    let lz4 = if texts(client, has_lz4) == ["t"] { "lz4" } else { "pglz" };
+    client
+        .batch_execute(
+            "CREATE TABLE packed (id int PRIMARY KEY, body text) \
+             WITH (parallel_workers = 8, autovacuum_enabled = off)",
+        )
+        .expect("a table");
+    let ways = [("MAIN", "pglz"), ("EXTENDED", "pglz"), ("EXTERNAL", "pglz"), ("EXTENDED", lz4)];
+    for (way, (storage, compression)) in ways.into_iter().enumerate() {
+        client
+            .batch_execute(&format!(
+                "ALTER TABLE packed ALTER body SET STORAGE {storage}; \
+                 ALTER TABLE packed ALTER body SET COMPRESSION {compression}; \
+                 INSERT INTO packed SELECT i, (SELECT string_agg('the word ' || n || ' of a text', ' ') \
+                   FROM generate_series(1, CASE i % 20 WHEN 9 THEN 900 ELSE 150 END) j, \
+                   LATERAL (SELECT CASE i % 20 WHEN 9 THEN j ELSE (i / 8 * 7919 + j * j) % 10007 END) AS w(n)) \
+                   || ', ' || i FROM generate_series(1, 1200) i WHERE i / 2 % 4 = {way}"
+            ))
+            .expect(storage);
+    }
+    // The ways differ, as far as the server knows them.
+    let seen = texts(
+        client,
+        "SELECT DISTINCT concat_ws(' ', id / 2 % 4, pg_column_compression(body), \
+           pg_column_size(body) < octet_length(body)) FROM packed ORDER BY 1",
+    );
+    assert_eq!(seen, ["0 pglz t", "1 pglz t", "2 f", &format!("3 {lz4} t")]);
+    client
+        .batch_execute(
+            "CREATE TABLE plain (id int PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+             ALTER TABLE plain ALTER body SET STORAGE EXTERNAL; \
+             INSERT INTO plain SELECT id, body || '' FROM packed",
+        )
+        .expect("another table");
+}
+
+#[test]
+fn texts_are_the_same_however_they_are_stored() {
+    let database = database();
+    let mut client = database.connect();
+    client.batch_execute(NO_THREADS).expect("settings");
+    stored_in_every_way(&mut client);
+    for job in [
+        "SELECT p::text FROM near_duplicate_pairs('TABLE', 0.9, key => NULL::int) AS p",
+        "SELECT p::text FROM near_duplicate_pairs('SELECT id, body FROM TABLE', 0.8, verify => 'signature') AS p",
+        "SELECT c::text FROM near_duplicate_clusters('TABLE', 0.9) AS c",
+        "SELECT coalesce(near_duplicate_cluster(body, 0.9) OVER (ORDER BY id), 0)::text FROM TABLE",
+    ] {
+        let mut expected: Option<Vec<String>> = None;
+        for memory in ["64MB", "1MB"] {
+            let mut alone: Option<Vec<String>> = None;
+            for (table, settings) in
+                [("packed", NO_THREADS), ("packed", THREADS), ("plain", NO_THREADS)]
+            {
+                let memory =
+                    format!("SET maintenance_work_mem = '{memory}'; SET work_mem = '{memory}'");
+                client.batch_execute(&format!("{memory}; {settings}")).expect(settings);
+                let mut answer = texts(&mut client, &job.replace("TABLE", table));
+                assert!(answer.len() > 1000, "{job}: {}", answer.len());
+                if table == "packed" {
+                    let alone = alone.get_or_insert_with(|| answer.clone());
+                    assert!(*alone == answer, "{job} {memory}");
+                }
+                answer.sort_unstable();
+                assert!(
+                    *expected.get_or_insert_with(|| answer.clone()) == answer,
+                    "{job} {memory}"
+                );
+            }
+        }
+    }
+    let mut build = |settings: &str| {
+        client
+            .batch_execute(&format!(
+                "{settings}; DROP INDEX IF EXISTS packed_near; \
+                 CREATE INDEX packed_near ON packed USING minlsh (body)"
+            ))
+            .expect("an index");
+        assert_consistent(&mut client, "packed_near");
+        pages(&mut client, "packed_near")
+    };
+    assert!(build(THREADS) == build(NO_THREADS));
+    drop(client);
+    is_ended_in_every_way(
+        &database,
+        "SELECT count(*) FROM near_duplicate_pairs('packed', 0.9, key => NULL::int)",
+        "DROP INDEX IF EXISTS packed_near",
+        "SELECT near_duplicate_pairs('SELECT id, body || (1 / (id - ROW - 1)) FROM packed', 0.9)",
+        1200,
+    );
+}
+
 #[test]
 fn a_job_is_ended_in_every_way() {
     let database = database();

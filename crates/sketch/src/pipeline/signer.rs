@@ -6,11 +6,17 @@ use crate::memory;
 use crate::passage::{Characters, Fingerprints};
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
+use crate::stored::{Packing, Stored, text};
+
+/// Bytes of a text for which room is kept.
+const LONG: usize = 1 << 20;
 
 /// Copies of documents, and then their band hashes.
 #[derive(Default)]
 pub struct Batch {
-    text: String,
+    /// Texts as they are stored, and the number of bytes that they have then and once they are unpacked.
+    texts: Vec<u8>,
+    text_bytes: usize,
     numbers: Vec<u64>,
     documents: Vec<Document>,
     hashes: Vec<i64>,
@@ -21,7 +27,7 @@ pub struct Batch {
 
 #[derive(Clone, Copy)]
 enum Form {
-    Text,
+    Text(Packing),
     Elements,
     Signature,
 }
@@ -36,7 +42,8 @@ struct Document {
 impl Batch {
     /// Forgets all documents, but not the memory for them.
     pub fn clear(&mut self) {
-        self.text.clear();
+        self.texts.clear();
+        self.text_bytes = 0;
         self.numbers.clear();
         self.documents.clear();
     }
@@ -53,19 +60,21 @@ impl Batch {
         self.documents.is_empty()
     }
 
-    /// The number of bytes of its documents.
+    /// The number of bytes of its documents, and of what is unpacked of them.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.text.len() + size_of_val(&*self.numbers) + size_of_val(&*self.documents)
+        self.text_bytes + size_of_val(&*self.numbers) + size_of_val(&*self.documents)
     }
 
     /// Adds a text.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn push_text(&mut self, text: &str) -> Result<(), Error> {
-        memory::push_str(&mut self.text, text)?;
-        self.place(Form::Text, self.text.len())
+    pub fn push_text(&mut self, text: Stored) -> Result<(), Error> {
+        memory::extend(&mut self.texts, text.bytes)?;
+        let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
+        self.text_bytes += text.bytes.len() + unpacked;
+        self.place(Form::Text(text.packing), self.texts.len())
     }
 
     /// Adds a set, by the hashes of its elements.
@@ -119,6 +128,8 @@ pub struct Signer {
     looks: bool,
     bands: Vec<i64>,
     slots: Vec<i32>,
+    /// Room for a text that was compressed.
+    room: Vec<u8>,
     /// Makes fingerprints of texts instead.
     passages: Option<Passages>,
 }
@@ -137,8 +148,8 @@ impl Signer {
     pub fn new(mut sketcher: Sketcher, banding: Banding) -> Self {
         // Without memory, the first text is refused as this one.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
-        let (bands, slots) = (Vec::new(), Vec::new());
-        Self { sketcher, banding, whole: false, looks: false, bands, slots, passages: None }
+        let (bands, slots, room) = (Vec::new(), Vec::new(), Vec::new());
+        Self { sketcher, banding, whole: false, looks: false, bands, slots, room, passages: None }
     }
 
     /// Adds the [`signature_hash`] behind the band hashes of each document.
@@ -163,42 +174,66 @@ impl Signer {
         Self { looks: true, ..self }
     }
 
-    /// Makes the hashes of one document, `self.bands`.
-    fn sign(
+    /// Makes the hashes of a text, `self.bands`; and notes if it is too long for its shingles.
+    fn sign_text(
         &mut self,
-        form: Form,
-        text: &str,
-        numbers: &[u64],
+        stored: Stored,
+        saturations: &mut Vec<usize>,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
+        let text = &*text(stored.unpacked(&mut self.room)?)?;
+        let config = self.sketcher.config();
+        if self.looks
+            && let Some(better) = saturated(config, text, check_interrupts)?
+        {
+            memory::push(saturations, better)?;
+        }
         self.bands.clear();
-        if let (Some(passages), Form::Text) = (&mut self.passages, form) {
-            let normalization = self.sketcher.config().normalization();
-            let text = Characters::of(normalization, text, check_interrupts)?;
-            let Passages { min_match, fingerprints, found } = passages;
+        if let Some(Passages { min_match, fingerprints, found }) = &mut self.passages {
+            let text = Characters::of(config.normalization(), text, check_interrupts)?;
             found.clear();
             fingerprints.append(&text, *min_match, found, check_interrupts)?;
             memory::reserve(&mut self.bands, found.len())?;
             self.bands.extend(found.iter().map(|&entry| entry as i64));
             return Ok(());
         }
-        let signature = match form {
-            Form::Text => self.sketcher.sketch(text, check_interrupts)?,
-            Form::Elements => self.sketcher.sketch_hashes(numbers, check_interrupts)?,
-            Form::Signature => {
-                self.slots.clear();
-                memory::reserve(&mut self.slots, numbers.len())?;
-                self.slots.extend(numbers.iter().map(|&slot| slot as i32));
-                (!self.slots.is_empty()).then_some(&self.slots[..])
-            }
-        };
-        let Some(signature) = signature else { return Ok(()) };
-        self.banding.hashes(signature, &mut self.bands)?;
-        if self.whole {
-            memory::push(&mut self.bands, signature_hash(signature) as i64)?;
-        }
-        Ok(())
+        let signature = self.sketcher.sketch(text, check_interrupts)?;
+        band(signature, self.banding, self.whole, &mut self.bands)
     }
+
+    /// Makes the hashes of a set or a signature, `self.bands`.
+    fn sign_numbers(
+        &mut self,
+        form: Form,
+        numbers: &[u64],
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        self.bands.clear();
+        let signature = if let Form::Signature = form {
+            self.slots.clear();
+            memory::reserve(&mut self.slots, numbers.len())?;
+            self.slots.extend(numbers.iter().map(|&slot| slot as i32));
+            (!self.slots.is_empty()).then_some(&self.slots[..])
+        } else {
+            self.sketcher.sketch_hashes(numbers, check_interrupts)?
+        };
+        band(signature, self.banding, self.whole, &mut self.bands)
+    }
+}
+
+/// Makes the hashes of a signature, if there is one.
+fn band(
+    signature: Option<&[i32]>,
+    banding: Banding,
+    whole: bool,
+    bands: &mut Vec<i64>,
+) -> Result<(), Error> {
+    let Some(signature) = signature else { return Ok(()) };
+    banding.hashes(signature, bands)?;
+    if whole {
+        memory::push(bands, signature_hash(signature) as i64)?;
+    }
+    Ok(())
 }
 
 impl Work for Signer {
@@ -210,21 +245,21 @@ impl Work for Signer {
         batch.saturated.clear();
         let (mut text_at, mut number_at) = (0, 0);
         for &Document { form, end } in &batch.documents {
-            let (mut text, mut numbers) = ("", &[][..]);
-            if let Form::Text = form {
-                text = &batch.text[std::mem::replace(&mut text_at, end)..end];
-            } else {
-                numbers = &batch.numbers[std::mem::replace(&mut number_at, end)..end];
-            }
             check_interrupts();
-            if let (true, Form::Text) = (self.looks, form) {
-                let better = saturated(self.sketcher.config(), text, check_interrupts)?;
-                better.map_or(Ok(()), |size| memory::push(&mut batch.saturated, size))?;
+            if let Form::Text(packing) = form {
+                let bytes = &batch.texts[std::mem::replace(&mut text_at, end)..end];
+                let stored = Stored { bytes, packing };
+                self.sign_text(stored, &mut batch.saturated, check_interrupts)?;
+            } else {
+                let numbers = &batch.numbers[std::mem::replace(&mut number_at, end)..end];
+                self.sign_numbers(form, numbers, check_interrupts)?;
             }
-            self.sign(form, text, numbers, check_interrupts)?;
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;
         }
+        // One long text is no reason to keep so much room.
+        self.room.truncate(LONG);
+        self.room.shrink_to(LONG);
         Ok(())
     }
 }
