@@ -25,6 +25,7 @@
 mod capture;
 pub mod check;
 mod components;
+mod known;
 mod places;
 mod refresh;
 mod replay;

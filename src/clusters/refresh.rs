@@ -10,8 +10,9 @@ use pgrx::prelude::*;
 use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::components;
+use crate::clusters::known::{print_of, stored_of};
 use crate::clusters::places::Places;
-use crate::clusters::seeded::{Seeded, cost_of_all, most_changed, print_of, stored_of};
+use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};

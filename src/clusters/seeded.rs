@@ -23,13 +23,14 @@ use sketch::corpus::Components;
 use sketch::{Sketcher, memory};
 
 use crate::clusters::components::{self, Fingerprint, Found};
+use crate::clusters::known::{Known, print_of};
 use crate::clusters::places::{Places, Stored};
-use crate::clusters::tables::{Tables, list, members};
+use crate::clusters::tables::{Tables, members};
 use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
-use crate::error::{Result, engine, out_of_memory, wrong_state};
+use crate::error::{Result, engine, out_of_memory};
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::rows_of::{self, KeyMaker};
@@ -44,6 +45,7 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Session;
+use crate::pg::table::RowsAt;
 
 /// The number of documents that a refresh may read in any case: less than anybody would notice.
 const FEW: f64 = 64.0;
@@ -215,12 +217,13 @@ impl Seeded<'_> {
         {
             return Ok(None);
         }
-        if !self.is_worth_it(&question, &index, &leaves, changed)? {
+        let mut known = Known::of(self.tables, self.snapshot, self.next_id)?;
+        if !self.is_worth_it(&question, (&index, &leaves), changed, &mut known)? {
             return Ok(None);
         }
         // They are ascending, each once.
         let all = memory::collect(0..changed.len() as u32).map_err(engine)?;
-        let (changes, buckets) = self.changes(&question, &index, (changed, &all))?;
+        let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
         let mut blocks = Blocks::default();
         let keys = || DocumentKeys::new(key_type, key.collation());
         let mut job = Job { keys: keys()?, tags: Vec::new() };
@@ -234,9 +237,17 @@ impl Seeded<'_> {
             // SAFETY: keys of one type.
             unsafe { job.push(changed.datum(at as u32), Tag::Changed)? };
         }
-        if !self.rests(&changes, &written, &mut budget, (&mut blocks, &mut rest, &mut job))?
-            || !self.mates(&leaves, &buckets, &written, &mut budget, (&mut blocks, &mut job))?
-        {
+        if !self.rests(
+            (&changes, &written),
+            &mut known,
+            &mut budget,
+            (&mut blocks, &mut rest, &mut job),
+        )? || !self.mates(
+            (&leaves, &buckets),
+            (&written, &mut known),
+            &mut budget,
+            (&mut blocks, &mut job),
+        )? {
             return Ok(None);
         }
         let found = components::find(question.of_keys(key, &job.keys)?)?;
@@ -248,9 +259,9 @@ impl Seeded<'_> {
     fn is_worth_it(
         &self,
         question: &Question,
-        index: &Open,
-        leaves: &[Leaf],
+        (index, leaves): (&Open, &[Leaf]),
         changed: &DocumentKeys,
+        known: &mut Known,
     ) -> Result<bool> {
         // Each has at least one mate, as a rule.
         let least = (CHANGED + 1.0) * changed.len() as f64;
@@ -266,7 +277,7 @@ impl Seeded<'_> {
                 unsafe { sample.push(changed.datum((at * changed.len() / part) as u32))? };
             }
             let all = memory::collect(0..part as u32).map_err(engine)?;
-            let (_, buckets) = self.changes(question, index, (&sample, &all))?;
+            let (_, buckets) = self.changes(question, index, (&sample, &all), known)?;
             for leaf in leaves {
                 let Some(rows) = self.rows(leaf, &buckets, &mut Budget(self.whole))? else {
                     return Ok(false);
@@ -293,12 +304,14 @@ impl Seeded<'_> {
         question: &Question,
         index: &Open,
         (changed, all): (&DocumentKeys, &[u32]),
+        known: &mut Known,
     ) -> Result<(Vec<Change>, Vec<u64>)> {
         let mut memory = Memory::child(c"minlsh change");
         let mut changes = Vec::new();
         for at in 0..changed.len() as u32 {
             check_interrupts();
-            let old = memory.run_and_reset(|| self.member(changed.datum(at)))?;
+            // SAFETY: keys of that type.
+            let old = unsafe { known.member(changed.datum(at))? };
             memory::push(&mut changes, Change { old, now: Now::Gone, is_met: false })
                 .map_err(engine)?;
         }
@@ -348,8 +361,8 @@ impl Seeded<'_> {
     /// or is not what the list says.
     fn rests(
         &self,
-        changes: &[Change],
-        written: &dyn Fn(Datum) -> bool,
+        (changes, written): (&[Change], &dyn Fn(Datum) -> bool),
+        known: &mut Known,
         budget: &mut Budget,
         (blocks, rest, job): (&mut Blocks, &mut Rest, &mut Job),
     ) -> Result<bool> {
@@ -358,7 +371,7 @@ impl Seeded<'_> {
         lost.sort_unstable();
         for of_one in lost.chunk_by(|a, b| a.0 == b.0) {
             let (cluster, named) = (of_one[0].0, of_one.len() as u64);
-            let Some(size) = self.size(cluster)?.and_then(|size| size.checked_sub(named)) else {
+            let Some(size) = known.size(cluster).and_then(|size| size.checked_sub(named)) else {
                 return Ok(false);
             };
             let lost = memory::collect(of_one.iter().map(|(_, print)| *print));
@@ -456,9 +469,8 @@ impl Seeded<'_> {
     /// clusters are not in the list.
     fn mates(
         &self,
-        leaves: &[Leaf],
-        buckets: &[u64],
-        written: &dyn Fn(Datum) -> bool,
+        (leaves, buckets): (&[Leaf], &[u64]),
+        (written, known): (&dyn Fn(Datum) -> bool, &mut Known),
         budget: &mut Budget,
         (blocks, job): (&mut Blocks, &mut Job),
     ) -> Result<bool> {
@@ -480,22 +492,12 @@ impl Seeded<'_> {
             // SAFETY: an open table, and a snapshot that is held.
             unsafe { ffi::predicate_lock(open.raw(), self.snapshot.raw()) };
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
-            let mut memory = Memory::child(c"minlsh mate");
-            let row = Row::empty(&open);
-            for rows in rows.chunks(GATHERED) {
-                let places = memory::collect(rows.iter().map(|row| u64_to_tid(*row)));
-                let mut places = places.map_err(engine)?;
-                open.resolve(self.snapshot, &mut places);
-                for place in places {
-                    check_interrupts();
-                    if !open.fetch(self.snapshot, place, &row) {
-                        continue;
-                    }
-                    let key = row.value(own.number).filter(|key| !written(*key));
-                    let Some(key) = key else { continue };
-                    if !memory.run_and_reset(|| self.mate(key, blocks, job))? {
-                        return Ok(false);
-                    }
+            let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
+            for row in rows {
+                let key = found.at(u64_to_tid(row)).and_then(|row| row.value(own.number));
+                let Some(key) = key.filter(|key| !written(*key)) else { continue };
+                if !Self::mate(key, known, blocks, job)? {
+                    return Ok(false);
                 }
             }
         }
@@ -528,8 +530,9 @@ impl Seeded<'_> {
     }
 
     /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
-    fn mate(&self, key: Datum, blocks: &mut Blocks, job: &mut Job) -> Result<bool> {
-        let Some((cluster, print)) = self.member(key)? else {
+    fn mate(key: Datum, known: &mut Known, blocks: &mut Blocks, job: &mut Job) -> Result<bool> {
+        // SAFETY: a key of that type.
+        let Some((cluster, print)) = (unsafe { known.member(key)? }) else {
             // SAFETY: a key of that type.
             unsafe { job.push(key, Tag::Alone)? };
             return Ok(true);
@@ -537,7 +540,7 @@ impl Seeded<'_> {
         let number = match blocks.numbers.get(&cluster) {
             Some(Some(number)) => *number,
             Some(None) => return Ok(true),
-            None => match self.size(cluster)?.filter(|size| *size > 1) {
+            None => match known.size(cluster).filter(|size| *size > 1) {
                 Some(size) => blocks.add(cluster, size)?,
                 None => return Ok(false),
             },
@@ -548,34 +551,6 @@ impl Seeded<'_> {
             unsafe { job.push(key, Tag::Block(number))? };
         }
         Ok(true)
-    }
-
-    /// Reads what is stored of a document.
-    fn member(&self, key: Datum) -> Result<Option<Stored>> {
-        let mut stored = None;
-        // SAFETY: a key of that type; the column is a bigint.
-        unsafe {
-            self.tables.members.of_key(members::DOC_ID, key, self.snapshot, |row| {
-                stored = stored_of(row, self.next_id)?;
-                Ok(())
-            })?;
-        }
-        Ok(stored)
-    }
-
-    /// The number of members that a cluster has by the list.
-    fn size(&self, cluster: ClusterId) -> Result<Option<u64>> {
-        let mut size = None;
-        // SAFETY: the columns are bigints.
-        unsafe {
-            self.tables.list.of_key(list::CLUSTER, Datum::from(cluster), self.snapshot, |row| {
-                let stored = row.value(list::SIZE).map(|size| size.value() as i64);
-                // Documents are counted by 32 bits: what is more is not a size.
-                size = stored.and_then(|size| u32::try_from(size).ok()).map(u64::from);
-                Ok(())
-            })?;
-        }
-        Ok(size)
     }
 
     /// Unites what was found with what is known, and adds the documents to `places`. Returns the blocks.
@@ -647,22 +622,4 @@ impl Seeded<'_> {
         }
         Ok(blocks)
     }
-}
-
-/// Reads a row of the members. Ids that were never given, from `next` on, would be given twice.
-pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<Stored>> {
-    let Some(cluster) = row.value(members::CLUSTER) else { return Ok(None) };
-    let cluster = cluster.value() as i64;
-    if (1..next).contains(&cluster) {
-        return Ok(Some((cluster, print_of(row))));
-    }
-    Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
-        .set_detail("Somebody has changed the table.")
-        .set_hint("Delete its rows from the table of members, and refresh with full => true."))
-}
-
-/// The fingerprint that a row of the members has.
-pub fn print_of(row: &Row) -> Option<Fingerprint> {
-    // SAFETY: the column was found to be a uuid, which is 16 bytes in a row that is held.
-    row.value(members::FINGERPRINT).map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() })
 }

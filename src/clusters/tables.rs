@@ -10,7 +10,7 @@ use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::bulk::Bulk;
 use crate::pg::catalog::base_type;
 use crate::pg::open::Open;
-use crate::pg::open_index::OpenIndex;
+use crate::pg::open_index::{OpenIndex, Search};
 use crate::pg::relation::{Column, Lock, owner_of};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -106,6 +106,14 @@ impl Table {
         Ok(found)
     }
 
+    /// Begins to look up rows by their keys in column `column`.
+    pub fn finder<'a>(&'a self, column: i16, snapshot: &'a Snapshot) -> Result<Finder<'a>> {
+        let index = self.key_index(column)?;
+        let equal = index.search_operator(pg_sys::BTEqualStrategyNumber as u16);
+        // SAFETY: an index of this table, and its own operator.
+        Ok(Finder(unsafe { Search::of(index, &self.0.table, equal, snapshot) }))
+    }
+
     fn key_index(&self, column: i16) -> Result<&OpenIndex> {
         let missing = || altered(&self.0.table.name(), "It has no primary key.");
         self.0.key_index(column).ok_or_else(missing)
@@ -178,6 +186,21 @@ impl Table {
     /// Deletes a row of this table.
     pub fn delete(&self, row: &Row) {
         self.0.table.delete(row);
+    }
+}
+
+/// Rows by their keys.
+pub struct Finder<'a>(Search<'a>);
+
+impl Finder<'_> {
+    /// The row of a key, until another one is looked up.
+    ///
+    /// # Safety
+    /// `key` is a non-null value of the column's type.
+    pub unsafe fn find(&mut self, key: Datum) -> Option<&Row> {
+        // SAFETY: the caller's promise; it is looked for at once.
+        unsafe { self.0.start(key) };
+        self.0.next_row()
     }
 }
 

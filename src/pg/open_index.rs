@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::pg::catalog::{function_of_operator, operator_of_family};
 use crate::pg::index::SearchOperator;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
@@ -116,50 +117,16 @@ impl OpenIndex {
         snapshot: &Snapshot,
         mut visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        let row = Row::empty(table);
-        let mut key = pg_sys::ScanKeyData::default();
-        // SAFETY: the caller's promise; the snapshot is held. The scan ends before all of them.
-        unsafe {
-            let collation = *(*self.raw()).rd_indcollation;
-            let SearchOperator { strategy, right, function } = operator;
-            pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, right, collation, function, value,
-            );
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(table.raw(), self.raw(), snapshot.raw(), 1, 0);
-            #[cfg(feature = "pg18")]
-            let scan = {
-                let no_statistics = std::ptr::null_mut();
-                pg_sys::index_beginscan(
-                    table.raw(),
-                    self.raw(),
-                    snapshot.raw(),
-                    no_statistics,
-                    1,
-                    0,
-                )
-            };
-            let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            let mut result = Ok(());
-            pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
-            while pg_sys::index_getnext_slot(scan, forward, row.raw()) {
-                check_interrupts();
-                if snapshot.waited() {
-                    pg_sys::index_rescan(scan, &mut key, 1, std::ptr::null_mut(), 0);
-                    continue;
-                }
-                match visit(&row) {
-                    Ok(Continue::Yes) => {}
-                    Ok(Continue::No) => break,
-                    Err(report) => {
-                        result = Err(report);
-                        break;
-                    }
-                }
+        // SAFETY: the caller's promise.
+        let mut search = unsafe { Search::of(self, table, operator, snapshot) };
+        // SAFETY: as above.
+        unsafe { search.start(value) };
+        while let Some(row) = search.next_row() {
+            if visit(row)? == Continue::No {
+                break;
             }
-            pg_sys::index_endscan(scan);
-            result
         }
+        Ok(())
     }
 
     /// The operator family of its first column.
@@ -276,5 +243,93 @@ impl OpenIndex {
         }
         #[cfg(not(any(feature = "pg17", feature = "pg18")))]
         let _ = info;
+    }
+}
+
+/// A search by an index, for one value after the other.
+pub struct Search<'a> {
+    snapshot: &'a Snapshot,
+    scan: pg_sys::IndexScanDesc,
+    key: pg_sys::ScanKeyData,
+    row: Row,
+    /// Of what the index keeps from one value to the next.
+    memory: Memory,
+    /// The index and its table stay open.
+    open: std::marker::PhantomData<&'a Open>,
+}
+
+impl<'a> Search<'a> {
+    /// A search for `column <operator> value`.
+    ///
+    /// # Safety
+    /// The index is one of `table`, and the operator one of its family.
+    pub unsafe fn of(
+        index: &'a OpenIndex,
+        table: &'a Open,
+        operator: SearchOperator,
+        snapshot: &'a Snapshot,
+    ) -> Self {
+        let memory = Memory::child(c"minlsh search");
+        let mut key = pg_sys::ScanKeyData::default();
+        let SearchOperator { strategy, right, function } = operator;
+        // SAFETY: the caller's promise; the snapshot is held. `Drop` ends the scan before all of them.
+        let scan = memory.run(|| unsafe {
+            let collation = *(*index.raw()).rd_indcollation;
+            let null = Datum::from(0);
+            pg_sys::ScanKeyEntryInitialize(
+                &mut key, 0, 1, strategy, right, collation, function, null,
+            );
+            #[cfg(not(feature = "pg18"))]
+            let scan = pg_sys::index_beginscan(table.raw(), index.raw(), snapshot.raw(), 1, 0);
+            #[cfg(feature = "pg18")]
+            let scan = {
+                let statistics = std::ptr::null_mut();
+                pg_sys::index_beginscan(table.raw(), index.raw(), snapshot.raw(), statistics, 1, 0)
+            };
+            scan
+        });
+        let open = std::marker::PhantomData;
+        Self { snapshot, scan, key, row: Row::empty(table), memory, open }
+    }
+
+    /// Goes on with another value.
+    ///
+    /// # Safety
+    /// The operator takes it, it is not NULL, and it is there until the next one.
+    pub unsafe fn start(&mut self, value: Datum) {
+        self.key.sk_argument = value;
+        self.restart();
+    }
+
+    fn restart(&mut self) {
+        let (scan, key) = (self.scan, &raw mut self.key);
+        // SAFETY: a scan with one key.
+        self.memory.run(|| unsafe {
+            pg_sys::index_rescan(scan, key, 1, std::ptr::null_mut(), 0);
+        });
+    }
+
+    /// The next row, until another one is asked for.
+    pub fn next_row(&mut self) -> Option<&Row> {
+        let (scan, slot) = (self.scan, self.row.raw());
+        let forward = pg_sys::ScanDirection::ForwardScanDirection;
+        // SAFETY: a scan that was started, and a slot for the rows of its table.
+        while self.memory.run(|| unsafe { pg_sys::index_getnext_slot(scan, forward, slot) }) {
+            check_interrupts();
+            if !self.snapshot.waited() {
+                return Some(&self.row);
+            }
+            self.restart();
+        }
+        None
+    }
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: begun by `of`, ended once.
+            unsafe { pg_sys::index_endscan(self.scan) };
+        }
     }
 }

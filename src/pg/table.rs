@@ -4,6 +4,8 @@
 //! References, pins and scans belong to PostgreSQL's resource owner: dropped in order on the way
 //! back, and by the abort after an ERROR.
 
+use std::marker::PhantomData;
+
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
 
@@ -89,30 +91,12 @@ impl Open {
     /// Makes of `places`, which an index has, those of the rows that the snapshot sees there: that of
     /// a row which was updated without new index entries is another.
     pub fn resolve(&self, snapshot: &Snapshot, places: &mut Vec<pg_sys::ItemPointerData>) {
-        let row = Row::empty(self);
-        let mut found = 0;
-        // SAFETY: an open table, a slot for its rows, and a snapshot that is held; the access method
-        // has the functions that every index needs, and sets a place to that of the row it finds.
-        unsafe {
-            let methods = &*(*self.raw()).rd_tableam;
-            let (begin, fetch, end) =
-                (methods.index_fetch_begin, methods.index_fetch_tuple, methods.index_fetch_end);
-            let (Some(begin), Some(fetch), Some(end)) = (begin, fetch, end) else { return };
-            let state = pg_guard_ffi_boundary(|| begin(self.raw()));
-            for at in 0..places.len() {
-                check_interrupts();
-                let place = &raw mut places[at];
-                let (mut again, mut all_dead) = (false, false);
-                if pg_guard_ffi_boundary(|| {
-                    fetch(state, place, snapshot.raw(), row.raw(), &mut again, &mut all_dead)
-                }) {
-                    places[found] = places[at];
-                    found += 1;
-                }
-            }
-            pg_guard_ffi_boundary(|| end(state));
-        }
-        places.truncate(found);
+        let Some(mut rows) = RowsAt::of(self, snapshot) else { return places.clear() };
+        places.retain_mut(|place| {
+            let row = rows.at(*place);
+            // SAFETY: a row that was found has its place.
+            row.inspect(|row| *place = unsafe { (*row.raw()).tts_tid }).is_some()
+        });
     }
 
     /// True if `row`, fetched from this table, is still there in the eyes of this transaction.
@@ -167,6 +151,52 @@ impl Open {
         unsafe {
             let place = &raw mut (*row.raw()).tts_tid;
             pg_sys::simple_table_tuple_delete(self.raw(), place, pg_sys::GetActiveSnapshot());
+        }
+    }
+}
+
+/// The rows at places that an index has, as a snapshot sees them.
+pub struct RowsAt<'a> {
+    snapshot: &'a Snapshot,
+    methods: &'a pg_sys::TableAmRoutine,
+    state: *mut pg_sys::IndexFetchTableData,
+    row: Row,
+    /// The table stays open.
+    open: PhantomData<&'a Open>,
+}
+
+impl<'a> RowsAt<'a> {
+    /// Those of a table; `None` if its access method has none.
+    pub fn of(table: &'a Open, snapshot: &'a Snapshot) -> Option<Self> {
+        // SAFETY: an open table has the functions of its access method as long as it is open.
+        let methods = unsafe { &*(*table.raw()).rd_tableam };
+        let begin = methods.index_fetch_begin?;
+        // SAFETY: an open table; ended by `Drop`.
+        let state = unsafe { pg_guard_ffi_boundary(|| begin(table.raw())) };
+        Some(Self { snapshot, methods, state, row: Row::empty(table), open: PhantomData })
+    }
+
+    /// The row at a place, until the next one is asked for.
+    pub fn at(&mut self, mut place: pg_sys::ItemPointerData) -> Option<&Row> {
+        check_interrupts();
+        let fetch = self.methods.index_fetch_tuple?;
+        let (mut again, mut all_dead) = (false, false);
+        let (state, snapshot, slot) = (self.state, self.snapshot.raw(), self.row.raw());
+        // SAFETY: a slot for the rows of the open table, and a snapshot that is held.
+        let found = unsafe {
+            pg_guard_ffi_boundary(|| {
+                fetch(state, &mut place, snapshot, slot, &mut again, &mut all_dead)
+            })
+        };
+        found.then_some(&self.row)
+    }
+}
+
+impl Drop for RowsAt<'_> {
+    fn drop(&mut self) {
+        if let Some(end) = self.methods.index_fetch_end.filter(|_| !std::thread::panicking()) {
+            // SAFETY: begun by `of`, ended once, while the table is open.
+            unsafe { pg_guard_ffi_boundary(|| end(self.state)) };
         }
     }
 }
