@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-use sketch::{Config, PreparedSet, ShingleSet, has_shingles};
+use sketch::{Config, PreparedSet, Scheme, ShingleSet, has_shingles, shingle_hashes};
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
@@ -49,16 +49,23 @@ impl Prepared {
     }
 }
 
-/// The elements of a document that is a text or a set.
-pub fn elements(document: &Document) -> Result<Option<ShingleSet>> {
+/// Replaces `elements` by the hashes of those of a document, in any order and with any repeats; false if it is not a
+/// text or a set.
+pub fn elements(document: &Document, elements: &mut Vec<u64>) -> Result<bool> {
+    elements.clear();
     match document.content {
-        Content::Text(options, text) => shingles(&options.config()?, text).map(Some),
-        Content::Set(stored) => {
-            let hashes = image::hashes(stored)?;
-            Ok(Some(ShingleSet::from_hashes(hashes, &mut check_interrupts)))
+        Content::Text(options, text) => {
+            let (config, text) =
+                (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
+            shingle_hashes(&config, &text, elements, &mut check_interrupts).map_err(engine)?;
         }
-        Content::Signature(_) => Ok(None),
+        Content::Set(stored) => {
+            elements.try_reserve(stored.len()).map_err(|_| out_of_memory())?;
+            elements.extend(stored.iter().map(image::hash));
+        }
+        Content::Signature(_) => return Ok(false),
     }
+    Ok(true)
 }
 
 /// The shingles of a text in the database's encoding.

@@ -1,13 +1,14 @@
 //! From a value, stored or searched for, to the band hashes under which an index has it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::Batch;
 use sketch::stored::Stored;
-use sketch::{Config, ElementHash};
+use sketch::{Banding, Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
 use super::kind::Kind;
@@ -313,24 +314,80 @@ impl<'a> Sketched<'a> {
         if let (Some(min_match), Self::Text(text)) = (index.min_match, self) {
             return entries::append(text, &index.config, min_match, bands);
         }
-        let banding = index.banding.first(count);
         let mut hashes = Vec::new();
-        let mut sketch = |text: Option<&str>, elements: &[u64]| {
-            with_sketcher(&index.config, |sketcher| {
-                let signature = match text {
-                    Some(text) => sketcher.sketch(text, &mut check_interrupts),
-                    None => sketcher.sketch_hashes(elements, &mut check_interrupts),
-                };
-                signature?.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
-            })
-        };
         match self {
-            Self::Text(text) => sketch(Some(text), &[]),
-            Self::Hashes(elements) => sketch(None, elements),
-            Self::Signature(slots) => banding.hashes(slots, &mut hashes),
+            Self::Text(text) => {
+                let signed = Signed::of(text, index)?;
+                // Fewer bands are the first ones of all, and a text without shingles has none.
+                append(bands, &signed.hashes[..count.min(signed.hashes.len())])?;
+                signed.keep();
+                return Ok(());
+            }
+            Self::Hashes(elements) => {
+                let banding = index.banding.first(count);
+                with_sketcher(&index.config, |sketcher| {
+                    let signature = sketcher.sketch_hashes(elements, &mut check_interrupts)?;
+                    signature.map_or(Ok(()), |signature| banding.hashes(signature, &mut hashes))
+                })
+            }
+            Self::Signature(slots) => index.banding.first(count).hashes(slots, &mut hashes),
         }
         .map_err(engine)?;
         append(bands, &hashes)
+    }
+}
+
+/// The most bytes of a text that is kept with its band hashes.
+const MAX_KEPT: usize = 1 << 18;
+
+thread_local! {
+    /// The text that was signed last. An insertion under an exclusion constraint has the same text signed for the
+    /// entries and for one or two searches, and a query by a constant for its estimate and for its search.
+    static SIGNED: Cell<Option<Signed>> = const { Cell::new(None) };
+}
+
+/// A text and its band hashes.
+struct Signed {
+    config: Config,
+    banding: Banding,
+    text: String,
+    hashes: Vec<i64>,
+}
+
+impl Signed {
+    /// The band hashes of a text, as an index has them.
+    fn of(text: &str, index: &IndexOptions) -> Result<Self> {
+        let is_same = |kept: &Self| (kept.banding, &kept.config) == (index.banding, &index.config);
+        let mut signed = match SIGNED.take().filter(is_same) {
+            Some(kept) if kept.text == text => return Ok(kept),
+            Some(kept) => kept,
+            None => Self {
+                config: index.config.clone(),
+                banding: index.banding,
+                text: String::new(),
+                hashes: Vec::new(),
+            },
+        };
+        let hashes = &mut signed.hashes;
+        hashes.clear();
+        with_sketcher(&index.config, |sketcher| {
+            let signature = sketcher.sketch(text, &mut check_interrupts)?;
+            signature.map_or(Ok(()), |signature| index.banding.hashes(signature, hashes))
+        })
+        .map_err(engine)?;
+        signed.text.clear();
+        if text.len() <= MAX_KEPT {
+            signed.text.try_reserve(text.len()).map_err(|_| out_of_memory())?;
+            signed.text.push_str(text);
+        }
+        Ok(signed)
+    }
+
+    /// Keeps them for the next time, unless the text is too long.
+    fn keep(self) {
+        if !self.text.is_empty() {
+            SIGNED.set(Some(self));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! Of texts that are made from one template, these are thousands, of which none is similar enough; to fetch and
 //! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave an
 //! [`Outlines`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
-//! that is similar.
+//! that is similar. The second search for a document passes over the rows that the first one has ruled out.
 //!
 //! A row is known by its address, so that must stay its own as long as it is known. VACUUM frees the addresses of
 //! dead rows, at any time. No row that a transaction in progress has inserted is dead, but for two:
@@ -17,6 +17,7 @@ use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid, Relation};
 use pgrx::prelude::*;
 use sketch::corpus::Outlines;
+use sketch::memory;
 
 use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
@@ -26,18 +27,22 @@ use crate::error::{Result, engine, out_of_memory};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
 use crate::index::stored_options;
-use crate::memory;
+use crate::memory::of_own_rows;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
 use crate::pg::heap_page::look_at;
 
-/// An index and the address of a row in it.
-type Key = (Oid, u32, u64);
+/// An index and its file.
+type Index = (Oid, u32);
+/// A row by its address.
+type Key = (Index, u64);
 
 /// The outline of the document that is searched for, or was inserted last.
 const LAST: usize = 0;
 /// Bytes of a row beside its outline.
 const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
+/// Hashes for which room is kept.
+const LONG: usize = 1 << 16;
 /// The maximum number of insertions under way: one for each index of a table, in fact.
 const MOST_PENDING: usize = 16;
 
@@ -46,12 +51,36 @@ struct OwnRows {
     outlines: Outlines,
     /// The document that [`LAST`] is of, as bytes.
     last: Vec<u8>,
-    rows: AHashMap<Key, usize>,
+    /// The hashes of its elements, while it is drawn.
+    elements: Vec<u64>,
+    /// The rows that it is not similar to, as the last search for it found.
+    ruled_out: RuledOut,
+    /// The places of outlines by row.
+    rows: AHashMap<Index, AHashMap<u64, usize>>,
+    /// The rows that a search has found, while they are compared.
+    found: Vec<Found>,
     /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
     keys: Vec<Option<Key>>,
     oldest: usize,
     /// Rows of which the insertion was not complete yet, with their tables.
     pending: Vec<(Oid, Key, usize)>,
+}
+
+/// Rows of an index, in the order of their addresses, to which the document in hand is not similar. None of them leaves
+/// its place before all is forgotten.
+#[derive(Default)]
+struct RuledOut {
+    index: Index,
+    rows: Vec<u64>,
+}
+
+/// A row that a search for the document in hand has found.
+enum Found {
+    /// The search before this one has ruled it out.
+    RuledOut,
+    /// This transaction has inserted it: the place of its outline.
+    Own(usize),
+    Unknown,
 }
 
 thread_local! {
@@ -111,7 +140,7 @@ pub unsafe fn note(
     let (constrained, table, key) = unsafe {
         let of_heap = std::ptr::eq((*heap).rd_tableam, pg_sys::GetHeapamTableAmRoutine());
         let constrained = !(*info).ii_ExclusionOps.is_null() && of_heap;
-        let key = ((*index).rd_id, stored_options::file_number(index), row);
+        let key = (((*index).rd_id, stored_options::file_number(index)), row);
         (constrained, (*heap).rd_id, key)
     };
     if keys.kind() != Kind::Document || !constrained {
@@ -126,7 +155,7 @@ pub unsafe fn note(
         // SAFETY: the caller's promise: the value of a column of documents, alive during the call.
         let (image, document) = unsafe { (bytes::read(value), Document::read(value)?) };
         let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
-        let place = own.room()?;
+        let place = own.room(key.0)?;
         own.outlines.copy(LAST, place);
         if own.pending.len() == MOST_PENDING {
             own.pending.remove(0);
@@ -136,7 +165,7 @@ pub unsafe fn note(
     })
 }
 
-/// Removes from `rows`, which a scan has found, those that cannot be what an exclusion constraint looks for.
+/// Removes from `rows`, which a scan has found and which ascend, those that cannot be what a constraint looks for.
 ///
 /// # Safety
 /// `scan` is a scan of an index of which `keys` are, and was rescanned.
@@ -182,12 +211,8 @@ pub unsafe fn rule_out(
         let threshold = document.threshold.get();
         let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
         // SAFETY: the caller's promise.
-        let (index, file) = unsafe { ((*index).rd_id, stored_options::file_number(index)) };
-        rows.retain(|row| {
-            let place = own.rows.get(&(index, file, *row));
-            place.is_none_or(|place| own.outlines.may_reach(LAST, *place, threshold))
-        });
-        Ok(())
+        let index = unsafe { ((*index).rd_id, stored_options::file_number(index)) };
+        own.rule_out(index, threshold, rows)
     })
 }
 
@@ -207,19 +232,24 @@ fn prepare<'a>(
     document: &Document,
 ) -> Result<Option<&'a mut OwnRows>> {
     if own.as_ref().is_none_or(|own| own.last != image) {
-        let Some(set) = elements(document)? else { return Ok(None) };
-        if set.len() >= u32::MAX as usize {
+        let mut hashes =
+            own.as_mut().map(|own| std::mem::take(&mut own.elements)).unwrap_or_default();
+        if !elements(document, &mut hashes)? || hashes.len() >= u32::MAX as usize {
             return Ok(None);
         }
         if own.is_none() {
             watch();
-            *own = Some(OwnRows::for_sets_of(set.len())?);
+            *own = Some(OwnRows::for_sets_of(hashes.len())?);
         }
         if let Some(own) = own {
+            own.ruled_out.rows.clear();
             own.last.clear();
             own.last.try_reserve_exact(image.len()).map_err(|_| out_of_memory())?;
-            own.outlines.draw(LAST, &set);
+            own.outlines.draw_hashes(LAST, &hashes);
             own.last.extend_from_slice(image);
+            // One long document is no reason to keep so much room.
+            hashes.shrink_to(LONG);
+            own.elements = hashes;
         }
     }
     Ok(own.as_mut())
@@ -232,24 +262,80 @@ impl OwnRows {
         Ok(Self {
             outlines,
             last: Vec::new(),
+            elements: Vec::new(),
+            ruled_out: RuledOut::default(),
             rows: AHashMap::default(),
+            found: Vec::new(),
             keys: Vec::new(),
             oldest: 0,
             pending: Vec::new(),
         })
     }
 
+    /// Removes from `rows`, which ascend, those of an index that cannot be similar to the document in hand.
+    fn rule_out(&mut self, index: Index, threshold: f64, rows: &mut Vec<u64>) -> Result<()> {
+        let Self { outlines, rows: own, ruled_out, found, .. } = self;
+        if ruled_out.index != index {
+            (ruled_out.index, ruled_out.rows) = (index, Vec::new());
+        }
+        let Some(own) = own.get(&index) else { return Ok(()) };
+        // First where their outlines are: these come from memory meanwhile.
+        found.clear();
+        memory::reserve(found, rows.len()).map_err(engine)?;
+        let before = &mut ruled_out.rows;
+        let mut next = 0;
+        for row in &*rows {
+            while before.get(next).is_some_and(|before| before < row) {
+                next += 1;
+            }
+            found.push(match own.get(row) {
+                _ if before.get(next) == Some(row) => Found::RuledOut,
+                Some(&place) => {
+                    outlines.fetch(place);
+                    Found::Own(place)
+                }
+                None => Found::Unknown,
+            });
+        }
+        before.clear();
+        memory::reserve(before, rows.len()).map_err(engine)?;
+        let mut found = found.iter();
+        rows.retain(|row| {
+            let stays = match found.next() {
+                Some(Found::RuledOut) => false,
+                Some(Found::Own(place)) => outlines.may_reach(LAST, *place, threshold),
+                Some(Found::Unknown) | None => true,
+            };
+            if !stays {
+                before.push(*row);
+            }
+            stays
+        });
+        Ok(())
+    }
+
     /// Forgets a row.
     fn remove(&mut self, key: Key) {
-        self.rows.remove(&key);
+        self.leave(key);
+        if let Ok(place) = self.ruled_out.rows.binary_search(&key.1) {
+            self.ruled_out.rows.remove(place);
+        }
         self.pending.retain(|(_, pending, _)| *pending != key);
     }
 
-    /// The place of one more outline, which nobody has.
-    fn room(&mut self) -> Result<usize> {
-        let most = memory::of_own_rows() / (self.outlines.bytes_of_one() + OVERHEAD);
+    /// Takes a row from those whose outlines are known.
+    fn leave(&mut self, (index, row): Key) {
+        if let Some(rows) = self.rows.get_mut(&index) {
+            rows.remove(&row);
+        }
+    }
+
+    /// The place of one more outline, which nobody has, for a row of an index.
+    fn room(&mut self, index: Index) -> Result<usize> {
+        let most = of_own_rows() / (self.outlines.bytes_of_one() + OVERHEAD);
+        let rows = self.rows.entry(index).or_default();
+        rows.try_reserve(MOST_PENDING).map_err(|_| out_of_memory())?;
         if self.keys.len() < most.max(MOST_PENDING) {
-            self.rows.try_reserve(1).map_err(|_| out_of_memory())?;
             self.keys.try_reserve(1).map_err(|_| out_of_memory())?;
             let place = self.outlines.add().map_err(engine)?;
             self.keys.push(None);
@@ -258,7 +344,7 @@ impl OwnRows {
         let number = self.oldest;
         self.oldest = (number + 1) % self.keys.len();
         if let Some(key) = self.keys[number].take() {
-            self.rows.remove(&key);
+            self.leave(key);
         }
         let place = number + 1;
         self.pending.retain(|(.., of_pending)| *of_pending != place);
@@ -269,16 +355,17 @@ impl OwnRows {
     fn settle(&mut self, heap: Relation) {
         let Self { rows, keys, pending, .. } = self;
         pending.retain(|&(table, key, place)| {
+            let (index, row) = key;
             // SAFETY: the table is open.
             if unsafe { (*heap).rd_id } != table {
                 return true;
             }
             // SAFETY: the row was inserted into this table, of which it was seen that it is a heap.
-            match unsafe { insertion(heap, key.2) } {
+            match unsafe { insertion(heap, row) } {
                 Insertion::UnderWay => true,
                 Insertion::TakenBack => false,
                 Insertion::Complete => {
-                    rows.insert(key, place);
+                    rows.entry(index).or_default().insert(row, place);
                     keys[place - 1] = Some(key);
                     false
                 }

@@ -135,3 +135,70 @@ fn a_row_in_the_place_of_one_rolled_back_counts() {
     first.batch_execute("ROLLBACK").expect("ROLLBACK");
     assert_consistent(&mut first, "docs");
 }
+
+/// An INSERT ... ON CONFLICT searches before and after the insertion. Here another session adds a near-duplicate
+/// between the two, and VACUUM passes by, while most of what both find was ruled out by the first.
+#[test]
+fn a_near_duplicate_that_came_between_the_two_searches_counts() {
+    let database = database();
+    let (mut first, mut second) = (database.connect(), database.connect());
+    // The constraint's expression has a marked text wait for the lock of an advisory key, the second time.
+    first
+        .batch_execute(
+            "CREATE FUNCTION second_time_slow(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
+             BEGIN \
+               IF body LIKE '%slow' AND current_setting('test.turns', true) <> '' THEN \
+                 PERFORM set_config('test.turns', (current_setting('test.turns')::integer + 1)::text, false); \
+                 IF current_setting('test.turns') = '2' THEN \
+                   PERFORM pg_advisory_lock(1), pg_advisory_unlock(1); \
+                 END IF; \
+               END IF; \
+               RETURN body; \
+             END $$; \
+             CREATE TABLE docs (id integer, body text, \
+               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)); \
+             CREATE TABLE letters AS SELECT i AS id, string_agg(CASE WHEN md5(i || ' ' || j) < '4' \
+               THEN substr(md5(i || 'own' || j), 1, 7) ELSE substr(md5('template' || j), 1, 7) END, ' ' ORDER BY j) \
+               AS body \
+             FROM generate_series(1, 60) AS i, generate_series(1, 60) AS j GROUP BY i",
+        )
+        .expect("tables");
+    // Whether the other one commits a near-duplicate, and how many rows that leaves for us.
+    for (number, (copies, expected)) in [(true, 0), (false, 1)].into_iter().enumerate() {
+        let id = 51 + number;
+        first
+            .batch_execute("BEGIN; INSERT INTO docs SELECT * FROM letters WHERE id <= 50 ON CONFLICT DO NOTHING")
+            .expect("letters");
+        first
+            .batch_execute("DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7")
+            .expect("a row that came again");
+        let kept = texts(&mut first, "SELECT count(*) FROM docs");
+        second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+        let pid = backend(&mut first);
+        let waiting = std::thread::spawn(move || {
+            let insert = format!(
+                "INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING"
+            );
+            first.batch_execute("SET test.turns = '0'").expect("a setting");
+            let inserted = first.execute(&insert, &[]).expect("an insertion");
+            (first, inserted)
+        });
+        wait_until_blocked(&mut second, pid);
+        if copies {
+            second
+                .batch_execute(&format!(
+                    "INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"
+                ))
+                .expect("a near-duplicate");
+        }
+        second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
+        second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+        let inserted;
+        (first, inserted) = waiting.join().expect("a thread");
+        assert_eq!(inserted, expected, "copies: {copies}");
+        let of_both = texts(&mut first, "SELECT count(*) FROM docs");
+        assert_eq!(of_both[0].parse::<i32>(), kept[0].parse::<i32>().map(|kept| kept + 1));
+        first.batch_execute("ROLLBACK; SET test.turns = ''").expect("ROLLBACK");
+        assert_consistent(&mut first, "docs");
+    }
+}

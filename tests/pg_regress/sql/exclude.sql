@@ -188,5 +188,16 @@ SELECT count(*) = (SELECT count(*) FROM each_alone) AS as_many FROM emptied;
 UPDATE emptied SET body = 'Nothing of the template is left of this letter' WHERE id = 0;
 INSERT INTO emptied VALUES (300, 'Nothing of the template is left of this letter!') ON CONFLICT DO NOTHING RETURNING id;
 INSERT INTO emptied SELECT * FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+-- The same letter again and again: what one search for it has ruled out, the next one need not compare.
+DELETE FROM emptied WHERE id = 0;
+INSERT INTO emptied SELECT * FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+SAVEPOINT before;
+DELETE FROM emptied WHERE body = (SELECT body FROM letters WHERE id = 0);
+INSERT INTO emptied SELECT 301, body FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+INSERT INTO emptied SELECT 302, body FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+ROLLBACK TO before;
+INSERT INTO emptied SELECT 303, body FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
+DELETE FROM emptied WHERE body = (SELECT body FROM letters WHERE id = 0);
+INSERT INTO emptied SELECT 304, body FROM letters WHERE id = 0 ON CONFLICT DO NOTHING RETURNING id;
 COMMIT;
 DROP TABLE letters, each_alone, all_at_once, little_memory, rolled_back, emptied;

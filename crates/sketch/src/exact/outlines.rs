@@ -4,11 +4,17 @@
 //! to count, and most pairs turn out not to be similar enough. So of each set is kept how
 //! many elements it has, and one bit for some of its hashes. An element of A whose bit B lacks is
 //! not in B, so at least as many elements as there are such bits are not. That bounds what the two
-//! have in common, and never too tightly.
+//! have in common, and never too tightly. The hashes need not be sorted for it, nor be distinct: then the
+//! number of elements is known by two bounds.
 //!
 //! A large set has a wide outline, a small one a narrow one. Widths are powers of two, and a bit is found by the
 //! low bits of its hash: so a wide outline is a narrow one many times over, of which the parts can be laid upon each
 //! other.
+//!
+//! Where one set is compared with thousands, what takes the time is to wait for their outlines. So these have a digest
+//! as well: the outline in two lines of the cache, which rules out most of them.
+
+use std::ops::Range;
 
 use super::shingle_set::ShingleSet;
 use crate::error::Error;
@@ -24,6 +30,9 @@ const MOST_WORDS: usize = 512;
 /// More bits for an element are not worth it.
 const MOST_BITS: usize = 4;
 
+/// Words of a digest, as a power of 2.
+const DIGEST: u32 = 4;
+
 /// Words that are looked at between two looks at the bound.
 const STRIDE: usize = 64;
 
@@ -34,6 +43,8 @@ pub struct Outlines {
     documents: Vec<Document>,
     /// The width of an outline for which room is made later.
     width: u32,
+    /// The outlines laid together, by document; none where these are as narrow, or stay.
+    digests: Vec<u64>,
 }
 
 /// The outline of a document.
@@ -43,8 +54,21 @@ struct Document {
     start: usize,
     /// The number of its words, as a power of 2.
     width: u32,
-    /// The number of elements of the set, plus one; 0 if the document has no outline yet.
-    elements: u32,
+    /// The number of elements of the set; `None` if the document has no outline yet.
+    elements: Option<Elements>,
+}
+
+/// Bounds of the number of elements of a set.
+#[derive(Clone, Copy)]
+struct Elements {
+    least: u32,
+    most: u32,
+}
+
+impl Elements {
+    fn exactly(elements: usize) -> Self {
+        Self { least: elements as u32, most: elements as u32 }
+    }
 }
 
 impl Outlines {
@@ -68,10 +92,16 @@ impl Outlines {
         let mut start = 0;
         for &elements in elements {
             let words = words(elements, bits);
-            documents.push(Document { start, width: words.trailing_zeros(), elements: 0 });
+            documents.push(Document { start, width: words.trailing_zeros(), elements: None });
             start += words;
         }
-        Ok(Self { level: Level::best(), bits: memory::filled(0, start)?, documents, width: 0 })
+        Ok(Self {
+            level: Level::best(),
+            bits: memory::filled(0, start)?,
+            documents,
+            width: 0,
+            digests: Vec::new(),
+        })
     }
 
     /// None yet, and room for no document; outlines fit sets of about so many elements.
@@ -81,7 +111,13 @@ impl Outlines {
         const BITS_OF_ELEMENT: usize = 3;
         let words = elements.saturating_mul(BITS_OF_ELEMENT).div_ceil(BITS).clamp(8, MOST_WORDS);
         let width = words.next_power_of_two().trailing_zeros();
-        Self { level: Level::best(), bits: Vec::new(), documents: Vec::new(), width }
+        Self {
+            level: Level::best(),
+            bits: Vec::new(),
+            documents: Vec::new(),
+            width,
+            digests: Vec::new(),
+        }
     }
 
     /// Makes room for one more document, and returns its number.
@@ -92,14 +128,18 @@ impl Outlines {
         let (document, start) = (self.documents.len(), self.bits.len());
         let end = start + (1 << self.width);
         memory::resize(&mut self.bits, end, 0)?;
-        memory::push(&mut self.documents, Document { start, width: self.width, elements: 0 })?;
+        if self.width > DIGEST {
+            memory::resize(&mut self.digests, (document + 1) << DIGEST, 0)?;
+        }
+        memory::push(&mut self.documents, Document { start, width: self.width, elements: None })?;
         Ok(document)
     }
 
     /// The bytes that an outline takes.
     #[must_use]
     pub fn bytes_of_one(&self) -> usize {
-        size_of::<Document>() + (size_of::<u64>() << self.width)
+        let digest = if self.width > DIGEST { size_of::<u64>() << DIGEST } else { 0 };
+        size_of::<Document>() + (size_of::<u64>() << self.width) + digest
     }
 
     /// Draws the outline of a document as that of another one, which has one.
@@ -107,21 +147,49 @@ impl Outlines {
         let (other, own) = (self.documents[from], self.documents[to]);
         self.bits.copy_within(other.start..other.start + (1 << self.width), own.start);
         self.documents[to].elements = other.elements;
+        self.lay_together(to);
     }
 
     /// True if a document has its outline.
     #[must_use]
     pub fn has(&self, document: usize) -> bool {
-        self.documents[document].elements > 0
+        self.documents[document].elements.is_some()
     }
 
-    /// Draws the outline of a document, in place of the one it has. A set has less than 2^32 - 1 elements.
+    /// Draws the outline of a document, in place of the one it has. A set has less than 2^32 elements.
     pub fn draw(&mut self, document: usize, set: &ShingleSet) {
+        self.mark(document, set.hashes());
+        self.documents[document].elements = Some(Elements::exactly(set.len()));
+    }
+
+    /// Draws the outline of a document whose elements have these hashes, less than 2^32, in any order and with any
+    /// repeats: that takes a fifth of the time of making a set of them.
+    pub fn draw_hashes(&mut self, document: usize, hashes: &[u64]) {
+        let bits = self.mark(document, hashes).iter().map(|word| word.count_ones()).sum();
+        // Each bit stands for an element at least.
+        self.documents[document].elements =
+            Some(Elements { least: bits, most: hashes.len() as u32 });
+    }
+
+    /// Draws the bits of an outline.
+    fn mark(&mut self, document: usize, hashes: &[u64]) -> &[u64] {
         let Document { start, width, .. } = self.documents[document];
         let own = &mut self.bits[start..][..1 << width];
         own.fill(0);
-        mark(own, set);
-        self.documents[document].elements = set.len() as u32 + 1;
+        mark(own, hashes);
+        self.lay_together(document);
+        &self.bits[start..][..1 << width]
+    }
+
+    /// Makes the digest of a document's outline.
+    fn lay_together(&mut self, document: usize) {
+        let Document { start, width, .. } = self.documents[document];
+        if let Some(digest) = self.digests.get_mut(digest(document)) {
+            digest.fill(0);
+            for part in self.bits[start..][..1 << width].chunks_exact(digest.len()) {
+                digest.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
+            }
+        }
     }
 
     /// The width of a document's outline, for a [`Drawing`].
@@ -134,32 +202,41 @@ impl Outlines {
     pub fn put(&mut self, document: usize, drawing: &Drawing) {
         let Document { start, width, .. } = self.documents[document];
         self.bits[start..][..1 << width].copy_from_slice(&drawing.bits);
-        self.documents[document].elements = drawing.elements;
+        self.documents[document].elements = Some(drawing.elements);
     }
 
-    /// True if the Jaccard similarity of two documents, which have outlines, may be `threshold` or
-    /// more.
+    /// True if the Jaccard similarity of two documents may be `threshold` or more, as far as their outlines say.
     #[must_use]
     pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {
         let (mut wide, mut narrow) = (self.documents[a], self.documents[b]);
         if wide.width < narrow.width {
             std::mem::swap(&mut wide, &mut narrow);
         }
-        let elements = |document: Document| u64::from(document.elements - 1);
-        let (left, right) = (elements(wide), elements(narrow));
-        let total = (left + right) as f64;
+        let (Some(left), Some(right)) = (wide.elements, narrow.elements) else { return true };
+        let total = u64::from(left.least) + u64::from(right.least);
         // The bits that one has and the other has not stand for an element each, at least.
         let reaches = |lacking: Lacking| {
             let within =
-                left.saturating_sub(lacking.wide).min(right.saturating_sub(lacking.narrow));
-            let common = within as f64;
+                |elements: Elements, lacking| u64::from(elements.most).saturating_sub(lacking);
+            let common = within(left, lacking.wide).min(within(right, lacking.narrow));
+            let united = total.saturating_sub(common).max(common + lacking.wide + lacking.narrow);
             // As the similarity itself is rounded.
-            common / (total - common) >= threshold
+            common as f64 / united as f64 >= threshold
         };
-        let mut lacking = Lacking::default();
-        if !reaches(lacking) {
+        if !reaches(Lacking::default()) {
             return false;
         }
+        if let (Some(x), Some(y)) = (self.digests.get(digest(a)), self.digests.get(digest(b))) {
+            // Those that have digests have one width, so `a` is the wide one.
+            let lacking = self.level.compiled(
+                #[inline(always)]
+                || Lacking::of(x, y, 0..y.len()),
+            );
+            if !reaches(lacking) {
+                return false;
+            }
+        }
+        let mut lacking = Lacking::default();
         let (x, y) = (self.of(wide), self.of(narrow));
         for start in (0..y.len()).step_by(STRIDE) {
             let end = y.len().min(start + STRIDE);
@@ -176,6 +253,14 @@ impl Outlines {
         true
     }
 
+    /// Has the processor fetch what [`Outlines::may_reach`] looks at first of a document.
+    pub fn fetch(&self, document: usize) {
+        match self.digests.get(digest(document)) {
+            Some(digest) => self.level.fetch(digest),
+            None => self.level.fetch(self.of(self.documents[document])),
+        }
+    }
+
     fn of(&self, document: Document) -> &[u64] {
         &self.bits[document.start..][..1 << document.width]
     }
@@ -184,24 +269,29 @@ impl Outlines {
 /// The outline of a document, drawn by somebody else.
 pub struct Drawing {
     bits: Vec<u64>,
-    elements: u32,
+    elements: Elements,
 }
 
 impl Drawing {
-    /// The outline of a set, so wide. A set has less than 2^32 - 1 elements.
+    /// The outline of a set, so wide. A set has less than 2^32 elements.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn of(set: &ShingleSet, width: u32) -> Result<Self, Error> {
         let mut bits = memory::filled(0, 1 << width)?;
-        mark(&mut bits, set);
-        Ok(Self { bits, elements: set.len() as u32 + 1 })
+        mark(&mut bits, set.hashes());
+        Ok(Self { bits, elements: Elements::exactly(set.len()) })
     }
 }
 
+/// The words of a document's digest.
+fn digest(document: usize) -> Range<usize> {
+    document << DIGEST..(document + 1) << DIGEST
+}
+
 /// Sets the bits of an outline, whose words are a power of two.
-fn mark(own: &mut [u64], set: &ShingleSet) {
-    for &hash in set.hashes() {
+fn mark(own: &mut [u64], hashes: &[u64]) {
+    for &hash in hashes {
         // Hashes are uniform: so are their places among the bits.
         let bit = hash as usize & (BITS * own.len() - 1);
         own[bit / BITS] |= 1 << (bit % BITS);
@@ -218,7 +308,7 @@ struct Lacking {
 impl Lacking {
     /// Counts them in some words of the narrow one.
     #[inline(always)]
-    fn of(x: &[u64], y: &[u64], range: std::ops::Range<usize>) -> Self {
+    fn of(x: &[u64], y: &[u64], range: Range<usize>) -> Self {
         let (mut wide, mut narrow) = (0, 0);
         let own = &y[range.clone()];
         if x.len() == y.len() {
@@ -293,17 +383,21 @@ mod tests {
             sets in prop::collection::vec(prop::collection::vec(0_u64..300, 0..250), 3..12),
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0)], elements in 0_usize..2000,
         ) {
-            let sets: Vec<ShingleSet> = sets.into_iter().map(|ids| set(ids.into_iter())).collect();
             let mut outlines = Outlines::for_sets_of(elements);
             let (a, b, c) = (outlines.add().unwrap(), outlines.add().unwrap(), outlines.add().unwrap());
             for pair in sets.windows(2) {
-                outlines.draw(a, &pair[0]);
-                outlines.draw(b, &pair[1]);
+                // Identifiers repeat, and are in no order.
+                let hashes = [0, 1].map(|of: usize| pair[of].iter().map(|id| mix64(*id)).collect::<Vec<_>>());
+                let sets = [0, 1].map(|of: usize| set(pair[of].iter().copied()));
+                outlines.draw_hashes(a, &hashes[0]);
+                outlines.draw_hashes(b, &hashes[1]);
                 outlines.copy(b, c);
-                let similar = pair[0].jaccard(&pair[1]).is_some_and(|jaccard| jaccard >= threshold);
+                let similar = sets[0].jaccard(&sets[1]).is_some_and(|jaccard| jaccard >= threshold);
                 prop_assert!(!similar || outlines.may_reach(a, b, threshold));
                 prop_assert_eq!(outlines.may_reach(a, b, threshold), outlines.may_reach(a, c, threshold));
-                prop_assert!(pair[1].is_empty() || outlines.may_reach(b, c, 1.0));
+                prop_assert!(sets[1].is_empty() || outlines.may_reach(b, c, 1.0));
+                outlines.draw(a, &sets[0]);
+                prop_assert!(!similar || outlines.may_reach(a, b, threshold));
             }
         }
     }
@@ -318,6 +412,18 @@ mod tests {
             assert!(outlines.may_reach(0, 1, 0.7));
             assert!(!outlines.may_reach(0, 1, 0.9));
         }
+    }
+
+    #[test]
+    fn outlines_of_hashes_are_about_as_good() {
+        let mut outlines = Outlines::for_sets_of(900);
+        let (a, b) = (outlines.add().unwrap(), outlines.add().unwrap());
+        let hashes = |ids: Range<u64>| ids.map(mix64).collect::<Vec<_>>();
+        outlines.draw_hashes(a, &hashes(0..900));
+        outlines.draw_hashes(b, &hashes(200..1100));
+        // They share 700 of 1100.
+        assert!(outlines.may_reach(a, b, 0.63));
+        assert!(!outlines.may_reach(a, b, 0.75));
     }
 
     #[test]
