@@ -8,7 +8,7 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::char_set::CharSet;
+use super::char_set::{CharSet, SINGLE};
 use super::classes::{BLOCK, Classes};
 use super::draws::{Draws, Packed, Wanted};
 use super::portable;
@@ -255,8 +255,12 @@ pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi")]
 pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) -> u64 {
     let first = load_bytes(block);
-    let following = _mm512_add_epi8(load_bytes(&ASCENDING), _mm512_set1_epi8(1));
-    let second = _mm512_permutexvar_epi8(following, first);
+    let ascending = load_bytes(&ASCENDING);
+    let behind = |bytes| {
+        let from = _mm512_add_epi8(ascending, _mm512_set1_epi8(bytes));
+        _mm512_permutexvar_epi8(from, first)
+    };
+    let second = behind(1);
     let seven = _mm512_set1_epi8(7);
     // The byte of the table, and the bit in it: five or four bits of the first byte, and six of
     // the second.
@@ -265,7 +269,9 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
         _mm512_slli_epi16::<3>(_mm512_and_si512(first, _mm512_set1_epi8(0x1F))),
         upper,
     );
-    let bit = _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(second, seven));
+    let bit_of =
+        |byte| _mm512_shuffle_epi8(splat(0x8040_2010_0804_0201), _mm512_and_si512(byte, seven));
+    let bit = bit_of(second);
     let mut found = 0;
     if two != 0 {
         let [a, b, c, d] = load_words(&set.two);
@@ -277,7 +283,26 @@ pub(super) fn members(block: &[u8; BLOCK], two: u64, three: u64, set: &CharSet) 
     if three != 0 {
         let [a, b] = load_words(&set.three);
         let byte = _mm512_permutex2var_epi8(a, place, b);
-        found |= _mm512_test_epi8_mask(byte, bit) & three;
+        let mut of_three = _mm512_test_epi8_mask(byte, bit);
+        // The number of the 64 characters, less that of the first which are single: eight bits of
+        // it are enough, where the first byte says that the others are zero.
+        let high = _mm512_slli_epi16::<6>(_mm512_and_si512(first, _mm512_set1_epi8(3)));
+        let low = _mm512_and_si512(second, _mm512_set1_epi8(0x3F));
+        let word =
+            _mm512_sub_epi8(_mm512_or_si512(high, low), _mm512_set1_epi8(SINGLE.start as i8));
+        let first_few = _mm512_cmplt_epu8_mask(first, _mm512_set1_epi8(0xE3_u8 as i8));
+        let single = _mm512_cmplt_epu8_mask(word, _mm512_set1_epi8(SINGLE.len() as i8)) & first_few;
+        if single & three != 0 {
+            let third = behind(2);
+            let upper = _mm512_and_si512(_mm512_srli_epi16::<3>(third), seven);
+            let place =
+                _mm512_or_si512(_mm512_slli_epi16::<3>(_mm512_and_si512(word, seven)), upper);
+            let [table] = load_words(&set.single);
+            let byte = _mm512_permutexvar_epi8(place, table);
+            let in_single = _mm512_test_epi8_mask(byte, bit_of(third));
+            of_three = of_three & !single | in_single & single;
+        }
+        found |= of_three & three;
     }
     found
 }

@@ -47,7 +47,7 @@ use std::fmt;
 
 use crate::hash::xxh3;
 
-pub(crate) use char_set::CharSet;
+pub(crate) use char_set::{CharSet, SINGLE};
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
 use draws::{BLOCK, Draws};
 pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};

@@ -135,14 +135,18 @@ fn bits_of_blocks_are_the_same_on_every_level() {
 #[test]
 fn members_of_sets_are_the_same_on_every_level() {
     for seed in 0..99 {
-        let words: [u64; 48] = std::array::from_fn(|i| mix64(mix64(seed) + i as u64));
+        let words: [u64; 56] = std::array::from_fn(|i| mix64(mix64(seed) + i as u64));
         let set = CharSet {
             two: std::array::from_fn(|i| words[i]),
             three: std::array::from_fn(|i| words[32 + i]),
+            single: std::array::from_fn(|i| words[48 + i]),
         };
         let text: String = random(32, seed)
             .iter()
-            .map(|r| (*r as u32 >> 8) >> [25 - 8, 21 - 8, 16 - 8, 11 - 8][(r >> 62) as usize])
+            .map(|r| match r >> 61 {
+                4.. => 0x1E20 + *r as u32 % 0x240,
+                length => (*r as u32 >> 8) >> [25 - 8, 21 - 8, 16 - 8, 11 - 8][length as usize],
+            })
             .filter_map(char::from_u32)
             .collect();
         let block: &[u8; CLASSES_BLOCK] = text.as_bytes().first_chunk().unwrap_or(&[0; 64]);
@@ -159,7 +163,13 @@ fn members_of_sets_are_the_same_on_every_level() {
             |words: &[u64], number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
         let mut expected: Vec<(usize, char)> = two.clone();
         expected.retain(|(_, c)| has(&set.two, u32::from(*c)));
-        expected.extend(three.iter().filter(|(_, c)| has(&set.three, u32::from(*c) / 64)));
+        expected.extend(three.iter().filter(|(_, c)| {
+            let code = u32::from(*c);
+            match (0x1E40..0x2040).contains(&code) {
+                true => has(&set.single, code - 0x1E40),
+                false => has(&set.three, code / 64),
+            }
+        }));
         for level in Level::available() {
             let found = level.members(block, bits(&two), bits(&three), &set);
             assert_eq!(found, bits(&expected), "{level}: {text}");

@@ -6,7 +6,7 @@
 //! between, and marks belong to what they follow. Other characters stand alone; some of them, as
 //! ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
-use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level};
+use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE};
 use crate::text::chars::{at_least, below, bytes_equal, code_at, leads};
 
 /// The effect of a character on word boundaries.
@@ -181,6 +181,8 @@ const fn those_of(class: Class) -> CharSet {
         }
         if word < set.two.len() {
             set.two[word] = bits;
+        } else if SINGLE.start <= word && word < SINGLE.end {
+            set.single[word - SINGLE.start] = bits;
         } else {
             set.three[word / 64] |= ((bits == u64::MAX) as u64) << (word % 64);
         }

@@ -14,8 +14,11 @@ const ENGLISH_NAME: &str = "english";
 /// A word is compared with the list after both were normalised by the steps on
 /// characters, so one list serves texts with and without capitals if case is
 /// folded. An entry that is then more than one token meets none.
+///
+/// A `Vec`, since an `Arc` of what has a size is equal to itself without a look at the words; lists
+/// are compared at each call from SQL.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct StopWords(Arc<[Box<str>]>);
+pub struct StopWords(Arc<Vec<Box<str>>>);
 
 impl StopWords {
     /// A list of one's own; order and repeats do not matter.
@@ -48,7 +51,7 @@ impl StopWords {
         words.retain(|word| !word.is_empty());
         words.sort_unstable();
         words.dedup();
-        Self(words.into())
+        Self(Arc::new(words))
     }
 
     /// The built-in list: the 127 English words of PostgreSQL's

@@ -12,7 +12,7 @@ use super::definition::settle;
 use super::steps::{Characters, Form, Punctuation};
 use crate::error::Error;
 use crate::memory;
-use crate::simd::CharSet;
+use crate::simd::{CharSet, SINGLE};
 
 /// The result of the steps for a character. Unless said otherwise a text can be cut
 /// before it: what stands before it cannot matter.
@@ -150,11 +150,12 @@ impl Table {
         }))
     }
 
-    /// The characters that are known to stay by now: of those of three bytes, 64 where all do.
+    /// The characters that are known to stay by now, as far as a set of characters can say it.
     pub(super) fn known(&self) -> CharSet {
         let mut set = CharSet::EMPTY;
         let words = set.two.iter_mut().zip(&self.same);
-        for (word, same) in words.chain(set.three.iter_mut().zip(&self.all_same)) {
+        let words = words.chain(set.three.iter_mut().zip(&self.all_same));
+        for (word, same) in words.chain(set.single.iter_mut().zip(&self.same[SINGLE])) {
             *word = same.load(Ordering::Relaxed);
         }
         set
