@@ -317,6 +317,9 @@ impl Comparing {
             return visit(bytes, Measure::Estimated(&signatures), crew);
         }
         let distinct = Distinct::of(&mut bytes, &places)?;
+        if let [_] = distinct.places[..] {
+            return visit(bytes, Measure::Same, crew);
+        }
         let size = distinct.bytes(&bytes);
         if distinct.places.len() < MANY && size < LARGE.min(self.memory / 64) {
             let sets = distinct.few(&mut bytes, reader, config, &mut || crew.check())?;

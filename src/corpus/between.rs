@@ -23,14 +23,15 @@ fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let session = Session::open();
     let Work { members, mut batches, .. } = Work::of_two(&session, &Arguments::of(call, PLACES)?)?;
     let (limit, second) = (bucket_limit(), members.second());
+    let mut rows = result.many();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| Across { second, emit }.group(group, limit),
         &mut |(a, b, similarity)| {
-            let row = [members.key(a), members.key(b), float8_datum(similarity)];
-            result.push(&row.map(Some));
+            rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
             Ok(())
         },
     )?;
+    rows.finish();
     report(left_out);
     Ok(None)
 }

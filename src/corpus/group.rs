@@ -21,6 +21,8 @@ pub struct Group<'a> {
 
 /// The measures by which two documents are compared.
 pub enum Measure<'a> {
+    /// Not at all: all are the same.
+    Same,
     /// By signatures.
     Estimated(&'a Signatures),
     /// By all shingles of a few documents.
@@ -80,6 +82,8 @@ impl<'a> Group<'a> {
 
     fn at_least(&mut self, a: u32, b: u32, threshold: f64) -> Result<Option<f64>, Error> {
         match &mut self.measure {
+            // They have shingles, as all documents have here.
+            Measure::Same => Ok(Some(1.0)),
             Measure::Estimated(signatures) => {
                 Ok(Some(signatures.estimate(a, b)?).filter(|estimate| *estimate >= threshold))
             }
@@ -94,7 +98,6 @@ impl<'a> Group<'a> {
             Measure::OneByOne(distinct, cache) => {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 if a == b {
-                    // Of a document that has shingles, as all have here.
                     return Ok(Some(1.0));
                 }
                 let places = [a, b].map(|own| (own as u32, distinct.places[own]));

@@ -25,15 +25,16 @@ fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
     let limit = bucket_limit();
+    let mut rows = result.many();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, limit, emit),
         &mut |(a, b, similarity)| {
             let (a, b) = if members.compare(a, b).is_lt() { (a, b) } else { (b, a) };
-            let row = [members.key(a), members.key(b), float8_datum(similarity)];
-            result.push(&row.map(Some));
+            rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
             Ok(())
         },
     )?;
+    rows.finish();
     report(left_out);
     Ok(None)
 }

@@ -11,6 +11,14 @@ use crate::document::kind::Kind;
 /// Hashes of a document for which room is kept.
 const LONG: usize = 1 << 16;
 
+/// A text has so many times fewer distinct shingles than shingles, at most, as far as can be foreseen.
+const REPEATED: usize = 4;
+
+/// About how many shingles there are in so many bytes: a text has one for each, nearly.
+fn elements(reader: Reader, bytes: usize) -> usize {
+    if reader.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
+}
+
 /// The signatures of a group.
 pub struct Signatures {
     words: Vec<i32>,
@@ -101,6 +109,10 @@ impl Distinct {
         memory: usize,
         crew: &mut Crew,
     ) -> Result<Option<Vec<ShingleSet>>, Error> {
+        let about = elements(reader, self.bytes(bytes)).saturating_mul(size_of::<u64>());
+        if about / REPEATED > memory {
+            return Ok(None);
+        }
         let mut sets = memory::with_capacity(self.places.len())?;
         let mut shingles = 0;
         let make = |_, bytes: &[u8], check: &mut dyn FnMut()| {
@@ -168,9 +180,8 @@ impl Cache {
         places: &[u32],
         memory: usize,
     ) -> Result<Self, Error> {
-        // A text has about as many shingles as bytes.
-        let of_bytes = if reader.kind == Kind::Text { 1 } else { size_of::<u64>() };
-        let sizes = memory::collect(places.iter().map(|place| bytes.size(*place) / of_bytes))?;
+        let sizes = places.iter().map(|place| elements(reader, bytes.size(*place)));
+        let sizes = memory::collect(sizes)?;
         let outlines = Outlines::new(&sizes, memory / 2)?;
         let config = config.with_scheme(Scheme::Fss);
         Ok(Self {
@@ -196,7 +207,9 @@ impl Cache {
         let Self { reader, config, outlines, .. } = self;
         let widths = memory::collect((0..places.len()).map(|document| outlines.width(document)))?;
         let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
-            Drawing::of(&reader.set(config, bytes, check)?, widths[document])
+            let mut hashes = Vec::new();
+            reader.hashes(config, bytes, &mut hashes, check)?;
+            Drawing::of(&mut hashes, widths[document], check)
         };
         let mut document = 0;
         bytes.each(places, crew, &make, |cause| cause, &mut |drawing| {
@@ -218,8 +231,7 @@ impl Cache {
         if threshold > 0.0 {
             for (document, place) in documents {
                 if !self.outlines.has(document as usize) {
-                    let made = |bytes: &[u8]| self.reader.set(&self.config, bytes, check);
-                    self.outlines.draw(document as usize, &bytes.with(place, made)?);
+                    self.draw_one(bytes, document as usize, place, check)?;
                 }
             }
             if !self.outlines.may_reach(a as usize, b as usize, threshold) {
@@ -236,6 +248,21 @@ impl Cache {
             }
         }
         Ok(self.sets.similarity(a, b, threshold))
+    }
+
+    fn draw_one(
+        &mut self,
+        bytes: &mut Bytes,
+        document: usize,
+        place: u32,
+        check: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let Self { reader, config, hashes, outlines, .. } = self;
+        hashes.clear();
+        bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, check))?;
+        outlines.put(document, &Drawing::of(hashes, outlines.width(document), check)?);
+        hashes.shrink_to(LONG);
+        Ok(())
     }
 
     /// Adds a set, unless it is too large.

@@ -53,13 +53,12 @@ impl NumberedSets {
     /// None yet; they may take about `memory` bytes.
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        // A table that is three quarters full, of four bytes for each place, beside the hashes; while it grows, the
-        // one before is there too.
-        let places = 1 << (memory / 2 / 12).max(2 * FIRST).ilog2();
+        // A table that is three quarters full, of four bytes for each place, beside the hashes.
+        let most = (memory / 2 / 40 * 3).max(FIRST);
         Self {
             table: Vec::new(),
             hashes: Vec::new(),
-            most: places / 4 * 3,
+            most,
             sets: HashMap::default(),
             words: Vec::new(),
             most_words: memory / 2 / size_of::<(u32, u64)>(),
@@ -162,7 +161,8 @@ impl NumberedSets {
         if needed <= self.table.len() / 4 * 3 {
             return Ok(());
         }
-        let places = (needed / 3 * 4 + 4).next_power_of_two().max(FIRST);
+        let places = |numbers: usize| numbers / 3 * 4 + 8;
+        let places = places(needed).max((2 * self.table.len()).min(places(self.most))).max(FIRST);
         self.table = Vec::new();
         self.table = memory::filled(0, places)?;
         for (number, &hash) in (1..).zip(&self.hashes) {
@@ -177,7 +177,7 @@ impl NumberedSets {
 fn free(table: &[u32], hash: u64) -> usize {
     let mut at = place(table, hash);
     while table[at] != 0 {
-        at = (at + 1) & (table.len() - 1);
+        at = behind(table, at);
     }
     at
 }
@@ -185,7 +185,13 @@ fn free(table: &[u32], hash: u64) -> usize {
 /// The place where to look for a hash first: hashes are uniform in their top bits.
 #[inline(always)]
 fn place(table: &[u32], hash: u64) -> usize {
-    (hash >> (u64::BITS - table.len().trailing_zeros())) as usize
+    ((u128::from(hash) * table.len() as u128) >> u64::BITS) as usize
+}
+
+/// The place behind another one.
+#[inline(always)]
+fn behind(table: &[u32], at: usize) -> usize {
+    if at + 1 == table.len() { 0 } else { at + 1 }
 }
 
 /// Gives the number of a hash, the next one if it has none. The table must have room.
@@ -200,7 +206,7 @@ fn number(table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
                 return hashes.len() - 1;
             }
             number if hashes[number as usize - 1] == hash => return number as usize - 1,
-            _ => at = (at + 1) & (table.len() - 1),
+            _ => at = behind(table, at),
         }
     }
 }

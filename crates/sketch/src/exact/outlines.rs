@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use super::shingle_set::ShingleSet;
 use crate::error::Error;
+use crate::hash::count_distinct;
 use crate::memory;
 use crate::simd::Level;
 
@@ -273,14 +274,20 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The outline of a set, so wide. A set has less than 2^32 elements.
+    /// The outline of a set, so wide, by its hashes in any order and with any repeats; they may be in another order
+    /// afterwards. A set has less than 2^32 elements.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn of(set: &ShingleSet, width: u32) -> Result<Self, Error> {
+    pub fn of(
+        hashes: &mut [u64],
+        width: u32,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
         let mut bits = memory::filled(0, 1 << width)?;
-        mark(&mut bits, set.hashes());
-        Ok(Self { bits, elements: Elements::exactly(set.len()) })
+        mark(&mut bits, hashes);
+        let elements = count_distinct(hashes, check_interrupts)?;
+        Ok(Self { bits, elements: Elements::exactly(elements) })
     }
 }
 
@@ -361,7 +368,10 @@ mod tests {
                 if document % 2 == 0 {
                     outlines.draw(document, set);
                 } else {
-                    let drawing = Drawing::of(set, outlines.width(document)).unwrap();
+                    let mut hashes: Vec<u64> = set.iter().chain(set.iter()).collect();
+                    hashes.reverse();
+                    let width = outlines.width(document);
+                    let drawing = Drawing::of(&mut hashes, width, &mut || ()).unwrap();
                     outlines.put(document, &drawing);
                 }
                 prop_assert!(outlines.has(document));

@@ -1,10 +1,12 @@
 //! From bytes to hashes, of 64 bits as a rule: what is the same for every text, configuration and scheme.
 
+mod distinct;
 mod element;
 pub(crate) mod mix;
 mod sort;
 pub(crate) mod xxh3;
 
+pub(crate) use distinct::count_distinct;
 pub use element::{Element, ElementHash};
 pub(crate) use sort::sort;
 pub use sort::{Keyed, part_by_key, sort_by_key};

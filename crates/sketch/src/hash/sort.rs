@@ -1,5 +1,7 @@
 //! Sorting hashes, and what has a hash.
 
+use crate::memory;
+
 /// Most bits of a digit: the places of its values stay in the first-level cache.
 const MOST_BITS: u32 = 10;
 
@@ -9,16 +11,24 @@ const BUCKETS: usize = 1 << MOST_BITS;
 /// Work between two looks at interrupts.
 const RUN: usize = 1 << 16;
 
-/// Sorts where the hashes are, with a call of `check_interrupts` for every run of work that is short.
+/// Sorts hashes, with a call of `check_interrupts` for every run of work that is short.
 ///
-/// Hashes are uniform in their top bits: one pass brings each into a bucket of about eight, and
-/// leaves little sorting there (American flag sort; McIlroy, Bostic, McIlroy 1993). Those that are
-/// not uniform are sorted all the same, by comparing them.
+/// Hashes are uniform in their top bits: one pass brings each into a bucket of a few, and leaves little sorting
+/// there. Few of them are brought into a copy, many to where they belong among themselves, in place. Those that are not
+/// uniform are sorted all the same, by comparing them.
 pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
     const FEW: usize = 64;
     if hashes.len() <= FEW {
         hashes.sort_unstable();
         return;
+    }
+    if hashes.len() <= RUN {
+        check_interrupts();
+        // Without memory for a copy there is the other way.
+        if let Ok(mut copy) = memory::filled(0, hashes.len()) {
+            sort_by_copy(hashes, &mut copy);
+            return;
+        }
     }
     let bits = bits_of(hashes.len());
     let mut ends = [0; BUCKETS];
@@ -29,6 +39,37 @@ pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
         hashes[start..end].sort_unstable();
         start = end;
     }
+}
+
+/// Sorts two to [`RUN`] hashes by way of a copy, which is as long.
+fn sort_by_copy(hashes: &mut [u64], copy: &mut [u64]) {
+    /// The buckets are of about two, up to so many of them, whose places stay in the first-level cache.
+    const MOST_BITS: u32 = 12;
+    const IN_A_BUCKET: usize = 2;
+    let bits = ((hashes.len() / IN_A_BUCKET).max(1).ilog2() + 1).min(MOST_BITS);
+    let digit = |hash: u64| (hash >> (64 - bits)) as usize;
+    let mut places = [0_u32; 1 << MOST_BITS];
+    let places = &mut places[..1 << bits];
+    hashes.iter().for_each(|&hash| places[digit(hash)] += 1);
+    let mut next = 0;
+    for place in &mut *places {
+        next += std::mem::replace(place, next);
+    }
+    for &hash in &*hashes {
+        let place = &mut places[digit(hash)];
+        copy[*place as usize] = hash;
+        *place += 1;
+    }
+    let mut start = 0;
+    for &end in &*places {
+        match &mut copy[start..end as usize] {
+            [] | [_] => (),
+            [a, b] => (*a, *b) = ((*a).min(*b), (*a).max(*b)),
+            more => more.sort_unstable(),
+        }
+        start = end as usize;
+    }
+    hashes.copy_from_slice(copy);
 }
 
 /// A value that is sorted by a number first, which is mostly a hash: greater numbers make greater values.
@@ -90,7 +131,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut(
     }
 }
 
-/// Bits by which so many hashes come into buckets of about eight.
+/// Bits by which so many hashes come into buckets of about eight (American flag sort; McIlroy, Bostic, McIlroy 1993).
 fn bits_of(count: usize) -> u32 {
     const IN_A_BUCKET: usize = 8;
     ((count / IN_A_BUCKET).max(1).ilog2() + 1).min(MOST_BITS)
@@ -151,12 +192,16 @@ mod tests {
 
     #[test]
     fn few_and_many_hashes_are_sorted() {
-        for count in [0, 1, 64, 65, 1000, 65_537, 300_000] {
+        for count in [0, 1, 64, 65, 1000, 65_536, 65_537, 300_000] {
             let mut hashes: Vec<u64> = (0..count).map(|i| mix64(i % 200_000)).collect();
             let mut expected = hashes.clone();
             expected.sort_unstable();
             sort(&mut hashes, &mut || ());
             assert!(hashes == expected, "{count}");
+            // Numbers, which are alike in their top bits.
+            let mut numbers: Vec<u64> = expected.iter().map(|hash| hash % 5000).collect();
+            sort(&mut numbers, &mut || ());
+            assert!(numbers.is_sorted(), "{count}");
         }
     }
 
