@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
-use sketch::corpus::{Identical, LeftOut, Pair, Side, connect, leaders, pairs, weakest_link};
+use sketch::corpus::{
+    Identical, LeftOut, Pair, Side, connect, groups, leaders, pairs, weakest_link,
+};
 use sketch::estimate_jaccard;
 
 /// More than any test's comparisons.
@@ -99,6 +101,18 @@ proptest! {
     }
 
     #[test]
+    fn groups_are_what_shares_a_bucket_whatever_memory(
+        signatures in signatures(), sort_memory in 1..4000_usize,
+    ) {
+        let mut corpus = Signatures::new(&signatures, 0.0);
+        corpus.sort_memory = sort_memory;
+        let mut components = groups(&mut corpus).unwrap();
+        let found: Vec<u32> = (0..signatures.len() as u32).map(|document| components.find(document)).collect();
+        let expected = brute_force_components(signatures.len(), &brute_force(&signatures, 0.0));
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn two_collections_make_the_pairs_across_them(
         signatures in signatures(), percent in 40..=100,
     ) {
@@ -182,6 +196,32 @@ proptest! {
             found.insert(member, (leader, similarity));
         }).unwrap();
         prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn groups_of_many_documents_are_found() {
+    // So many that their hashes are brought together by some bits. Every third one is alike the one before it, and
+    // there is a template that a hundred have.
+    let signature = |document: i32| {
+        let own = if document % 3 == 1 { document - 1 } else { document };
+        (0..SLOTS as i32)
+            .map(|s| if s < 4 && document % 90 == 2 { 7 } else { own * 100 + s })
+            .collect()
+    };
+    let signatures: Vec<Vec<i32>> = (0..9000).map(signature).collect();
+    for sort_memory in [usize::MAX, 50_000] {
+        let mut corpus = Signatures::new(&signatures, 0.9);
+        corpus.sort_memory = sort_memory;
+        let mut components = groups(&mut corpus).unwrap();
+        for document in 0..9000 {
+            let expected = match (document % 90, document % 3) {
+                (2, _) => 2,
+                (_, 1) => document - 1,
+                _ => document,
+            };
+            assert_eq!(components.find(document), expected);
+        }
     }
 }
 
