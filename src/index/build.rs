@@ -11,6 +11,7 @@ use std::ffi::c_char;
 use crate::document::kind::Kind;
 use crate::error::{Result, raise};
 use crate::index::keys::Keys;
+use crate::index::layout::Entry;
 use crate::index::nbtree;
 use crate::index::own_rows;
 use crate::index::pages;
@@ -90,9 +91,9 @@ unsafe fn build(
         }
         progress::enter(Phase::Scanning);
         let mut found = 0;
-        let mut take = |entry| {
-            found += 1;
-            sorter.push(entry)
+        let mut take = |entries: &[Entry]| {
+            found += entries.len() as i64;
+            sorter.extend(entries)
         };
         let scanned = table_scan::each_entry(
             heap,

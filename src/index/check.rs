@@ -99,7 +99,9 @@ unsafe fn check_open(
         tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
             if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
         })?;
-        let mut take = |entry| sorter.push(mark(entry, EXPECTED));
+        let mut take = |entries: &[Entry]| {
+            entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
+        };
         let info = concurrent_scan(index);
         table_scan::each_entry(
             heap,

@@ -1,14 +1,17 @@
 //! Sorts the entries of a build within maintenance_work_mem: in memory, and beyond it by sorted runs in temporary
 //! files, which are merged.
 //!
-//! Keys are hashes. One pass over the upper bits brings entries into parts, of which each is sorted by itself: by a
-//! thread, if there are some, while the backend takes the parts before it. Runs are merged in the same way: the
+//! Keys are hashes. One pass over the upper bits brings entries into parts, chunk by chunk. Then each part is collected
+//! from the chunks, and sorted by itself: both by threads, if there are some, while the backend takes the parts before
+//! it. Runs are merged in the same way: the
 //! backend reads the next part of each run, a thread sorts what was read, and the backend takes it.
+
+use std::ops::Range;
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use sketch::pipeline::Crew;
-use sketch::{Error, Keyed, part_by_key, sort_by_key};
+use sketch::{Error, Keyed, Parts, memory, sort_by_key};
 
 use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
@@ -17,6 +20,8 @@ use crate::pg::interrupts::check_interrupts;
 
 /// Entries that are sorted at a time, about.
 const PART: usize = 16 << 10;
+/// Entries that are brought into parts at a time: the second-level cache has room for them.
+const CHUNK: usize = 64 << 10;
 /// Entries that are written between two looks at interrupts.
 const STRIDE: usize = 1 << 18;
 /// Bytes read of a run at a time: not more, nor less.
@@ -26,7 +31,8 @@ const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
 /// are pushed.
 pub struct Sorter {
     entries: Vec<Entry>,
-    /// Entries held in memory at most.
+    /// Bytes for all; and entries held in memory at most, beside copies of parts.
+    memory: usize,
     capacity: usize,
     runs: Vec<Run>,
     threads: usize,
@@ -41,8 +47,8 @@ impl Keyed for Entry {
 impl Sorter {
     /// A sorter that takes `memory` bytes.
     pub fn new(memory: usize) -> Self {
-        let capacity = (memory / size_of::<Entry>()).max(1024);
-        Self { entries: Vec::new(), capacity, runs: Vec::new(), threads: 0 }
+        let capacity = ((memory - copies(memory)) / size_of::<Entry>()).max(1024);
+        Self { entries: Vec::new(), memory, capacity, runs: Vec::new(), threads: 0 }
     }
 
     /// So many threads help to sort.
@@ -59,6 +65,21 @@ impl Sorter {
         Ok(())
     }
 
+    /// Takes entries.
+    pub fn extend(&mut self, entries: &[Entry]) -> Result<()> {
+        let mut rest = entries;
+        while !rest.is_empty() {
+            if self.entries.len() == self.entries.capacity() {
+                self.grow()?;
+            }
+            let room = self.entries.capacity() - self.entries.len();
+            let (some, others) = rest.split_at(room.min(rest.len()));
+            self.entries.extend_from_slice(some);
+            rest = others;
+        }
+        Ok(())
+    }
+
     /// Makes room for an entry, in memory or by writing a run.
     fn grow(&mut self) -> Result<()> {
         let more = self.entries.len().max(1024).min(self.capacity - self.entries.len());
@@ -70,51 +91,131 @@ impl Sorter {
 
     fn spill(&mut self) -> Result<()> {
         let mut run = Run::create();
-        with_crew(self.threads, self.memory(), |crew| {
-            sorted(&mut self.entries, crew, &mut |part| {
-                run.write(part);
-                Ok(())
-            })
+        self.sorted(&mut |part| {
+            run.write(part);
+            Ok(())
         })?;
         self.runs.push(run);
         self.entries.clear();
         Ok(())
     }
 
-    fn memory(&self) -> usize {
-        self.capacity * size_of::<Entry>()
+    /// Calls `take` with the entries in memory, in ascending order.
+    fn sorted(&mut self, take: &mut Take) -> Result<()> {
+        let memory = copies(self.memory);
+        with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, take))
     }
 
     /// Calls `visit` with all entries in ascending order.
     pub fn finish(mut self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
-        let (threads, memory) = (self.threads, self.memory());
+        let (threads, memory) = (self.threads, self.memory);
         let mut take = |part: &[Entry]| part.iter().try_for_each(|entry| visit(*entry));
         if self.runs.is_empty() {
-            return with_crew(threads, memory, |crew| sorted(&mut self.entries, crew, &mut take));
+            return self.sorted(&mut take);
         }
         if !self.entries.is_empty() {
             self.spill()?;
         }
         drop(std::mem::take(&mut self.entries));
-        with_crew(threads, memory, |crew| merged(&mut self.runs, memory, crew, &mut take))
+        with_crew(threads, memory / 2, |crew| merged(&mut self.runs, memory, crew, &mut take))
     }
 }
 
 /// Takes some entries, which are the next in ascending order.
 type Take<'a> = dyn FnMut(&[Entry]) -> Result<()> + 'a;
 
-/// Calls `sort` with those who sort.
+/// Bytes for copies of parts.
+fn copies(memory: usize) -> usize {
+    memory / 8
+}
+
+/// Calls `sort` with those who sort; what is out at a time takes `memory` bytes.
 fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T) -> T {
     match threads {
         0 => sort(&mut Crew::Alone(&mut { check_interrupts })),
-        _ => sort(&mut Crew::With(setting(memory / 2), threads)),
+        _ => sort(&mut Crew::With(setting(memory), threads)),
     }
 }
 
-/// Sorts entries where they are, by key and row, and calls `take` with one part after the other.
-fn sorted(entries: &mut [Entry], crew: &mut Crew, take: &mut Take) -> Result<()> {
+/// Sorts entries by key and row, and calls `take` with one part after the other. `memory` bytes are for copies of
+/// parts.
+fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, take: &mut Take) -> Result<()> {
+    let parts = Parts::of(entries);
+    if entries.len() < 2 * CHUNK {
+        return sorted_in_place(entries, parts, crew, take);
+    }
+    let chunks = parted(entries, parts, crew)?;
+    let size = |part: usize| chunks.iter().map(|chunk| chunk.of(part, part + 1).len()).sum();
+    let sizes: Vec<usize> = (0..parts.count()).map(size).collect();
+    // A copy of the largest part is too much where most keys are the same.
+    if sizes.iter().any(|size| size * size_of::<Entry>() > memory) {
+        drop(chunks);
+        return sorted_in_place(entries, parts, crew, take);
+    }
+    let mut start = 0;
+    let mut next = || {
+        let (mut end, mut count) = (start, 0);
+        while end < sizes.len() && count < PART {
+            count += sizes[end];
+            end += 1;
+        }
+        let range = std::mem::replace(&mut start, end)..end;
+        Ok((!range.is_empty()).then_some(((range, count), count * size_of::<Entry>())))
+    };
+    let sort = |(range, count): &mut (Range<usize>, usize), check: &mut dyn FnMut()| {
+        let mut part = memory::with_capacity(*count)?;
+        chunks.iter().for_each(|chunk| part.extend_from_slice(chunk.of(range.start, range.end)));
+        sort_by_key(&mut part, check);
+        Ok(part)
+    };
+    crew.each(&mut next, &sort, engine, &mut |part: Vec<Entry>| take(&part))
+}
+
+/// Some entries in their parts.
+struct Chunk<'a> {
+    entries: &'a [Entry],
+    ends: Vec<u32>,
+}
+
+impl Chunk<'_> {
+    /// Those of the parts from `first` to `end`, which is not among them.
+    fn of(&self, first: usize, end: usize) -> &[Entry] {
+        let start = |part: usize| if part == 0 { 0 } else { self.ends[part - 1] as usize };
+        &self.entries[start(first)..start(end)]
+    }
+}
+
+/// Brings entries into parts, a chunk at a time.
+fn parted<'a>(entries: &'a mut [Entry], parts: Parts, crew: &mut Crew) -> Result<Vec<Chunk<'a>>> {
+    let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK)).map_err(engine)?;
+    let mut rest = entries.chunks_mut(CHUNK);
+    let mut next = || Ok(rest.next().map(|chunk| (Some(chunk), 0)));
+    let bring = |chunk: &mut Option<&'a mut [Entry]>, check: &mut dyn FnMut()| {
+        let (mut ends, mut end) = (memory::with_capacity(parts.count())?, 0);
+        if let Some(entries) = chunk {
+            parts.bring(entries, check, &mut |count| {
+                end += count as u32;
+                ends.push(end);
+            });
+        }
+        Ok(chunk.take().map(|entries| Chunk { entries, ends }))
+    };
+    crew.each(&mut next, &bring, engine, &mut |chunk| {
+        chunks.extend(chunk);
+        Ok(())
+    })?;
+    Ok(chunks)
+}
+
+/// As [`sorted`], where the entries are.
+fn sorted_in_place(
+    entries: &mut [Entry],
+    parts: Parts,
+    crew: &mut Crew,
+    take: &mut Take,
+) -> Result<()> {
     let (mut ends, mut end) = (Vec::new(), 0);
-    part_by_key(entries, &mut || crew.check(), &mut |count| {
+    parts.bring(entries, &mut || crew.check(), &mut |count| {
         end += count;
         if end - ends.last().copied().unwrap_or(0) >= PART {
             ends.push(end);

@@ -78,7 +78,7 @@ pub struct Scanned {
     pub saturated: Saturated,
 }
 
-/// `table_index_build_scan`: calls `take` with each entry that the index should have, row by row in the
+/// `table_index_build_scan`: calls `take` with the entries that the index should have, row by row in the
 /// order of their addresses. What `take` allocates outlives the row. `memory` bytes are for rows that
 /// are computed together, by threads as well if the table is large enough for them.
 /// `progress` is reported where a build is in progress. With a snapshot the rows are those that it sees, and
@@ -97,12 +97,12 @@ pub unsafe fn each_entry(
     keys: &Keys,
     options: &IndexOptions,
     memory: usize,
-    take: &mut dyn FnMut(Entry) -> Result<()>,
+    take: &mut dyn FnMut(&[Entry]) -> Result<()>,
 ) -> Result<Scanned> {
     let mut saturated = Saturated::default();
     let mut take = |rows: &mut Rows| {
         rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
-        rows.entries.iter().try_for_each(|entry| take(*entry))
+        take(&rows.entries)
     };
     let make = || Maker::new(options, keys.layout().mask());
     // SAFETY: the caller's promise.

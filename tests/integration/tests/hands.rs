@@ -82,6 +82,25 @@ fn an_index_is_the_same_whoever_makes_it() {
             assert!(build(THREADS) == build(NO_THREADS), "{columns} {memory}");
         }
     }
+    // One key has more entries than there is memory for a copy of them.
+    client
+        .batch_execute(
+            "CREATE TABLE same WITH (parallel_workers = 8, autovacuum_enabled = off) AS \
+             SELECT id, 'a text that all have' AS body FROM generate_series(1, 20000) id; \
+             SET maintenance_work_mem = '2560kB'",
+        )
+        .expect("equal texts");
+    let mut build = |settings: &str| {
+        client
+            .batch_execute(&format!(
+                "{settings}; DROP INDEX IF EXISTS same_near; \
+                 CREATE INDEX same_near ON same USING minlsh (body)"
+            ))
+            .expect("an index");
+        assert_consistent(&mut client, "same_near");
+        pages(&mut client, "same_near")
+    };
+    assert!(build(THREADS) == build(NO_THREADS));
 }
 
 /// Makes the threads of a backend visible: its rows keep it waiting now and then, however busy the machine is.

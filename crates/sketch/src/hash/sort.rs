@@ -78,31 +78,51 @@ pub trait Keyed: Copy + Ord + Send {
     fn key(&self) -> u64;
 }
 
-/// Brings values into parts, of which each can be sorted by itself: those of a part are less than those of the
-/// next one. Calls `part` with how many there are in each. There are some hundred parts of values whose keys are
-/// uniform, however few bits of these differ.
-pub fn part_by_key<T: Keyed>(
-    values: &mut [T],
-    check_interrupts: &mut dyn FnMut(),
-    part: &mut dyn FnMut(usize),
-) {
-    let keys = || values.iter().map(Keyed::key);
-    let (least, most) = (keys().min().unwrap_or(0), keys().max().unwrap_or(0));
-    // Above this bit all are the same.
-    let height = u64::BITS - (least ^ most).leading_zeros();
-    let bits = bits_of(values.len()).min(height);
-    if bits == 0 {
-        part(values.len());
-        return;
+/// The bits of keys by which values come into parts, of which each can be sorted by itself: those of a part are less
+/// than those of the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    shift: u32,
+    bits: u32,
+}
+
+impl Parts {
+    /// Some hundred parts of values whose keys are uniform, however few bits of these differ.
+    #[must_use]
+    pub fn of<T: Keyed>(values: &[T]) -> Self {
+        let first = values.first().map_or(0, Keyed::key);
+        let differing = values.iter().fold(0, |bits, value| bits | (value.key() ^ first));
+        // Above this bit all are the same.
+        let height = u64::BITS - differing.leading_zeros();
+        let bits = bits_of(values.len()).min(height);
+        Self { shift: height - bits, bits }
     }
-    let mask = (1 << bits) - 1;
-    let digit = |value: &T| (value.key() >> (height - bits)) as usize & mask;
-    let mut ends = [0; BUCKETS];
-    distribute(values, digit, &mut ends, check_interrupts);
-    let mut start = 0;
-    for &end in &ends[..=mask] {
-        part(end - start);
-        start = end;
+
+    /// The number of parts.
+    #[must_use]
+    pub fn count(self) -> usize {
+        1 << self.bits
+    }
+
+    fn of_key(self, key: u64) -> usize {
+        (key >> self.shift.min(u64::BITS - 1)) as usize & (self.count() - 1)
+    }
+
+    /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Calls
+    /// `part` with how many there are in each.
+    pub fn bring<T: Keyed>(
+        self,
+        values: &mut [T],
+        check_interrupts: &mut dyn FnMut(),
+        part: &mut dyn FnMut(usize),
+    ) {
+        let mut ends = [0; BUCKETS];
+        distribute(values, |value| self.of_key(value.key()), &mut ends, check_interrupts);
+        let mut start = 0;
+        for &end in &ends[..self.count()] {
+            part(end - start);
+            start = end;
+        }
     }
 }
 
@@ -119,7 +139,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut(
     }
     let mut counts = [0; BUCKETS];
     let mut parts = 0;
-    part_by_key(values, check_interrupts, &mut |count| {
+    Parts::of(values).bring(values, check_interrupts, &mut |count| {
         counts[parts] = count;
         parts += 1;
     });
@@ -231,7 +251,9 @@ mod tests {
             expected.sort_unstable();
             let mut parted = values.clone();
             let mut counts = Vec::new();
-            part_by_key(&mut parted, &mut || (), &mut |count| counts.push(count));
+            let parts = Parts::of(&parted);
+            parts.bring(&mut parted, &mut || (), &mut |count| counts.push(count));
+            prop_assert_eq!(counts.len(), parts.count());
             prop_assert_eq!(counts.iter().sum::<usize>(), values.len());
             let mut start = 0;
             for count in counts {
