@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
-from sections.clusters import CHANGES
+from sections.clusters import CHANGES, COPIES
 from sections.files import THRESHOLDS, WAYS
 from sections.pairs import PEERS
 
@@ -39,12 +39,14 @@ def corpus_table(figures: dict) -> str:
         "pairs by signature": "pairs, `verify => 'signature'`",
         "pairs with the index": "pairs, with an index there",
         "clusters": "clusters",
+        "clusters with the index": "clusters, with an index there",
         "plan": "plan: what to remove",
         "scan": "scan of the table",
     }
     sizes = by_size(figures)
     body = []
-    for name, label in calls.items():
+    measured = {name: label for name, label in calls.items() if all(name in each for _, each in sizes)}
+    for name, label in measured.items():
         row = [label] + [duration(each[name]) for _, each in sizes]
         body.append(row + [times(over(large[name], small[name])) for (_, small), (_, large) in zip(sizes, sizes[1:])])
     header = ["", *(f"{count:,}" for count, _ in sizes)]
@@ -257,6 +259,8 @@ def clusters_table(figures: dict) -> str:
         for kind, label in kinds.items():
             cells = [of_changes(each, f"{kind}: {changes}") for _, each in sizes]
             body.append([f"after {changes:,} rows were {label}", *cells])
+    for name, label in {"beside": "a row was inserted beside", "deleted": "one was deleted of"}.items():
+        body.append([f"after {label} {COPIES:,} copies", *(of_changes(each, f"copies: {name}") for _, each in sizes)])
     body += [
         ["DELETE, a row", *(duration(each["not captured"]) for _, each in sizes)],
         ["with capture", *(duration(each["captured"]) for _, each in sizes)],

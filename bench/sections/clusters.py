@@ -12,6 +12,13 @@ KINDS = {
     "deleted": "DELETE FROM docs WHERE id % {step} = 2",
     "changed": "UPDATE docs SET body = body || ' altered' WHERE id % {step} = 3",
 }
+# Copies of one text, and changes of a row among them.
+COPIES = 10_000
+COPY = "INSERT INTO docs SELECT {first} + i, body FROM docs, generate_series(1, {copies}) AS i WHERE id = 1"
+OF_COPIES = {
+    "beside": "INSERT INTO docs SELECT -id, body FROM docs WHERE id = {first} + 1",
+    "deleted": "DELETE FROM docs WHERE id = {first} + {copies} / 2",
+}
 REFRESH = "SELECT was_full FROM minlsh_refresh_clusters('docs_clusters')"
 JOB = "SELECT count(*) FROM near_duplicate_clusters('docs_near', NULL, NULL::bigint)"
 CALLS = {
@@ -29,6 +36,28 @@ def refresh(server: Server, change: str) -> dict:
     taken = server.processor() - start
     server.run("ROLLBACK")
     return {"taken": taken, "full": float(was_full)}
+
+
+def vacuum(server: Server) -> None:
+    """At the same points of each round."""
+    server.run("VACUUM ANALYZE docs, docs_clusters, docs_clusters_list, docs_clusters_log, docs_clusters_queue")
+    server.run("CHECKPOINT")
+
+
+def copies(options, server: Server, count: int) -> dict:
+    """A refresh after a row was inserted beside many copies, and after one of these was deleted."""
+    numbers = {"first": 2 * count, "copies": COPIES}
+    server.run(COPY.format(**numbers))
+    server.run(REFRESH)
+    vacuum(server)
+    changes = {f"copies: {name}": sql.format(**numbers) for name, sql in OF_COPIES.items()}
+    measures = {
+        name: lambda name=name, change=change: {
+            f"{name}: {figure}": value for figure, value in refresh(server, change).items()
+        }
+        for name, change in changes.items()
+    }
+    return alternate(options, measures, f"{count:,} documents")
 
 
 def deletes(server: Server, rows: int, triggers: str) -> float:
@@ -50,11 +79,12 @@ def lookups(server: Server, call: str, rows: int) -> float:
 def measured(options, server: Server, count: int) -> dict:
     server.run("CREATE INDEX docs_near ON docs USING minlsh (body)")
     server.run("SELECT minlsh_track_clusters('docs_near')")
+    # A refresh does not write the pages that were loaded.
+    server.run("CHECKPOINT")
     first = server.time(REFRESH)
     if options.rounds > 1:
         options.once.append(f"first refresh ({count:,} documents)")
-    server.run("VACUUM ANALYZE docs, docs_clusters, docs_clusters_list, docs_clusters_log, docs_clusters_queue")
-    server.run("CHECKPOINT")
+    vacuum(server)
     tables = ("docs_clusters", "docs_clusters_list")
     kept = {
         "members": server.value("SELECT count(*) FROM docs_clusters"),
@@ -76,7 +106,7 @@ def measured(options, server: Server, count: int) -> dict:
     for name, call in CALLS.items():
         measures[name] = lambda call=call: lookups(server, call, count)
     figures = alternate(options, measures, f"{count:,} documents")
-    return {**figures, **kept, "first": first}
+    return {**figures, **kept, **copies(options, server, count), "first": first}
 
 
 def measure(options) -> dict:
