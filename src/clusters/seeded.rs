@@ -217,7 +217,8 @@ impl Seeded<'_> {
         {
             return Ok(None);
         }
-        let mut known = Known::of(self.tables, self.snapshot, self.next_id)?;
+        let mut known =
+            Known::of(self.tables, self.snapshot, (key_type, key.collation()), self.next_id)?;
         if !self.is_worth_it(&question, (&index, &leaves), changed, &mut known)? {
             return Ok(None);
         }
@@ -493,10 +494,11 @@ impl Seeded<'_> {
             unsafe { ffi::predicate_lock(open.raw(), self.snapshot.raw()) };
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
-            for row in rows {
+            let count = rows.len();
+            for (at, row) in rows.into_iter().enumerate() {
                 let key = found.at(u64_to_tid(row)).and_then(|row| row.value(own.number));
                 let Some(key) = key.filter(|key| !written(*key)) else { continue };
-                if !Self::mate(key, known, blocks, job)? {
+                if !Self::mate(key, (known, count - at), blocks, job)? {
                     return Ok(false);
                 }
             }
@@ -530,9 +532,14 @@ impl Seeded<'_> {
     }
 
     /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
-    fn mate(key: Datum, known: &mut Known, blocks: &mut Blocks, job: &mut Job) -> Result<bool> {
+    fn mate(
+        key: Datum,
+        (known, left): (&mut Known, usize),
+        blocks: &mut Blocks,
+        job: &mut Job,
+    ) -> Result<bool> {
         // SAFETY: a key of that type.
-        let Some((cluster, print)) = (unsafe { known.member(key)? }) else {
+        let Some((cluster, print)) = (unsafe { known.one_of(key, left)? }) else {
             // SAFETY: a key of that type.
             unsafe { job.push(key, Tag::Alone)? };
             return Ok(true);

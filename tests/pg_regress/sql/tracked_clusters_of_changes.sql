@@ -80,4 +80,22 @@ SELECT changed, joined, removed, moved, was_full FROM minlsh_refresh_clusters('d
 SELECT event, cluster_id, other_id, doc_id, size FROM docs_clusters_log WHERE refresh = 2 ORDER BY seq;
 SELECT * FROM minlsh_check('docs_clusters');
 DROP TABLE docs;
+
+-- A row beside many copies, and one that joins them to another cluster.
+CREATE TABLE docs (id text PRIMARY KEY, body text);
+INSERT INTO docs SELECT 'alone ' || i, words(1000 * i, 1000 * i + 9) FROM generate_series(1, 400) i;
+INSERT INTO docs SELECT 'copy ' || i, words(1, 40) FROM generate_series(1, 400) i;
+INSERT INTO docs SELECT 'other ' || i, words(7, 46) FROM generate_series(1, 2) i;
+CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.8);
+SELECT minlsh_track_clusters('docs_near');
+SELECT joined, clusters, was_full FROM minlsh_refresh_clusters('docs_clusters');
+INSERT INTO docs VALUES ('copy', words(1, 40)), ('between', words(4, 43));
+DELETE FROM docs WHERE id = 'copy 7';
+SELECT changed, joined, removed, moved, clusters, was_full FROM minlsh_refresh_clusters('docs_clusters');
+SELECT event, cluster_id, other_id, doc_id, size FROM docs_clusters_log WHERE refresh = 2 ORDER BY seq;
+SELECT * FROM minlsh_check('docs_clusters');
+DELETE FROM docs WHERE id = 'between';
+SELECT changed, removed, moved, clusters, was_full FROM minlsh_refresh_clusters('docs_clusters');
+SELECT * FROM minlsh_check('docs_clusters');
+DROP TABLE docs CASCADE;
 DROP FUNCTION words;
