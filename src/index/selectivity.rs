@@ -4,9 +4,13 @@
 //! not known yet the average bucket stands ([`bucket_sizes`]). Without such an index a document is taken to have a few
 //! near-duplicates, however large the table is.
 //!
+//! An index with a predicate knows its own rows, and one with scope columns those of a scope. The planner multiplies
+//! our share by those of the conditions that lead to these rows, so it is a share of as many rows as these leave.
+//!
 //! Where a policy or a view that is a security barrier hides rows from the caller, the index is not asked: EXPLAIN
 //! would count the hidden rows that are similar to any text that the caller thinks of.
 
+use std::cell::Cell;
 use std::ptr::null_mut;
 
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
@@ -106,8 +110,8 @@ fn join(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(share)))
 }
 
-/// Estimates how many rows of a variable's table are similar to a value; to one that is not known yet if it is null or
-/// not a constant.
+/// Estimates how many rows of a variable's table would be similar to a value, if all were as those that the other
+/// conditions leave; to a value that is not known yet if it is null or not a constant.
 ///
 /// # Safety
 /// `variable` is filled in for the planner's state `root`, in which `value` is an expression, and `operator` compares
@@ -130,32 +134,173 @@ unsafe fn similar(
         }
         let value = is_constant.then(|| ((*constant).constvalue, (*constant).consttype));
         let method = access_method();
-        let family = |index: *mut pg_sys::IndexOptInfo| *(*index).opfamily;
-        list::pointers::<pg_sys::IndexOptInfo>((*variable.rel).indexlist)
-            .filter(|index| {
-                // With scope columns, a bucket has the rows of one scope only.
-                let of_all = (**index).indpred.is_null() && (**index).nkeycolumns == 1;
-                of_all && (**index).relam == method && !(**index).hypothetical
-            })
-            .filter(|index| pg_sys::match_index_to_operand(variable.var, 0, *index))
-            .filter(|index| {
-                let commuted = pg_sys::get_commutator(operator);
-                [operator, commuted]
-                    .map(|of| pg_sys::op_in_opfamily(of, family(*index)))
-                    .contains(&true)
-            })
-            .find_map(|index| in_index((*index).indexoid, value).unwrap_or(None))
-            .unwrap_or(NEAR_DUPLICATES)
+        let relation = variable.rel;
+        let operators = [operator, pg_sys::get_commutator(operator)];
+        let is_whole = |index: *mut pg_sys::IndexOptInfo| {
+            (*index).indpred.is_null() && (*index).nkeycolumns == 1
+        };
+        // An index of all rows needs no conditions beside this one.
+        for whole in [true, false] {
+            let indexes = list::pointers::<pg_sys::IndexOptInfo>((*relation).indexlist)
+                .filter(|index| (**index).relam == method && !(**index).hypothetical)
+                .filter(|index| is_whole(*index) == whole);
+            for index in indexes {
+                let document = (0..(*index).nkeycolumns).find(|&column| {
+                    let family = *(*index).opfamily.add(column as usize);
+                    pg_sys::match_index_to_operand(variable.var, column, index)
+                        && operators.map(|of| pg_sys::op_in_opfamily(of, family)).contains(&true)
+                });
+                let part = document.and_then(|column| Part::of(root, relation, index, column));
+                if let Some(part) = part
+                    && let Ok(Some(rows)) = in_index((*index).indexoid, value, part.scope)
+                {
+                    return rows / part.share;
+                }
+            }
+        }
+        NEAR_DUPLICATES
     }
 }
 
-/// Estimates how many rows an index has that are similar to a value of that type, or to one of which nothing is known;
-/// `None` if the index cannot say.
+/// The part of a table's rows in which an index looks for the near-duplicates of a document.
+struct Part {
+    /// Its share of the rows, as the planner estimates it from the same conditions.
+    share: f64,
+    /// For each scope column its number, and the type and value of what it equals; `None` if one is not known yet.
+    scope: Option<Vec<(usize, Oid, Datum)>>,
+}
+
+thread_local! {
+    /// True while the share of a predicate is estimated, which may have our operator in it.
+    static IN_PREDICATE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The estimate of a predicate, while this lives.
+struct InPredicate;
+
+impl InPredicate {
+    /// Begins it, unless it is one within another.
+    fn begin() -> Option<Self> {
+        (!IN_PREDICATE.replace(true)).then(|| Self)
+    }
+}
+
+impl Drop for InPredicate {
+    fn drop(&mut self) {
+        IN_PREDICATE.set(false);
+    }
+}
+
+impl Part {
+    /// The part that a query asks for; `None` if its conditions do not lead to one part of the index.
+    ///
+    /// # Safety
+    /// `index` is an index of `relation`, a table in the planner's state `root`; `document` is the column of documents.
+    unsafe fn of(
+        root: *mut pg_sys::PlannerInfo,
+        relation: *const pg_sys::RelOptInfo,
+        index: *mut pg_sys::IndexOptInfo,
+        document: i32,
+    ) -> Option<Self> {
+        const INNER: pg_sys::JoinType::Type = pg_sys::JoinType::JOIN_INNER;
+        let mut part = Self { share: 1.0, scope: Some(Vec::new()) };
+        // SAFETY: the caller's promise; nodes are what their tags say.
+        unsafe {
+            if !(*index).indpred.is_null() {
+                if !(*index).predOK {
+                    return None;
+                }
+                let _within = InPredicate::begin()?;
+                let predicate = (*index).indpred;
+                part.share *= pg_sys::clauselist_selectivity(root, predicate, 0, INNER, null_mut());
+            }
+            for column in (0..(*index).nkeycolumns).filter(|&column| column != document) {
+                let family = *(*index).opfamily.add(column as usize);
+                let clause = list::pointers::<pg_sys::RestrictInfo>((*relation).baserestrictinfo)
+                    .find_map(|clause| {
+                        let node = (*clause).clause.cast::<pg_sys::Node>();
+                        let equal = Equal::of(node, index, column, family)?;
+                        Some((clause, equal))
+                    });
+                let (clause, equal) = clause?;
+                part.share *= pg_sys::clause_selectivity(root, clause.cast(), 0, INNER, null_mut());
+                let value = pg_sys::estimate_expression_value(root, equal.value);
+                let constant = value.cast::<pg_sys::Const>();
+                let is_known = (*value).type_ == NodeTag::T_Const && !(*constant).constisnull;
+                let known =
+                    is_known.then(|| (column as usize, equal.type_oid, (*constant).constvalue));
+                part.scope = part.scope.zip(known).map(|(mut scope, column)| {
+                    scope.push(column);
+                    scope
+                });
+            }
+        }
+        (part.share > 0.0).then_some(part)
+    }
+}
+
+/// A condition that a scope column equals something.
+struct Equal {
+    value: *mut pg_sys::Node,
+    /// The type that the operator takes for it.
+    type_oid: Oid,
+}
+
+impl Equal {
+    /// Reads a condition; `None` if it is another one.
+    ///
+    /// # Safety
+    /// `clause` is a condition of a query of the index's table, `column` a column of the index, of that family.
+    unsafe fn of(
+        clause: *mut pg_sys::Node,
+        index: *mut pg_sys::IndexOptInfo,
+        column: i32,
+        family: Oid,
+    ) -> Option<Self> {
+        // SAFETY: the caller's promise; nodes are what their tags say.
+        unsafe {
+            if (*clause).type_ != NodeTag::T_OpExpr {
+                return None;
+            }
+            let operation = clause.cast::<pg_sys::OpExpr>();
+            let mut sides = list::pointers::<pg_sys::Node>((*operation).args);
+            let (left, right) = (sides.next()?, sides.next()?);
+            let is_column = |side| pg_sys::match_index_to_operand(side, column, index);
+            let (operator, value) = if is_column(left) {
+                ((*operation).opno, right)
+            } else if is_column(right) {
+                (pg_sys::get_commutator((*operation).opno), left)
+            } else {
+                return None;
+            };
+            if operator == Oid::INVALID || !pg_sys::op_in_opfamily(operator, family) {
+                return None;
+            }
+            let (mut strategy, mut left_type, mut type_oid) = (0, Oid::INVALID, Oid::INVALID);
+            pg_sys::get_op_opfamily_properties(
+                operator,
+                family,
+                false,
+                &mut strategy,
+                &mut left_type,
+                &mut type_oid,
+            );
+            Some(Self { value, type_oid })
+        }
+    }
+}
+
+/// Estimates how many rows of a scope an index has that are similar to a value of that type, or to one of which nothing
+/// is known; `None` if the index cannot say. Without a scope that is known, it is the same for all.
 ///
 /// # Safety
 /// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
-/// such a value. A snapshot is held.
-unsafe fn in_index(index: Oid, value: Option<(Datum, Oid)>) -> Result<Option<f64>> {
+/// such a value, and of which the scope's operators take its values. A snapshot is held.
+unsafe fn in_index(
+    index: Oid,
+    value: Option<(Datum, Oid)>,
+    scope: Option<Vec<(usize, Oid, Datum)>>,
+) -> Result<Option<f64>> {
     // SAFETY: the caller's promise; the index is open until the end of this function, or an ERROR closes it.
     unsafe {
         let index = pg_sys::index_open(index, pg_sys::NoLock as i32);
@@ -165,7 +310,7 @@ unsafe fn in_index(index: Oid, value: Option<(Datum, Oid)>) -> Result<Option<f64
             if !options.is_current() || keys.kind() == Kind::Passage {
                 return Ok(None);
             }
-            let Some((value, type_oid)) = value else {
+            let (Some((value, type_oid)), Some(scope)) = (value, scope) else {
                 return bucket_sizes::average(index, keys.layout()).map(Some);
             };
             Ok(match keys.kind().search(value, type_oid, &options)? {
@@ -173,7 +318,7 @@ unsafe fn in_index(index: Oid, value: Option<(Datum, Oid)>) -> Result<Option<f64
                 Search::Nothing => Some(0.0),
                 Search::Bands(bands) => {
                     let mut found = Vec::new();
-                    keys.search(&bands, &[], &mut found)?;
+                    keys.search(&bands, &scope, &mut found)?;
                     Some(bucket_sizes::mean(index, keys.layout(), &found)?)
                 }
             })

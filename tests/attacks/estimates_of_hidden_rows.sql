@@ -8,6 +8,8 @@ INSERT INTO app.docs SELECT i, md5(i::text) || md5((i * 7)::text), 'attacker' FR
 INSERT INTO app.docs SELECT 1000 + i, 'the SECRET words of somebody that nobody else shall ever read', 'owner'
 	FROM generate_series(1, 90) i;
 CREATE INDEX near ON app.docs USING minlsh (body);
+CREATE INDEX of_scope ON app.docs USING minlsh (id, body);
+CREATE INDEX of_some ON app.docs USING minlsh (body) WHERE id > 900;
 CREATE INDEX of_documents ON app.docs USING minlsh (minlsh_document(body, 0.9));
 CREATE TABLE app.part () INHERITS (app.docs);
 INSERT INTO app.part SELECT * FROM app.docs;
@@ -17,6 +19,7 @@ ALTER TABLE app.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON app.docs USING (who = current_user);
 CREATE TABLE app.open AS SELECT * FROM app.docs;
 CREATE INDEX open_near ON app.open USING minlsh (body);
+CREATE INDEX open_some ON app.open USING minlsh (body) WHERE id > 900;
 CREATE VIEW app.mine WITH (security_barrier) AS SELECT id, body FROM app.open WHERE who = current_user;
 GRANT SELECT ON app.mine TO attacker;
 CREATE TABLE app.closed (id int, body text);
@@ -41,6 +44,12 @@ CREATE OPERATOR evil.~= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.same, 
 	JOIN = minlsh_similar_joinsel);
 -- gives: f
 SELECT evil.tells('SELECT FROM app.docs WHERE body ~= %L');
+-- gives: f
+SELECT evil.tells('SELECT FROM app.docs WHERE id = 1001 AND body ~= %L');
+-- gives: f
+SELECT evil.tells('SELECT FROM app.docs WHERE id > 1000 AND body ~= %L');
+-- gives: f
+SELECT evil.tells('SELECT FROM app.mine WHERE id > 1000 AND body ~= %L');
 -- gives: f
 SELECT evil.tells('SELECT FROM ONLY app.docs WHERE body ~= %L');
 -- gives: f

@@ -49,12 +49,37 @@ PREPARE search_single(text) AS SELECT FROM single WHERE body ~= $1;
 SELECT expected($$EXECUTE search_single('another text')$$) AS of_any_text;
 -- A join expects as many for each row.
 SELECT expected($$SELECT FROM single AS a JOIN single AS b ON b.body ~= a.body$$) AS pairs;
--- An index of a part of the rows is not asked, nor is one of another text.
+-- An index of a part of the rows is asked for these alone, and one of another text is not.
 DROP INDEX docs_near;
-CREATE INDEX docs_some ON docs USING minlsh (body) WHERE id < 100;
+CREATE INDEX docs_some ON docs USING minlsh (body) WHERE id > 1500;
 CREATE INDEX docs_upper ON docs USING minlsh (upper(body));
 SELECT expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare,
        expected($$SELECT FROM docs WHERE upper(body) ~= 'another text'$$) AS upper;
+SELECT expected($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back to the start page, or search for '
+       'what you need.'$$) AS of_all,
+       expected($$SELECT FROM docs WHERE id > 1500 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) BETWEEN 1400 AND 1600 AS of_the_part,
+       expected($$SELECT FROM docs WHERE id > 2000 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) BETWEEN 900 AND 1100 AS of_less,
+       expected($$SELECT FROM docs WHERE id > 1500 AND body ~= 'another text'$$) AS rare;
+-- A predicate may have the operator in it.
+DROP INDEX docs_some;
+CREATE INDEX docs_some ON docs USING minlsh (body) WHERE body ~= minlsh_document('another text', 0.9);
+SELECT expected($$SELECT FROM docs WHERE body ~= minlsh_document('another text', 0.9)$$) AS rare;
+-- With scope columns the rows of a scope count: of site 1 all pages say the same, and of site 2 none.
+CREATE TABLE sites AS SELECT CASE WHEN id > 300 THEN 1 ELSE 2 END AS site, id, body FROM docs;
+CREATE INDEX sites_near ON sites USING minlsh (site, body);
+ANALYZE sites;
+SELECT expected($$SELECT FROM sites WHERE site = 1 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) AS of_site_1,
+       expected($$SELECT FROM sites WHERE 2 = site AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) AS of_site_2,
+       expected($$SELECT FROM sites WHERE site = 1::bigint AND body ~= 'This page does not exist. Go back to the start '
+       'page, or search for what you need.'$$) AS of_another_type,
+       expected($$SELECT FROM sites WHERE site > 0 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) AS of_no_site;
+PREPARE search_site(integer, text) AS SELECT FROM sites WHERE site = $1 AND body ~= $2;
+SELECT expected($$EXECUTE search_site(1, 'another text')$$) > 1000 AS of_any_site;
 
 -- Where a policy hides rows nothing is counted: EXPLAIN would tell how many hidden rows are similar to a text.
 CREATE ROLE estimates_reader;
@@ -68,6 +93,6 @@ SET ROLE estimates_reader;
 SELECT expected($$SELECT FROM docs WHERE body ~= 'A text that the reader does not see.'$$)
      = expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS to_a_reader;
 RESET ROLE;
-DROP TABLE docs, single;
+DROP TABLE docs, single, sites;
 DROP FUNCTION expected, used;
 DROP ROLE estimates_reader;

@@ -27,6 +27,7 @@ UPDATE docs SET body = 'The quick brown fox jumps over the lazy dog near the riv
 SELECT id, tenant, body FROM docs ORDER BY id;
 -- The constraint's index serves searches for documents.
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 1
 	AND minlsh_document(body, 0.8) ~= minlsh_document('The quick brown fox jumps over the lazy dog near the river bank',
 	0.9);
@@ -36,6 +37,7 @@ SELECT id FROM docs WHERE tenant = 1
 SELECT id FROM docs WHERE tenant = 1
 	AND minlsh_document(body, 0.8) ~= 'The quick brown fox jumps over the lazy dog near the river bank'::text;
 RESET enable_seqscan;
+RESET enable_bitmapscan;
 SELECT * FROM minlsh_check('near_unique');
 
 -- To a table with duplicates it cannot be added.
