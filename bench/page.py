@@ -100,6 +100,10 @@ def index_table(figures: dict) -> str:
     other = inserts["pg_trgm"] - inserts["no index"]
     cells = [duration(own), f"{duration(other)}, {times(other / own)}"]
     body.append(["COPY, a row, above the table without index", f"{inserts['rows']:,}", *cells])
+    if "entries" in inserts:
+        plain = inserts["entries"] - inserts["entries, no index"]
+        cells = [f"{duration(plain)}, {times(plain / own)}", ""]
+        body.append(["as many entries in a plain B-tree, the same", f"{inserts['rows']:,}", *cells])
     if load := figures.get("near_unique"):
         ratio = times(load["constraint"] / load["index"])
         cells = [f"{duration(load['constraint'])}, {ratio} the index alone", ""]

@@ -81,6 +81,19 @@ def copy(server: Server, base, added, rows: int, way=None) -> float:
     return (server.processor() - start) / rows
 
 
+def entries(server: Server, rows: int, indexed: bool) -> float:
+    """Seconds of the processor for as many entries as a row has, by PostgreSQL's own B-tree of random numbers."""
+    bands = server.value("SELECT probes FROM lsh_params(0.8)")
+    keys = "SELECT hashint8extended(i, 0) AS key FROM generate_series({}, {}) AS i"
+    server.run(f"DROP TABLE IF EXISTS keys, more; CREATE TABLE keys AS {keys.format(1, rows * bands)}")
+    server.run(f"CREATE TABLE more AS {keys.format(rows * bands + 1, 2 * rows * bands)}")
+    if indexed:
+        server.run("CREATE INDEX ON keys (key)")
+    server.run("VACUUM ANALYZE keys, more")
+    server.run("CHECKPOINT")
+    return server.time("INSERT INTO keys SELECT * FROM more") / rows
+
+
 def inserts(options, now: Server, trigrams: Way) -> dict:
     rows = options.inserts
     base = corpus.write(options.directory / "base.tsv", corpus.texts(rows))
@@ -92,6 +105,8 @@ def inserts(options, now: Server, trigrams: Way) -> dict:
     measures = {"no index": lambda: copy(now, base, added, rows)}
     for name, way in {"minlsh": Index(now), "pg_trgm": trigrams}.items():
         measures[name] = lambda way=way: copy(now, base, added, rows, way)
+    measures["entries, no index"] = lambda: entries(now, rows, False)
+    measures["entries"] = lambda: entries(now, rows, True)
     figures = alternate(options, measures)
     figures["rows"] = rows
     return figures
