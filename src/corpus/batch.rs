@@ -116,24 +116,30 @@ impl Batch {
         }
     }
 
-    /// Reads what lies in files, as far as `memory` bytes hold it.
-    pub fn load(&mut self, memory: usize) -> crate::error::Result<()> {
+    /// Reads what lies in files, as far as `memory` bytes hold it, to where the documents of the batch before were.
+    pub fn load(&mut self, memory: usize, before: Held) -> crate::error::Result<()> {
         let Some(mut files) = self.file.take() else { return Ok(()) };
         let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
         files.places.read(0, &mut places)?;
+        let held = &mut self.held;
         for place in places.chunks_exact(PLACE) {
             let packing = Packing::of_code(place[3]);
-            self.held.place(place[0], place[1], place[2] as usize, packing)?;
+            held.place(place[0], place[1], place[2] as usize, packing)?;
         }
-        self.held.hashes = memory::filled(0, files.count * self.held.width).map_err(engine)?;
-        files.hashes.read(0, &mut self.held.hashes)?;
+        held.hashes = sized(before.hashes, files.count * held.width).map_err(engine)?;
+        files.hashes.read(0, &mut held.hashes)?;
         if files.bytes.len() <= memory as u64 {
-            self.held.bytes = memory::filled(0, files.bytes.len() as usize).map_err(engine)?;
-            files.bytes.read(0, &mut self.held.bytes)?;
+            held.bytes = sized(before.bytes, files.bytes.len() as usize).map_err(engine)?;
+            files.bytes.read(0, &mut held.bytes)?;
         } else {
             self.file = Some(files);
         }
         Ok(())
+    }
+
+    /// Ends the batch: what is left of it is room for the next one.
+    pub fn into_held(self) -> Held {
+        self.held
     }
 
     /// Its documents, and where their bytes are.
@@ -199,6 +205,16 @@ impl Held {
     fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> Stored<'a> {
         Stored { bytes, packing: self.packings[place as usize] }
     }
+}
+
+/// Makes a vector so long, in place if it has room for that: memory that was used before is there at once.
+fn sized<T: Copy + Default>(mut vec: Vec<T>, count: usize) -> Result<Vec<T>, Error> {
+    if vec.capacity() < count {
+        drop(vec);
+        return memory::filled(T::default(), count);
+    }
+    vec.resize(count, T::default());
+    Ok(vec)
 }
 
 /// A run of documents that are looked at together, and copies of what lies in a file.

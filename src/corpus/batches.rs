@@ -181,8 +181,9 @@ impl Batches {
         let mut left_out = LeftOut::default();
         self.progress.enter(Phase::Comparing);
         let mut before = 0;
+        let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
-            batch.load(self.comparing.memory)?;
+            batch.load(self.comparing.memory, std::mem::take(&mut last))?;
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
@@ -197,6 +198,7 @@ impl Batches {
             }
             before += order.len();
             self.progress.compared(before as u64);
+            last = batch.into_held();
         }
         Ok(left_out)
     }

@@ -470,6 +470,44 @@ fn texts_are_the_same_however_they_are_stored() {
 }
 
 #[test]
+fn thousands_of_one_template_are_compared_alike() {
+    let database = database();
+    let mut client = database.connect();
+    // Five are alike, and every hundredth is a copy.
+    client
+        .batch_execute(
+            "CREATE TABLE many (id bigint PRIMARY KEY, body text) WITH (parallel_workers = 8); \
+             INSERT INTO many SELECT i, (SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 20) j) || \
+               CASE WHEN i % 100 = 9 THEN '' ELSE \
+                 (SELECT string_agg(md5((i / 5 * 10 + j)::text), ' ') FROM generate_series(1, 3) j) || i END \
+             FROM generate_series(1, 5000) i",
+        )
+        .expect("a table");
+    client.batch_execute(THREADS).expect("settings");
+    let job = "SELECT count(*) || ' ' || md5(string_agg(p::text, ',')), md5(string_agg(p::text, ',' ORDER BY p)) \
+               FROM near_duplicate_pairs('many', 0.9, key => NULL::bigint) AS p";
+    let mut of_all: Vec<String> = Vec::new();
+    // All sets are in memory; or some of them; or neither they nor the documents.
+    for memory in ["1GB", "64MB", "4MB"] {
+        let mut in_order: Vec<String> = Vec::new();
+        for threads in [0, 3] {
+            let settings = format!(
+                "SET maintenance_work_mem = '{memory}'; SET max_parallel_workers_per_gather = {threads}"
+            );
+            client.batch_execute(&settings).expect("settings");
+            let row = client.query_one(job, &[]).expect(job);
+            let answer: String = row.get(0);
+            assert!(!answer.starts_with("0 "), "{answer}");
+            in_order.push(answer);
+            of_all.push(row.get(1));
+        }
+        assert_eq!(in_order[0], in_order[1], "{memory}");
+    }
+    of_all.dedup();
+    assert_eq!(of_all.len(), 1);
+}
+
+#[test]
 fn a_job_is_ended_in_every_way() {
     let database = database();
     docs(&mut database.connect());

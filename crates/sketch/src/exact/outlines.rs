@@ -16,7 +16,6 @@
 
 use std::ops::Range;
 
-use super::shingle_set::ShingleSet;
 use crate::error::Error;
 use crate::hash::count_distinct;
 use crate::memory;
@@ -155,12 +154,6 @@ impl Outlines {
     #[must_use]
     pub fn has(&self, document: usize) -> bool {
         self.documents[document].elements.is_some()
-    }
-
-    /// Draws the outline of a document, in place of the one it has. A set has less than 2^32 elements.
-    pub fn draw(&mut self, document: usize, set: &ShingleSet) {
-        self.mark(document, set.hashes());
-        self.documents[document].elements = Some(Elements::exactly(set.len()));
     }
 
     /// Draws the outline of a document whose elements have these hashes, less than 2^32, in any order and with any
@@ -345,7 +338,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ShingleSet;
     use crate::hash::mix::mix64;
+
+    /// Draws an outline as another one does.
+    fn put(outlines: &mut Outlines, document: usize, mut hashes: Vec<u64>) {
+        let drawing = Drawing::of(&mut hashes, outlines.width(document), &mut || ()).unwrap();
+        outlines.put(document, &drawing);
+    }
 
     fn set(ids: impl Iterator<Item = u64>) -> ShingleSet {
         ShingleSet::from_hashes(ids.map(mix64).collect(), &mut || ())
@@ -365,14 +365,12 @@ mod tests {
             let mut outlines = Outlines::new(&about[..sets.len()], memory).unwrap();
             for (document, set) in sets.iter().enumerate() {
                 prop_assert!(!outlines.has(document));
+                let mut hashes: Vec<u64> = set.iter().chain(set.iter()).collect();
+                hashes.reverse();
                 if document % 2 == 0 {
-                    outlines.draw(document, set);
+                    outlines.draw_hashes(document, &hashes);
                 } else {
-                    let mut hashes: Vec<u64> = set.iter().chain(set.iter()).collect();
-                    hashes.reverse();
-                    let width = outlines.width(document);
-                    let drawing = Drawing::of(&mut hashes, width, &mut || ()).unwrap();
-                    outlines.put(document, &drawing);
+                    put(&mut outlines, document, hashes);
                 }
                 prop_assert!(outlines.has(document));
             }
@@ -406,8 +404,6 @@ mod tests {
                 prop_assert!(!similar || outlines.may_reach(a, b, threshold));
                 prop_assert_eq!(outlines.may_reach(a, b, threshold), outlines.may_reach(a, c, threshold));
                 prop_assert!(sets[1].is_empty() || outlines.may_reach(b, c, 1.0));
-                outlines.draw(a, &sets[0]);
-                prop_assert!(!similar || outlines.may_reach(a, b, threshold));
             }
         }
     }
@@ -417,8 +413,8 @@ mod tests {
         // 2,000 elements in 1 kB and less: of what they do not share, more than half shows.
         for about in [[8192, 8192], [8192, 4096]] {
             let mut outlines = Outlines::new(&about, 2 << 10).unwrap();
-            outlines.draw(0, &set(0..2000));
-            outlines.draw(1, &set(300..2300));
+            put(&mut outlines, 0, (0..2000).map(mix64).collect());
+            put(&mut outlines, 1, (300..2300).map(mix64).collect());
             assert!(outlines.may_reach(0, 1, 0.7));
             assert!(!outlines.may_reach(0, 1, 0.9));
         }
