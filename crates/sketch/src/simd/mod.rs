@@ -191,9 +191,14 @@ impl Level {
     pub(crate) fn text(self, bytes: &[u8]) -> Option<&str> {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 | Instructions::Avx512 => {
+            Instructions::Avx2 => {
                 // SAFETY: the level exists, so the CPU has AVX2, and what is UTF-8 is a text.
                 unsafe { utf8::is_utf8(bytes).then(|| std::str::from_utf8_unchecked(bytes)) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => {
+                // SAFETY: the level exists, so the CPU has AVX-512, and what is UTF-8 is a text.
+                unsafe { utf8::is_utf8_wide(bytes).then(|| std::str::from_utf8_unchecked(bytes)) }
             }
             _ => std::str::from_utf8(bytes).ok(),
         }

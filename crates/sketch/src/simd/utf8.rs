@@ -1,4 +1,4 @@
-//! Checks that bytes are UTF-8, 32 at a time (Keiser and Lemire, "Validating UTF-8 in less than one
+//! Checks that bytes are UTF-8, 32 or 64 at a time (Keiser and Lemire, "Validating UTF-8 in less than one
 //! instruction per byte", Software: Practice and Experience 51, 2021).
 //!
 //! Each byte and the one before it are looked up in three tables of what can be wrong about such a
@@ -60,15 +60,19 @@ static SECOND_HIGH: [u8; 16] = {
     table
 };
 
-/// The greatest byte at each place of a block that leaves no character open.
-static COMPLETE: [u8; 32] = {
-    let mut most = [0xFF; 32];
-    most[29] = 0xF0 - 1;
-    most[30] = 0xE0 - 1;
-    most[31] = 0xC0 - 1;
+/// The greatest byte at each place of a block of so many that leaves no character open.
+const fn complete<const BYTES: usize>() -> [u8; BYTES] {
+    let mut most = [0xFF; BYTES];
+    most[BYTES - 3] = 0xF0 - 1;
+    most[BYTES - 2] = 0xE0 - 1;
+    most[BYTES - 1] = 0xC0 - 1;
     most
-};
+}
 
+static COMPLETE: [u8; 32] = complete();
+static COMPLETE_WIDE: [u8; 64] = complete();
+
+/// With AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) fn is_utf8(bytes: &[u8]) -> bool {
     let mut state = State {
@@ -140,4 +144,71 @@ fn twice(table: &[u8; 16]) -> __m256i {
 fn load(block: &[u8; 32]) -> __m256i {
     // SAFETY: 32 bytes are readable, and need no alignment.
     unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }
+}
+
+/// With AVX-512.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+pub(super) fn is_utf8_wide(bytes: &[u8]) -> bool {
+    let zero = _mm512_setzero_si512();
+    let mut state = WideState { before: zero, open: zero, wrong: zero };
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let ascii = blocks.iter().take_while(|block| _mm512_movepi8_mask(load_wide(block)) == 0);
+    for block in &blocks[ascii.count()..] {
+        state.add(block);
+    }
+    let mut last = [0; 64];
+    last[..rest.len()].copy_from_slice(rest);
+    state.add(&last);
+    let wrong = _mm512_or_si512(state.wrong, state.open);
+    _mm512_test_epi8_mask(wrong, wrong) == 0
+}
+
+/// [`State`] of 64 bytes.
+struct WideState {
+    before: __m512i,
+    open: __m512i,
+    wrong: __m512i,
+}
+
+impl WideState {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+    fn add(&mut self, block: &[u8; 64]) {
+        let here = load_wide(block);
+        let across = _mm512_alignr_epi64::<6>(here, self.before);
+        let first = _mm512_alignr_epi8::<15>(here, across);
+        let half = _mm512_set1_epi8(0x0F);
+        let high = |bytes| _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), half);
+        let look = |table: &[u8; 16], at| _mm512_shuffle_epi8(four_times(table), at);
+        let pairs = _mm512_and_si512(
+            _mm512_and_si512(
+                look(&FIRST_HIGH, high(first)),
+                look(&FIRST_LOW, _mm512_and_si512(first, half)),
+            ),
+            look(&SECOND_HIGH, high(here)),
+        );
+        let second = _mm512_alignr_epi8::<14>(here, across);
+        let third = _mm512_alignr_epi8::<13>(here, across);
+        let of_three = _mm512_subs_epu8(second, _mm512_set1_epi8((0xE0_u8 - 0x80) as i8));
+        let of_four = _mm512_subs_epu8(third, _mm512_set1_epi8((0xF0_u8 - 0x80) as i8));
+        let upper = _mm512_set1_epi8(TWO_CONTINUE as i8);
+        let wanted = _mm512_and_si512(_mm512_or_si512(of_three, of_four), upper);
+        self.wrong = _mm512_or_si512(self.wrong, _mm512_xor_si512(wanted, pairs));
+        self.open = _mm512_subs_epu8(here, load_wide(&COMPLETE_WIDE));
+        self.before = here;
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn four_times(table: &[u8; 16]) -> __m512i {
+    // SAFETY: 16 bytes are readable, and need no alignment.
+    _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(table.as_ptr().cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_wide(block: &[u8; 64]) -> __m512i {
+    // SAFETY: 64 bytes are readable, and need no alignment.
+    unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
 }
