@@ -16,7 +16,7 @@ use sketch::memory;
 use crate::error::{Result, engine};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::NO_BAND;
-use crate::index::layout::{Entry, Layout, downlink};
+use crate::index::layout::{Layout, downlink};
 use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::LockedPage;
@@ -222,15 +222,15 @@ impl<'a> Sizes<'a> {
         let Some(opaque) = page.opaque().filter(is_leaf) else { return Ok(()) };
         let mut bucket = (NO_BAND, 0_usize);
         for offset in first_item(&opaque)..=page.last_item() {
-            let each = &mut |entry: Entry| {
-                if entry.key != bucket.0 {
-                    found.add(std::mem::replace(&mut bucket, (entry.key, 0)).1 as f64);
-                }
-                // A row without shingles is in no bucket.
-                bucket.1 += usize::from(entry.key != NO_BAND);
-                Ok(())
-            };
-            let _ = page.item(offset).and_then(|item| entries(self.layout, item, each));
+            let item = page.item(offset).and_then(|item| entries(self.layout, item));
+            let Some((key, rows)) = item else { continue };
+            if key != bucket.0 {
+                found.add(std::mem::replace(&mut bucket, (key, 0)).1 as f64);
+            }
+            // A row without shingles is in no bucket.
+            if key != NO_BAND {
+                bucket.1 += rows.len();
+            }
         }
         found.add(bucket.1 as f64);
         Ok(())

@@ -17,7 +17,7 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::index::layout::{Entry, Layout, downlink};
+use crate::index::layout::{Layout, downlink};
 use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Page};
@@ -298,11 +298,10 @@ impl Search<'_> {
 
     /// Appends the rows of a leaf item.
     fn collect(&mut self, page: &Page, offset: u16) -> std::result::Result<(), Trouble> {
-        let rows = &mut self.rows;
-        let each = &mut |entry: Entry| memory::push(rows, entry.tid).map_err(engine);
-        let item = sound(page.item(offset))?;
-        sound(entries(self.layout, item, each))?
-            .map_err(|report| Trouble::Refused(Box::new(report)))
+        let (_, rows) = sound(page.item(offset).and_then(|item| entries(self.layout, item)))?;
+        memory::reserve(&mut self.rows, rows.len())?;
+        self.rows.extend(rows);
+        Ok(())
     }
 }
 

@@ -172,7 +172,7 @@ impl Layout {
         let mut key = 0;
         for slice in self.columns.get(..columns)? {
             let value = if slice.is_document {
-                read_tid(tuple.get(slice.offset..slice.offset + 6)?)
+                read_tid(tuple.get(slice.offset..)?.first_chunk()?)
             } else {
                 (*tuple.get(slice.offset)?).into()
             };
@@ -224,14 +224,13 @@ pub fn write_tid(tid: u64, bytes: &mut [u8]) {
 
 /// The page that an item of an inner page leads to; `None` if it is too short.
 pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
-    Some((read_tid(item.get(..6)?) >> 16) as pg_sys::BlockNumber)
+    Some((read_tid(item.first_chunk()?) >> 16) as pg_sys::BlockNumber)
 }
 
 /// The opposite of [`write_tid`].
-pub fn read_tid(bytes: &[u8]) -> u64 {
-    bytes
-        .chunks_exact(2)
-        .fold(0, |tid, half| tid << 16 | u64::from(u16::from_ne_bytes([half[0], half[1]])))
+pub fn read_tid(bytes: &[u8; 6]) -> u64 {
+    let half = |at: usize| u64::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));
+    half(0) << 32 | half(2) << 16 | half(4)
 }
 
 /// The type of the values of an index column as its operator class declares it.

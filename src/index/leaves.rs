@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
 
 use crate::error::{Result, error};
 use crate::index::keys::Keys;
-use crate::index::layout::{Entry, Layout, downlink, read_tid};
+use crate::index::layout::{Layout, downlink, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
 use crate::pg::interrupts::check_interrupts;
@@ -28,8 +28,9 @@ pub fn each(index: Oid, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result
                 if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
                     for offset in first_item(&opaque)..=page.last_item() {
                         let item = page.item(offset).ok_or_else(|| damaged(relation, block))?;
-                        entries(keys.layout(), item, &mut |entry| visit(entry.key, entry.tid))
-                            .unwrap_or_else(|| Err(damaged(relation, block)))?;
+                        let (key, mut rows) =
+                            entries(keys.layout(), item).ok_or_else(|| damaged(relation, block))?;
+                        rows.try_for_each(|row| visit(key, row))?;
                     }
                 }
                 block = opaque.next;
@@ -46,35 +47,34 @@ pub fn first_item(opaque: &Opaque) -> u16 {
     if opaque.next == NO_BLOCK { HIGH_KEY } else { HIGH_KEY + 1 }
 }
 
-/// Calls `visit` with the entry that a leaf item is, or with those of its posting list; `None` if it
-/// is neither.
-pub fn entries(
+/// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
+pub fn entries<'a>(
     layout: &Layout,
-    item: &[u8],
-    visit: &mut dyn FnMut(Entry) -> Result<()>,
-) -> Option<Result<()>> {
+    item: &'a [u8],
+) -> Option<(u64, impl ExactSizeIterator<Item = u64> + use<'a>)> {
     let key = layout.key(item)?;
     let half = |start: usize| Some(u16::from_ne_bytes([*item.get(start)?, *item.get(start + 1)?]));
     let info = half(6)?;
     if usize::from(info & !nbtree::ALTERNATIVE_TID) != item.len() {
         return None;
     }
-    if info & nbtree::ALTERNATIVE_TID == 0 {
-        let whole = item.len() == layout.size();
-        return whole.then(|| visit(Entry { key, tid: read_tid(&item[..6]) }));
-    }
-    let count = half(4)?;
-    // The posting list's place stands where a plain item has its block.
-    let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
-    if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+    let mut tids = 0..6;
+    if info & nbtree::ALTERNATIVE_TID != 0 {
+        let count = half(4)?;
+        // The posting list's place stands where a plain item has its block.
+        let start = usize::from(half(0)?) << 16 | usize::from(half(2)?);
+        if count & !nbtree::COUNT_MASK != nbtree::POSTING_LIST || start != layout.size() {
+            return None;
+        }
+        tids = start..start + usize::from(count & nbtree::COUNT_MASK) * 6;
+        if tids.end.next_multiple_of(8) != item.len() {
+            return None;
+        }
+    } else if item.len() != layout.size() {
         return None;
     }
-    let end = start + usize::from(count & nbtree::COUNT_MASK) * 6;
-    if end.next_multiple_of(8) != item.len() {
-        return None;
-    }
-    let list = item.get(start..end)?;
-    Some(list.chunks_exact(6).try_for_each(|tid| visit(Entry { key, tid: read_tid(tid) })))
+    let (tids, _) = item.get(tids)?.as_chunks();
+    Some((key, tids.iter().map(read_tid)))
 }
 
 /// The leftmost leaf page; `NO_BLOCK` of an empty index.

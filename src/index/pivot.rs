@@ -28,7 +28,7 @@ impl Pivot {
         }
         let attributes = count & nbtree::COUNT_MASK;
         let row = if count & nbtree::PIVOT_HAS_ROW != 0 {
-            Some(read_tid(item.get(item.len().checked_sub(6)?..)?))
+            Some(read_tid(item.last_chunk()?))
         } else {
             None
         };

@@ -204,19 +204,17 @@ impl Walk<'_> {
         let mut last: Option<Entry> = None;
         let mut sound = true;
         for offset in first_item(opaque)..=page.last_item() {
-            let Some(item) = page.item(offset) else {
+            let item = page.item(offset).and_then(|item| entries(self.layout, item));
+            let Some((key, rows)) = item else {
                 sound = false;
                 continue;
             };
-            let mut each = |entry: Entry| {
+            for tid in rows {
+                let entry = Entry { key, tid };
                 sound &= last.is_none_or(|last| last < entry);
                 sound &= high.is_none_or(|high| high.bounds(self.layout, entry));
                 last = Some(entry);
-                visit(entry)
-            };
-            match entries(self.layout, item, &mut each) {
-                Some(result) => result?,
-                None => sound = false,
+                visit(entry)?;
             }
         }
         Ok(sound)
