@@ -288,13 +288,13 @@ impl OwnRows {
             while before.get(next).is_some_and(|before| before < row) {
                 next += 1;
             }
-            found.push(match own.get(row) {
-                _ if before.get(next) == Some(row) => Found::RuledOut,
-                Some(&place) => {
-                    outlines.fetch(place);
-                    Found::Own(place)
-                }
-                None => Found::Unknown,
+            found.push(if before.get(next) == Some(row) {
+                Found::RuledOut
+            } else if let Some(&place) = own.get(row) {
+                outlines.fetch(place);
+                Found::Own(place)
+            } else {
+                Found::Unknown
             });
         }
         before.clear();
