@@ -47,6 +47,18 @@ fn pages(client: &mut Client, index: &str) -> Vec<u8> {
     bytes
 }
 
+/// The pages of an index of these columns that is built with those settings, and is consistent.
+fn built(client: &mut Client, settings: &str, table: &str, columns: &str) -> Vec<u8> {
+    let index = format!("{table}_near");
+    client
+        .batch_execute(&format!(
+            "{settings}; DROP INDEX IF EXISTS {index}; CREATE INDEX {index} ON {table} USING minlsh ({columns})"
+        ))
+        .expect(columns);
+    assert_consistent(client, &index);
+    pages(client, &index)
+}
+
 #[test]
 fn an_index_is_the_same_whoever_makes_it() {
     let database = database();
@@ -70,14 +82,8 @@ fn an_index_is_the_same_whoever_makes_it() {
     ] {
         for memory in ["64MB", "1MB"] {
             let mut build = |settings: &str| {
-                client
-                    .batch_execute(&format!(
-                        "SET maintenance_work_mem = '{memory}'; {settings}; \
-                         DROP INDEX IF EXISTS wide_near; CREATE INDEX wide_near ON wide USING minlsh ({columns})"
-                    ))
-                    .expect(columns);
-                assert_consistent(&mut client, "wide_near");
-                pages(&mut client, "wide_near")
+                let settings = format!("SET maintenance_work_mem = '{memory}'; {settings}");
+                built(&mut client, &settings, "wide", columns)
             };
             assert!(build(THREADS) == build(NO_THREADS), "{columns} {memory}");
         }
@@ -90,16 +96,7 @@ fn an_index_is_the_same_whoever_makes_it() {
              SET maintenance_work_mem = '2560kB'",
         )
         .expect("equal texts");
-    let mut build = |settings: &str| {
-        client
-            .batch_execute(&format!(
-                "{settings}; DROP INDEX IF EXISTS same_near; \
-                 CREATE INDEX same_near ON same USING minlsh (body)"
-            ))
-            .expect("an index");
-        assert_consistent(&mut client, "same_near");
-        pages(&mut client, "same_near")
-    };
+    let mut build = |settings: &str| built(&mut client, settings, "same", "body");
     assert!(build(THREADS) == build(NO_THREADS));
 }
 
@@ -448,16 +445,7 @@ fn texts_are_the_same_however_they_are_stored() {
             }
         }
     }
-    let mut build = |settings: &str| {
-        client
-            .batch_execute(&format!(
-                "{settings}; DROP INDEX IF EXISTS packed_near; \
-                 CREATE INDEX packed_near ON packed USING minlsh (body)"
-            ))
-            .expect("an index");
-        assert_consistent(&mut client, "packed_near");
-        pages(&mut client, "packed_near")
-    };
+    let mut build = |settings: &str| built(&mut client, settings, "packed", "body");
     assert!(build(THREADS) == build(NO_THREADS));
     drop(client);
     is_ended_in_every_way(
