@@ -1,8 +1,7 @@
 //! `ambuild`: CREATE INDEX and REINDEX.
 //!
 //! The table is scanned once by PostgreSQL (with its snapshots, its rights, its progress report); each
-//! row's keys go to the sorter; what comes out in order is written page by page; at the end WAL gets the
-//! finished pages.
+//! row's keys go to the sorter; what comes out in order is written page by page.
 
 use pgrx::pg_sys::{self, Relation};
 use pgrx::prelude::*;
@@ -115,24 +114,18 @@ unsafe fn build(
             keys.layout(),
             reloptions::fillfactor(index),
             reloptions::deduplicates(index),
-        );
+        )?;
         progress::enter(Phase::Sorting);
         let mut written = None;
-        sorter.finish(|entry| {
+        sorter.finish_parts(|entries| {
             let tuples = written.get_or_insert_with(|| {
                 progress::enter(Phase::Writing);
                 Tuples::of(found)
             });
-            tuples.count();
-            tree.push(entry)
+            tuples.count(entries.len());
+            entries.iter().try_for_each(|entry| tree.push(*entry))
         })?;
-        let entries = tree.finish()?;
-        if needs_wal(index) {
-            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
-            let blocks = pg_sys::RelationGetNumberOfBlocksInFork(index, fork);
-            pg_sys::log_newpage_range(index, fork, 0, blocks, true);
-        }
-        Ok((scanned.rows, entries))
+        Ok((scanned.rows, tree.finish()?))
     }
 }
 
@@ -163,22 +156,4 @@ unsafe fn check_elements(
              text[].",
         )
     })
-}
-
-/// `RelationNeedsWAL`
-///
-/// # Safety
-/// `index` is open.
-unsafe fn needs_wal(index: Relation) -> bool {
-    const INVALID: pg_sys::SubTransactionId = 0;
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        let new_file = (*index).rd_firstRelfilenodeSubid;
-        #[cfg(not(feature = "pg15"))]
-        let new_file = (*index).rd_firstRelfilelocatorSubid;
-        (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT
-            && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
-                || ((*index).rd_createSubid == INVALID && new_file == INVALID))
-    }
 }

@@ -20,6 +20,7 @@ pub mod layout;
 pub mod leaves;
 mod nbtree;
 mod own_rows;
+mod page_file;
 mod pages;
 mod passage_scan;
 mod pivot;

@@ -1,9 +1,9 @@
-//! Pages of a B-tree: written one by one, and read item by item.
+//! Pages of a B-tree: made item by item, and read item by item.
 //!
-//! Nobody else reads an index while it is built, and WAL gets the finished pages at the end, so a page
-//! needs no care while it is made.
+//! Nobody else reads an index while it is built, and WAL gets finished pages, so a page needs no care while it is
+//! made. The first two are made in buffers, all others in a [file](crate::index::page_file).
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
 
@@ -19,22 +19,68 @@ pub const ROOM: usize = PAGE - PAGE_HEADER - OPAQUE;
 /// The longest item [`write_single_item`] takes.
 pub const MAX_ITEM: usize = ROOM - LINE_POINTER - TUPLE_HEADER - 8;
 
-/// A page to be written, locked and pinned. It is given back, dirty, by [`NewPage::finish`]; an ERROR
-/// meanwhile releases it.
-pub struct NewPage {
-    buffer: Buffer,
-    page: *mut u8,
-    items: u16,
-}
+/// The bytes of a page that is being made.
+#[repr(C, align(8))]
+pub struct NewPage([u8; PAGE]);
 
 impl NewPage {
+    /// Zeros, before [`NewPage::init`] makes a page of them.
+    pub const ZERO: Self = Self([0; PAGE]);
+
+    /// Makes it an empty page.
+    pub fn init(&mut self) {
+        // SAFETY: a page that may be written.
+        unsafe { nbtree::init_page(self.0.as_mut_ptr().cast()) };
+    }
+
+    /// Makes it the metapage of a tree with that root.
+    pub fn make_meta(&mut self, root: BlockNumber, height: u32) {
+        // SAFETY: a page that may be written.
+        unsafe { nbtree::init_metapage(self.0.as_mut_ptr().cast(), root, height) };
+    }
+
+    /// The tree's own words at the end of the page.
+    pub fn opaque(&mut self) -> &mut Opaque {
+        // SAFETY: `init` has left that space at the end of the page, which is aligned.
+        unsafe { &mut *self.0.as_mut_ptr().add(PAGE - OPAQUE).cast() }
+    }
+
+    /// Adds an item of `size` bytes, written by `write`. Whoever fills a page counts its bytes.
+    pub fn add(&mut self, size: usize, write: impl FnOnce(&mut [u8])) {
+        // SAFETY: a page begins with its header, and any bits make one.
+        let header = unsafe { &mut *self.0.as_mut_ptr().cast::<pg_sys::PageHeaderData>() };
+        let (lower, upper) = (header.pd_lower as usize, header.pd_upper as usize);
+        let start = upper - size.next_multiple_of(8);
+        // The callers add no more than fits (`ROOM`).
+        assert!(lower + LINE_POINTER <= start, "a page holds what was counted for it");
+        header.pd_lower = (lower + LINE_POINTER) as u16;
+        header.pd_upper = start as u16;
+        let mut pointer = pg_sys::ItemIdData::default();
+        pointer.set_lp_off(start as u32);
+        pointer.set_lp_flags(pg_sys::LP_NORMAL);
+        pointer.set_lp_len(size as u32);
+        let place = &mut self.0[lower..lower + LINE_POINTER];
+        // SAFETY: the slice has as many bytes.
+        unsafe { place.as_mut_ptr().cast::<pg_sys::ItemIdData>().write_unaligned(pointer) };
+        write(&mut self.0[start..start + size]);
+    }
+}
+
+/// A page in a buffer to be written, locked and pinned. It is given back, dirty, by [`BufferedPage::finish`]; an ERROR
+/// meanwhile releases it.
+pub struct BufferedPage {
+    buffer: Buffer,
+    page: *mut NewPage,
+}
+
+impl BufferedPage {
     /// Appends an empty page to a fork.
     ///
     /// # Safety
     /// `index` is open, and nobody else writes it.
     pub unsafe fn append(index: Relation, fork: pg_sys::ForkNumber::Type) -> Self {
         // SAFETY: the caller's promise; P_NEW extends the fork.
-        unsafe {
+        let mut page = unsafe {
             let buffer = pg_sys::ReadBufferExtended(
                 index,
                 fork,
@@ -42,11 +88,10 @@ impl NewPage {
                 pg_sys::ReadBufferMode::RBM_NORMAL,
                 std::ptr::null_mut(),
             );
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
-            let page = pg_sys::BufferGetPage(buffer);
-            nbtree::init_page(page);
-            Self { buffer, page: page.cast(), items: 0 }
-        }
+            Self::locked(buffer)
+        };
+        page.init();
+        page
     }
 
     /// Locks a page that has been written.
@@ -55,17 +100,17 @@ impl NewPage {
     /// `index` is open and has that block.
     pub unsafe fn existing(index: Relation, block: BlockNumber) -> Self {
         // SAFETY: the caller's promise.
-        unsafe {
-            let buffer = pg_sys::ReadBuffer(index, block);
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
-            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast(), items: 0 }
-        }
+        unsafe { Self::locked(pg_sys::ReadBuffer(index, block)) }
     }
 
-    /// Makes it the metapage of a tree with that root.
-    pub fn make_meta(&mut self, root: BlockNumber, height: u32) {
-        // SAFETY: a locked page.
-        unsafe { nbtree::init_metapage(self.page.cast(), root, height) };
+    /// # Safety
+    /// A pinned buffer.
+    unsafe fn locked(buffer: Buffer) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
+        }
     }
 
     /// The number of the block.
@@ -74,40 +119,29 @@ impl NewPage {
         unsafe { pg_sys::BufferGetBlockNumber(self.buffer) }
     }
 
-    /// The tree's own words at the end of the page.
-    pub fn opaque(&mut self) -> &mut Opaque {
-        // SAFETY: `init_page` has left that space at the end of the page, aligned.
-        unsafe { &mut *self.page.add(PAGE - OPAQUE).cast() }
-    }
-
-    /// Adds an item of `size` bytes, written by `write`. Whoever fills a page counts its bytes.
-    pub fn add(&mut self, size: usize, write: impl FnOnce(&mut [u8])) {
-        // SAFETY: the page is ours; `pd_lower` and `pd_upper` bound its free space, and the callers
-        // add no more than fits (`ROOM`), which is asserted.
-        unsafe {
-            let header = self.page.cast::<pg_sys::PageHeaderData>();
-            let (lower, upper) = ((*header).pd_lower as usize, (*header).pd_upper as usize);
-            let start = upper - size.next_multiple_of(8);
-            assert!(lower + LINE_POINTER <= start, "a page holds what was counted for it");
-            let mut pointer = pg_sys::ItemIdData::default();
-            pointer.set_lp_off(start as u32);
-            pointer.set_lp_flags(pg_sys::LP_NORMAL);
-            pointer.set_lp_len(size as u32);
-            self.page.add(lower).cast::<pg_sys::ItemIdData>().write(pointer);
-            write(std::slice::from_raw_parts_mut(self.page.add(start), size));
-            (*header).pd_lower = (lower + LINE_POINTER) as u16;
-            (*header).pd_upper = start as u16;
-        }
-        self.items += 1;
-    }
-
     /// Gives the page back.
     pub fn finish(self) {
-        // SAFETY: pinned and locked by `append`.
+        // SAFETY: pinned and locked when it was made.
         unsafe {
             pg_sys::MarkBufferDirty(self.buffer);
             pg_sys::UnlockReleaseBuffer(self.buffer);
         }
+    }
+}
+
+impl Deref for BufferedPage {
+    type Target = NewPage;
+
+    fn deref(&self) -> &NewPage {
+        // SAFETY: a buffer has as many bytes, aligned; it is pinned and locked.
+        unsafe { &*self.page }
+    }
+}
+
+impl DerefMut for BufferedPage {
+    fn deref_mut(&mut self) -> &mut NewPage {
+        // SAFETY: as above; locked for us alone.
+        unsafe { &mut *self.page }
     }
 }
 
@@ -118,7 +152,7 @@ impl NewPage {
 pub unsafe fn write_metapage(index: Relation) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut page = NewPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
+        let mut page = BufferedPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
         page.make_meta(NO_BLOCK, 0);
         page.finish();
     }
@@ -136,7 +170,7 @@ pub unsafe fn write_single_item(
     item: &[u8],
 ) {
     // SAFETY: the caller's promise.
-    let mut page = unsafe { NewPage::append(index, fork) };
+    let mut page = unsafe { BufferedPage::append(index, fork) };
     assert_eq!(page.block(), block, "the page comes right behind the metapage");
     let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
     page.add(size, |bytes| {

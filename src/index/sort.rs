@@ -107,9 +107,13 @@ impl Sorter {
     }
 
     /// Calls `visit` with all entries in ascending order.
-    pub fn finish(mut self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
+    pub fn finish(self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
+        self.finish_parts(|part| part.iter().try_for_each(|entry| visit(*entry)))
+    }
+
+    /// Calls `take` with all entries in ascending order, some at a time.
+    pub fn finish_parts(mut self, mut take: impl FnMut(&[Entry]) -> Result<()>) -> Result<()> {
         let (threads, memory) = (self.threads, self.memory);
-        let mut take = |part: &[Entry]| part.iter().try_for_each(|entry| visit(*entry));
         if self.runs.is_empty() {
             return self.sorted(&mut take);
         }

@@ -7,7 +7,8 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use crate::error::Result;
 use crate::index::layout::{self, Entry, Layout};
 use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
-use crate::index::pages::{LINE_POINTER, NewPage, ROOM, TUPLE_HEADER};
+use crate::index::page_file::PageFile;
+use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
 use crate::pg::interrupts::check_interrupts;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
@@ -34,6 +35,7 @@ struct Level {
 /// Writes the tree of an index whose file is empty but for the metapage and the options.
 pub struct TreeWriter<'a> {
     index: Relation,
+    file: PageFile,
     layout: &'a Layout,
     separator: Separator,
     /// Bytes of a full leaf page.
@@ -58,17 +60,19 @@ impl<'a> TreeWriter<'a> {
         layout: &'a Layout,
         fillfactor: usize,
         deduplicate: bool,
-    ) -> Self {
+    ) -> Result<Self> {
         let item = layout.size() + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
         let room = (ROOM - item - 8) * fillfactor / 100;
         // As much of a page as nbtree's own build gives a list at most.
         let list = if deduplicate { (MAX_LIST - layout.size()) / TID } else { 1 };
-        Self {
+        // SAFETY: the caller's promise.
+        let (file, separator) = unsafe { (PageFile::of(index)?, Separator::of(index)) };
+        Ok(Self {
             index,
+            file,
             layout,
-            // SAFETY: the caller's promise.
-            separator: unsafe { Separator::of(index) },
+            separator,
             room,
             list,
             used: 0,
@@ -77,7 +81,7 @@ impl<'a> TreeWriter<'a> {
             pending: Vec::new(),
             previous: NO_BLOCK,
             entries: 0,
-        }
+        })
     }
 
     /// Adds an entry, not below the last one. Equal ones (a band twice in a row) count once.
@@ -89,8 +93,11 @@ impl<'a> TreeWriter<'a> {
         self.pending.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let joins = self.pending.last().is_some_and(|last| last.key == entry.key);
         let (rows, more) = match joins && self.last < self.list {
-            true => (self.last + 1, self.item_size(self.last + 1) - self.item_size(self.last)),
-            false => (1, self.item_size(1)),
+            true => (
+                self.last + 1,
+                item_size(self.layout, self.last + 1) - item_size(self.layout, self.last),
+            ),
+            false => (1, item_size(self.layout, 1)),
         };
         self.pending.push(entry);
         (self.last, self.used) = (rows, self.used + more);
@@ -99,27 +106,17 @@ impl<'a> TreeWriter<'a> {
             self.write_leaf(Some(entry))?;
             self.pending.clear();
             self.pending.push(entry);
-            (self.last, self.used) = (1, self.item_size(1));
+            (self.last, self.used) = (1, item_size(self.layout, 1));
         }
         Ok(())
-    }
-
-    /// The room that an item of so many rows takes, with its line pointer.
-    fn item_size(&self, rows: usize) -> usize {
-        let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
-        self.layout.size() + list + LINE_POINTER
     }
 
     /// Writes what is pending, without `next`, the first entry of the page after it.
     fn write_leaf(&mut self, next: Option<Entry>) -> Result<()> {
         let count = self.pending.len() - usize::from(next.is_some());
-        // SAFETY: `new` promises an index that is ours.
-        let mut page = unsafe { NewPage::append(self.index, pg_sys::ForkNumber::MAIN_FORKNUM) };
-        let block = page.block();
-        let follows = if next.is_some() { block + 1 } else { NO_BLOCK };
-        *page.opaque() =
-            Opaque { previous: self.previous, next: follows, level: 0, flags: LEAF, cycle: 0 };
-        if self.leaves.children.is_empty() {
+        let block = self.file.next_block();
+        let is_first = self.leaves.children.is_empty();
+        if is_first {
             self.leaves.push(block, &[])?;
         } else {
             // The pivot that was made as the high key of the page before.
@@ -128,40 +125,25 @@ impl<'a> TreeWriter<'a> {
             let last = self.leaves.children.last().map_or(0, |child| child.pivot.end);
             self.leaves.children.push(Child { block, pivot: last..end });
         }
-        if let Some(next) = next {
-            let pivot = self.pivot(self.pending[count - 1], next);
+        let pivot = next.map(|next| self.pivot(self.pending[count - 1], next));
+        let page = self.file.append();
+        let root = if is_first && pivot.is_none() { ROOT } else { 0 };
+        let next = if pivot.is_some() { block + 1 } else { NO_BLOCK };
+        *page.opaque() =
+            Opaque { previous: self.previous, next, level: 0, flags: LEAF | root, cycle: 0 };
+        if let Some(pivot) = pivot {
             page.add(pivot.len(), |bytes| bytes.copy_from_slice(&pivot));
             self.leaves.try_reserve(pivot.len())?;
             self.leaves.pivots.extend_from_slice(&pivot);
         }
         for same_key in self.pending[..count].chunk_by(|a, b| a.key == b.key) {
             for rows in same_key.chunks(self.list) {
-                let size = self.item_size(rows.len()) - LINE_POINTER;
-                page.add(size, |bytes| self.write_item(rows, bytes));
+                let size = item_size(self.layout, rows.len()) - LINE_POINTER;
+                page.add(size, |bytes| write_item(self.layout, rows, bytes));
             }
         }
-        page.finish();
         self.previous = block;
         Ok(())
-    }
-
-    /// An entry, or a posting list of several of one key (`_bt_form_posting`).
-    fn write_item(&self, rows: &[Entry], bytes: &mut [u8]) {
-        let (item, list) = bytes.split_at_mut(self.layout.size());
-        self.layout.write(rows[0], item);
-        if rows.len() == 1 {
-            return;
-        }
-        list.fill(0);
-        for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
-            layout::write_tid(row.tid, bytes);
-        }
-        // The list's place stands where a plain item has its block, and their number as its offset.
-        let place = (item.len() as u64) << 16;
-        let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
-        layout::write_tid(place | count, &mut item[..TID]);
-        let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
-        item[6..8].copy_from_slice(&info.to_ne_bytes());
     }
 
     /// The pivot between two leaf pages.
@@ -199,33 +181,29 @@ impl<'a> TreeWriter<'a> {
             level = self.write_inner(&level, height)?;
         }
         let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
-        // SAFETY: `new` promises an index that is ours; the metapage and the root exist.
+        // SAFETY: `new` promises an index that is ours; the metapage exists.
         unsafe {
-            if root != NO_BLOCK {
-                let mut page = NewPage::existing(self.index, root);
-                page.opaque().flags |= ROOT;
-                page.finish();
-            }
-            let mut page = NewPage::existing(self.index, META_BLOCK);
+            let mut page = BufferedPage::existing(self.index, META_BLOCK);
             page.make_meta(root, height);
             page.finish();
         }
+        self.file.finish();
         Ok(self.entries)
     }
 
     /// Writes the level above `below`.
-    fn write_inner(&self, below: &Level, height: u32) -> Result<Level> {
+    fn write_inner(&mut self, below: &Level, height: u32) -> Result<Level> {
         let mut level = Level::default();
         let (mut first, mut previous) = (0, NO_BLOCK);
         while first < below.children.len() {
             check_interrupts();
             let end = below.fitting(first);
-            // SAFETY: `new` promises an index that is ours.
-            let mut page = unsafe { NewPage::append(self.index, pg_sys::ForkNumber::MAIN_FORKNUM) };
-            let block = page.block();
+            let block = self.file.next_block();
+            let page = self.file.append();
             let more = end < below.children.len();
-            let follows = if more { block + 1 } else { NO_BLOCK };
-            *page.opaque() = Opaque { previous, next: follows, level: height, flags: 0, cycle: 0 };
+            let next = if more { block + 1 } else { NO_BLOCK };
+            let flags = if first == 0 && !more { ROOT } else { 0 };
+            *page.opaque() = Opaque { previous, next, level: height, flags, cycle: 0 };
             level.push(block, below.pivot(first))?;
             if more {
                 let high = below.pivot(end);
@@ -239,11 +217,35 @@ impl<'a> TreeWriter<'a> {
                     write_downlink(child, pivot, bytes)
                 });
             }
-            page.finish();
             (first, previous) = (end, block);
         }
         Ok(level)
     }
+}
+
+/// The room that an item of so many rows takes, with its line pointer.
+fn item_size(layout: &Layout, rows: usize) -> usize {
+    let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
+    layout.size() + list + LINE_POINTER
+}
+
+/// An entry, or a posting list of several of one key (`_bt_form_posting`).
+fn write_item(layout: &Layout, rows: &[Entry], bytes: &mut [u8]) {
+    let (item, list) = bytes.split_at_mut(layout.size());
+    layout.write(rows[0], item);
+    if rows.len() == 1 {
+        return;
+    }
+    list.fill(0);
+    for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
+        layout::write_tid(row.tid, bytes);
+    }
+    // The list's place stands where a plain item has its block, and their number as its offset.
+    let place = (item.len() as u64) << 16;
+    let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
+    layout::write_tid(place | count, &mut item[..TID]);
+    let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
+    item[6..8].copy_from_slice(&info.to_ne_bytes());
 }
 
 /// `BTreeTupleSetDownLink`, and for minus infinity `BTreeTupleSetNAtts` with none.

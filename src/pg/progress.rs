@@ -46,10 +46,11 @@ impl Tuples {
         Self(0)
     }
 
-    /// One more is done.
-    pub fn count(&mut self) {
-        self.0 += 1;
-        if self.0 % STRIDE == 0 {
+    /// So many more are done.
+    pub fn count(&mut self, more: usize) {
+        let before = self.0 / STRIDE;
+        self.0 += more as i64;
+        if self.0 / STRIDE > before {
             report(pg_sys::PROGRESS_CREATEIDX_TUPLES_DONE as i32, self.0);
         }
     }

@@ -61,7 +61,7 @@ pub fn fill(
     let snapshot = Snapshot::latest();
     let (_shown, mut tuples) = Build::of(documents.oid);
     each_document(documents, columns, &snapshot, &mut |key, body| {
-        tuples.count();
+        tuples.count(1);
         memory.run_and_reset(|| {
             // SAFETY: callers have found that the column is stored as text is.
             let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {

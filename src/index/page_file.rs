@@ -1,0 +1,151 @@
+//! The pages of a build, which are written behind one another into the file of an index.
+//!
+//! They pass by the shared buffers, as those of PostgreSQL's own builds do: a page is complete when it is written, and
+//! nobody has read it. So they are not written twice, nor read again for the WAL.
+
+use pgrx::pg_sys::{self, BlockNumber, Relation, XLogRecPtr};
+use sketch::memory;
+
+use crate::error::{Result, engine};
+use crate::index::pages::NewPage;
+use crate::pg::interrupts::check_interrupts;
+
+/// Pages that are written together: as many as a record of the WAL takes.
+const BATCH: usize = pg_sys::XLR_MAX_BLOCK_ID as usize;
+
+const FORK: pg_sys::ForkNumber::Type = pg_sys::ForkNumber::MAIN_FORKNUM;
+
+/// A page where direct I/O could write it from.
+#[repr(C, align(4096))]
+struct Aligned(NewPage);
+
+/// Appends pages to an index.
+pub struct PageFile {
+    index: Relation,
+    needs_wal: bool,
+    /// The place in the WAL from which a crash would have replayed it when the first page was begun.
+    redo: XLogRecPtr,
+    /// The number of pages that lie in buffers, which are the first.
+    buffered: BlockNumber,
+    /// Pages that were not written yet, and the block of the first of them.
+    pages: Vec<Aligned>,
+    first: BlockNumber,
+}
+
+impl PageFile {
+    /// # Safety
+    /// `index` is open and stays so while the result is used, and nobody else writes it.
+    pub unsafe fn of(index: Relation) -> Result<Self> {
+        let pages = memory::with_capacity(BATCH).map_err(engine)?;
+        // SAFETY: the caller's promise; the rest reads what all backends share.
+        unsafe {
+            let needs_wal = needs_wal(index);
+            let redo = if needs_wal { pg_sys::GetRedoRecPtr() } else { 0 };
+            let first = pg_sys::RelationGetNumberOfBlocksInFork(index, FORK);
+            Ok(Self { index, needs_wal, redo, buffered: first, pages, first })
+        }
+    }
+
+    /// The block of the next page.
+    pub fn next_block(&self) -> BlockNumber {
+        self.first + self.pages.len() as BlockNumber
+    }
+
+    /// Begins a page; those before it are complete.
+    pub fn append(&mut self) -> &mut NewPage {
+        if self.pages.len() == BATCH {
+            check_interrupts();
+            self.write();
+        }
+        let place = self.pages.len();
+        // There is room for a batch.
+        self.pages.push(Aligned(NewPage::ZERO));
+        let page = &mut self.pages[place].0;
+        page.init();
+        page
+    }
+
+    /// Writes the rest. The pages that lie in buffers are complete, and get into the WAL as well.
+    pub fn finish(mut self) {
+        self.write();
+        if !self.needs_wal {
+            // What is not in the WAL is in the file when the transaction or the server ends.
+            return;
+        }
+        // SAFETY: `of` promises an index that is ours, which has those blocks.
+        unsafe {
+            pg_sys::log_newpage_range(self.index, FORK, 0, self.buffered, true);
+            // A checkpoint since then may have come between the WAL of a page and its writing: it had nothing to bring
+            // to the disk, and a crash would not replay the page.
+            if pg_sys::GetRedoRecPtr() != self.redo {
+                let file = pg_sys::smgropen(locator(self.index), (*self.index).rd_backend);
+                pg_sys::smgrimmedsync(file, FORK);
+            }
+        }
+    }
+
+    /// Writes all pages of the batch, into the WAL first, which gives them its place.
+    fn write(&mut self) {
+        if self.pages.is_empty() {
+            return;
+        }
+        let first = self.first;
+        let mut blocks: [BlockNumber; BATCH] =
+            std::array::from_fn(|page| first + page as BlockNumber);
+        let mut pages = [std::ptr::null_mut(); BATCH];
+        for (pointer, page) in pages.iter_mut().zip(&mut self.pages) {
+            *pointer = std::ptr::from_mut(page).cast();
+        }
+        let count = self.pages.len();
+        // SAFETY: `of` promises an index that is ours; there are `count` complete pages, each for the block of the same
+        // place. The checkpointer is told of each page that is written.
+        unsafe {
+            if self.needs_wal {
+                let mut locator = locator(self.index);
+                let (blocks, pages) = (blocks.as_mut_ptr(), pages.as_mut_ptr());
+                pg_sys::log_newpages(&mut locator, FORK, count as i32, blocks, pages, true);
+            }
+            let file = pg_sys::smgropen(locator(self.index), (*self.index).rd_backend);
+            for (&block, &page) in blocks.iter().zip(&pages).take(count) {
+                pg_sys::PageSetChecksumInplace(page, block);
+                pg_sys::smgrextend(file, FORK, block, page.cast(), false);
+            }
+        }
+        self.first += count as BlockNumber;
+        self.pages.clear();
+    }
+}
+
+/// # Safety
+/// `index` is open.
+#[cfg(feature = "pg15")]
+unsafe fn locator(index: Relation) -> pg_sys::RelFileNode {
+    // SAFETY: the caller's promise.
+    unsafe { (*index).rd_node }
+}
+
+/// # Safety
+/// `index` is open.
+#[cfg(not(feature = "pg15"))]
+unsafe fn locator(index: Relation) -> pg_sys::RelFileLocator {
+    // SAFETY: the caller's promise.
+    unsafe { (*index).rd_locator }
+}
+
+/// `RelationNeedsWAL`
+///
+/// # Safety
+/// `index` is open.
+unsafe fn needs_wal(index: Relation) -> bool {
+    const INVALID: pg_sys::SubTransactionId = 0;
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        let new_file = (*index).rd_firstRelfilenodeSubid;
+        #[cfg(not(feature = "pg15"))]
+        let new_file = (*index).rd_firstRelfilelocatorSubid;
+        (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT
+            && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
+                || ((*index).rd_createSubid == INVALID && new_file == INVALID))
+    }
+}
