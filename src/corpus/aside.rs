@@ -5,6 +5,7 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use sketch::memory;
 
+use crate::corpus::form::{Form, Plain};
 use crate::error::{Result, engine, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::open::Open;
@@ -22,34 +23,30 @@ pub enum Aside {
 
 /// Rows of a table, to be fetched by their places.
 pub struct Places {
-    /// The table, and the columns of its keys and documents.
-    pub table: Open,
-    pub key: i16,
-    pub document: i16,
-    /// The column of the place in the rows as they are read.
-    pub column: i16,
+    table: Open,
+    /// The columns of its keys and documents.
+    columns: Plain,
     places: Vec<u64>,
 }
 
 impl Places {
     /// No rows yet.
-    pub fn new(table: Open, key: i16, document: i16, column: i16) -> Self {
-        Self { table, key, document, column, places: Vec::new() }
+    pub fn new(table: Open, columns: Plain) -> Self {
+        Self { table, columns, places: Vec::new() }
     }
 }
 
 impl Aside {
-    /// Adds a row.
-    pub fn push(&mut self, row: &Row) -> Result<()> {
+    /// Adds a row, which is read in that form.
+    pub fn push(&mut self, row: &Row, form: &Form) -> Result<()> {
         match self {
             Self::Rows(rows) => {
                 rows.push(row);
                 Ok(())
             }
             Self::Places(aside) => {
-                let place = row.value(aside.column).ok_or_else(gone)?;
-                // SAFETY: a value of type tid.
-                let place = unsafe { *place.cast_mut_ptr::<pg_sys::ItemPointerData>() };
+                // SAFETY: rows that are put aside by their places have them.
+                let place = unsafe { form.place(row) }.ok_or_else(gone)?;
                 memory::push(&mut aside.places, tid_to_u64(place)).map_err(engine)
             }
         }
@@ -80,7 +77,7 @@ impl Aside {
                     if !aside.table.fetch(&snapshot, u64_to_tid(tid), &row) {
                         return Err(gone());
                     }
-                    visit(row.value(aside.key), row.value(aside.document))?;
+                    visit(row.value(aside.columns.key), row.value(aside.columns.document))?;
                 }
                 Ok(())
             }

@@ -307,6 +307,11 @@ impl<'a> Bytes<'a> {
         self.held.size(place)
     }
 
+    /// The number of bytes that are stored of a document, and how they are stored.
+    pub fn stored_size(&self, place: u32) -> (usize, Packing) {
+        (self.held.stored_size(place), self.held.packings[place as usize])
+    }
+
     /// Calls `look` with what is compared of a document.
     pub fn with<T>(
         &mut self,

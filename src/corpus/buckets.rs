@@ -23,9 +23,12 @@ use crate::pg::guc::is_serializable;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
+use crate::pg::row::Row;
+use crate::pg::select::Select;
 use crate::pg::snapshot::Snapshot;
 use crate::pg::spi::Parameter;
 use crate::pg::sql::Sql;
+use crate::pg::table::RowsAt;
 
 /// Rows that are fetched at a time.
 const BATCH: usize = 1 << 14;
@@ -99,17 +102,32 @@ impl Buckets {
         };
         let mut places = memory::with_capacity(BATCH).map_err(engine)?;
         show(&mut places)?;
-        let marked = self.marked(table.pages())?;
-        for (word, bits) in marked.iter().enumerate().filter(|(_, bits)| **bits != 0) {
-            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
-                let (page, offset) = (word / WORDS, word % WORDS * 64 + bit);
-                places.push(u64_to_tid((page << 16 | offset) as u64));
-                if places.len() == BATCH {
-                    show(&mut places)?;
-                }
+        for place in ascending(&self.marked(table.pages())?) {
+            places.push(place);
+            if places.len() == BATCH {
+                show(&mut places)?;
             }
         }
         show(&mut places)
+    }
+
+    /// Calls `visit` with the rows of the table that share a bucket and that the statement sees, nearly in
+    /// the order of the table. `select` is not asked for them: the executor checks the caller's rights by
+    /// it, before the index is read.
+    pub fn each_stored(
+        &self,
+        select: &Select,
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
+        Memory::child(c"minlsh places")
+            .run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
+        let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
+        let snapshot = Snapshot::statement();
+        let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
+        for place in ascending(&self.marked(table.pages())?) {
+            rows.at(place).map_or(Ok(()), &mut *visit)?;
+        }
+        Ok(())
     }
 
     /// A bit for each place of the first `pages` pages: whether a row there shares a bucket. Pages
@@ -125,20 +143,34 @@ impl Buckets {
             *word.ok_or_else(damaged)? |= 1 << (offset % 64);
             Ok(())
         };
-        let (mut bucket, mut first) = (NO_BAND, 0);
+        // The first row of a bucket, until there is another one.
+        let (mut bucket, mut first) = (NO_BAND, None);
         leaves::each(self.info.index.oid, &mut |key, row| {
             if key == NO_BAND {
                 return Ok(());
             }
             if key != bucket {
-                (bucket, first) = (key, row);
+                (bucket, first) = (key, Some(row));
                 return Ok(());
             }
-            mark(first)?;
+            first.take().map_or(Ok(()), &mut mark)?;
             mark(row)
         })?;
         Ok(marked)
     }
+}
+
+/// The places that are marked, in the order of the table.
+fn ascending(marked: &[u64]) -> impl Iterator<Item = pg_sys::ItemPointerData> {
+    marked.iter().enumerate().flat_map(|(word, &bits)| {
+        let mut left = bits;
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            let (page, offset) = (word / WORDS, word % WORDS * 64 + bit);
+            Some(u64_to_tid((page << 16 | offset) as u64))
+        })
+    })
 }
 
 fn damaged() -> pgrx::pg_sys::panic::ErrorReport {

@@ -4,6 +4,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::corpus::buckets::{Buckets, PARAMETERS};
+use crate::corpus::form::Form;
 use crate::error::{Result, engine};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::memory::Memory;
@@ -54,7 +55,20 @@ impl Chosen<'_> {
         }
     }
 
-    /// Calls `visit` with each of the rows.
+    /// Calls `visit` with each of the rows, in a form.
+    pub fn each_in(
+        &self,
+        form: &Form,
+        select: &Select,
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
+    ) -> Result<()> {
+        match (self, form) {
+            (Self::Buckets(buckets), Form::Stored(_)) => buckets.each_stored(select, visit),
+            _ => self.each(select, visit),
+        }
+    }
+
+    /// Calls `visit` with each of the rows as the statement gives them.
     pub fn each(&self, select: &Select, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
         match self {
             Self::All => select.each(&[], visit),

@@ -15,6 +15,7 @@ use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
 use crate::corpus::chosen::Chosen;
 use crate::corpus::columns::Columns;
+use crate::corpus::form::Form;
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
 use crate::corpus::scopes::{Scope, Scopes};
@@ -70,6 +71,8 @@ pub struct Reading<'a> {
     pub select: Select<'a>,
     /// The rows that are read.
     pub chosen: Chosen<'a>,
+    /// The form of these rows.
+    pub form: Form,
     /// Keys that must be checked.
     pub unique: Unique,
     /// The number of threads that may help.
@@ -161,23 +164,23 @@ impl Documents {
     /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
     /// shingles.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
-        let Reading { select, chosen, unique, threads, argument } = reading;
+        let Reading { select, chosen, form, unique, threads, argument } = reading;
         let without = self.take_in(*threads, |intake| {
             let mut take = |row: &Row| {
                 check_interrupts();
-                let Some(document) = row.value(2) else { return Ok(()) };
-                let scope = |place: usize| row.value(place as i16 + 3);
-                let Some(key) = row.value(1) else {
+                let Some(document) = form.document(row) else { return Ok(()) };
+                let scope = |place: usize| form.scope(row, place);
+                let Some(key) = form.key(row) else {
                     // SAFETY: the columns that the kind was found for.
                     return unsafe { intake.refuse_without_key(document, scope, argument) };
                 };
                 // SAFETY: the columns that the kind and the scopes were found for.
                 if unsafe { intake.push(document, scope, unique.hash(key))? } {
-                    rows.push(row)?;
+                    rows.push(row, form)?;
                 }
                 Ok(())
             };
-            chosen.each(select, &mut take)
+            chosen.each_in(form, select, &mut take)
         })?;
         let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
             return Ok(without);

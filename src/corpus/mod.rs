@@ -4,9 +4,9 @@
 //! 1. [`source`] finds out what was asked about and makes one SELECT of it, which runs as the
 //!    caller and reads only; [`criteria`] how its documents are read, signed and compared.
 //! 2. [`documents`] reads its rows once; where an index serves, those alone that share a bucket
-//!    there ([`buckets`]). Each is signed, by threads as well; its band hashes go into [`columns`], and
-//!    the row is put [`aside`]: of a plain table its place, else the row as it is (what PostgreSQL
-//!    stores out of line stays there).
+//!    there ([`buckets`]), which of a plain table are fetched by their places. Each is signed, by threads as
+//!    well; its band hashes go into [`columns`], and the row is put [`aside`]: of a plain table its place,
+//!    else the row as it is (what PostgreSQL stores out of line stays there).
 //! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
 //!    brings the documents of a group together, as many groups at a time as memory holds.
@@ -34,6 +34,7 @@ mod clusters;
 mod columns;
 pub mod criteria;
 mod documents;
+mod form;
 pub mod group;
 mod grouping;
 pub mod keyed_rows;

@@ -145,17 +145,20 @@ enum Unmade {
 /// similarity with itself is computed.
 fn same(bytes: &mut Bytes, places: &[u32]) -> Result<Vec<u32>, Error> {
     let mut same = memory::collect(0..places.len() as u32)?;
-    let mut order = memory::with_capacity(places.len())?;
-    for (document, &place) in (0..).zip(places) {
-        let stored = bytes.with_stored(place, |stored| {
-            Ok((ElementHash::Xxh3.hash(stored.bytes), stored.bytes.len(), stored.packing))
-        })?;
-        order.push((stored, document));
-    }
+    let sizes = (0..).zip(places).map(|(document, place)| (bytes.stored_size(*place), 0, document));
+    let mut order = memory::collect(sizes)?;
     order.sort_unstable();
-    for copies in order.chunk_by(|a, b| a.0 == b.0) {
-        for &(_, document) in copies {
-            same[document as usize] = copies[0].1;
+    // Most copies have been altered, and have another size: only the others are read.
+    for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+        for (_, hash, document) in &mut *alike {
+            let place = places[*document as usize];
+            *hash = bytes.with_stored(place, |stored| Ok(ElementHash::Xxh3.hash(stored.bytes)))?;
+        }
+        alike.sort_unstable();
+        for copies in alike.chunk_by(|a, b| a.1 == b.1) {
+            for &(.., document) in copies {
+                same[document as usize] = copies[0].2;
+            }
         }
     }
     Ok(same)

@@ -16,6 +16,7 @@ use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::Buckets;
 use crate::corpus::chosen::Chosen;
+use crate::corpus::form::{Form, Plain};
 use crate::corpus::named::{NAME, Named, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
@@ -28,7 +29,7 @@ use crate::pg::catching::Complaint;
 use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation};
+use crate::pg::relation::{Lock, Relation, has_row_security};
 use crate::pg::rights::may_read;
 use crate::pg::select::{Select, SelectColumn, one_statement};
 use crate::pg::spi::Session;
@@ -59,8 +60,8 @@ pub struct Source {
     pub kind: Kind,
     /// The table.
     pub relation: Option<Oid>,
-    /// The table's columns of key and document, if its rows can be fetched by their places.
-    plain: Option<[i16; 2]>,
+    /// The table's columns, if its rows can be fetched by their places.
+    plain: Option<Plain>,
     /// True if no two rows have the same key, as it is stored.
     key_is_unique: bool,
     /// The index that was named.
@@ -190,7 +191,7 @@ impl Source {
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
         // Rows are asked for by their places, which are a column that nobody can be granted.
         let has_places = may_read(relation.oid, &[]);
-        source.plain = plain(&relation, source.key, source.body).filter(|_| has_places);
+        source.plain = source.plain_columns(&relation).filter(|_| has_places);
         for info in Info::of_table(relation.oid).into_iter().filter(|_| is_indexed) {
             let Ok(options) = info.options() else { continue };
             let body = relation.columns.get(source.body).map_or(0, |column| column.number);
@@ -253,7 +254,7 @@ impl Source {
         source.kind = named.kind;
         let has_places = may_read(relation.oid, &[]);
         if added.is_empty() && predicate.is_none() && has_places {
-            source.plain = plain(relation, source.key, source.body);
+            source.plain = source.plain_columns(relation);
         }
         if let Some(info) = named.info.as_ref().filter(|_| has_places) {
             let from = from_places(relation, table, predicate, &added);
@@ -291,20 +292,32 @@ impl Source {
         chosen: Chosen,
         memory: usize,
     ) -> Aside {
-        let column = self.scopes.len() as i16 + 3;
-        let places = self.plain(key_type, keep, chosen).and_then(|[key, document]| {
+        let places = self.plain(key_type, keep, chosen).and_then(|columns| {
             let table = Open::relation(self.relation?, Lock::Held)?;
-            Some(Places::new(table, key, document, column))
+            Some(Places::new(table, columns.clone()))
         });
         places.map_or_else(|| Aside::Rows(TupleStore::new(memory)), Aside::Places)
     }
 
-    /// The columns of key and document that are fetched again by the places of their rows. In another
-    /// order than that of the table, that would read it here and there.
-    fn plain(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Option<[i16; 2]> {
+    /// The columns of rows that are fetched by their places. In another order than that of the table,
+    /// that would read it here and there.
+    fn plain(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Option<&Plain> {
         let is_as_stored = key_type == self.columns[self.key].type_oid;
-        let is_in_order = keep.is_none() && matches!(chosen, Chosen::All);
-        self.plain.filter(|_| is_as_stored && is_in_order)
+        let is_in_order = match chosen {
+            Chosen::All => keep.is_none(),
+            // These are not read by the executor, which alone knows the policies of a table.
+            Chosen::Buckets(_) => !self.relation.is_none_or(has_row_security),
+            Chosen::Keys(..) => false,
+        };
+        self.plain.as_ref().filter(|_| is_as_stored && is_in_order)
+    }
+
+    /// The form in which the rows that are chosen are read.
+    pub fn form(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Form {
+        match (chosen, self.plain(key_type, keep, chosen)) {
+            (Chosen::Buckets(_), Some(columns)) => Form::Stored(columns.clone()),
+            _ => Form::Selected(self.scopes.len() as i16),
+        }
     }
 
     /// The SELECT of key, document and scopes, in the order of `keep` if that is given, of the rows that are
@@ -333,7 +346,7 @@ impl Source {
             sql = sql.text(", d.").name(&self.columns[*scope].name);
             sql = sql.text(" AS ").name(&name(number + 3));
         }
-        if self.plain(key_type, keep, chosen).is_some() {
+        if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
             sql = sql.text(", d.ctid");
         }
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
@@ -363,6 +376,25 @@ impl Source {
             .set_hint("Retry the statement.")),
             _ => Ok(select),
         }
+    }
+
+    /// The columns of a table whose rows have places, and values as they are stored.
+    fn plain_columns(&self, relation: &Relation) -> Option<Plain> {
+        let open = Open::relation(relation.oid, Lock::Held)?;
+        let class = open.class();
+        let is_plain = matches!(class.relkind as u8, b'r' | b'm')
+            && class.relam == pg_sys::HEAP_TABLE_AM_OID
+            && !class.relhassubclass;
+        let stored =
+            |place: usize| relation.columns.get(place).filter(|column| column.generated != b'v');
+        let column = |place: usize| {
+            // Values of this type are changed when they are cast to text.
+            let is_same = |oid| catalog::base_type(oid) != pg_sys::BPCHAROID;
+            stored(place).filter(|column| is_same(column.type_oid)).map(|column| column.number)
+        };
+        let scopes = self.scopes.iter().map(|place| stored(*place).map(|column| column.number));
+        let (key, document) = (column(self.key)?, column(self.body)?);
+        is_plain.then_some(Plain { key, document, scopes: scopes.collect::<Option<_>>()? })
     }
 
     /// Names that a query has given twice become new ones.
@@ -596,23 +628,6 @@ impl Source {
         let is_possible = self.key_is_unique(key_type) && keep.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
-}
-
-/// The columns of key and document of a table whose rows have places, and values as they are
-/// stored.
-fn plain(relation: &Relation, key: usize, body: usize) -> Option<[i16; 2]> {
-    let open = Open::relation(relation.oid, Lock::Held)?;
-    let class = open.class();
-    let is_plain = matches!(class.relkind as u8, b'r' | b'm')
-        && class.relam == pg_sys::HEAP_TABLE_AM_OID
-        && !class.relhassubclass;
-    let column = |place: usize| {
-        let column = relation.columns.get(place).filter(|column| column.generated != b'v')?;
-        // Values of this type are changed when they are cast to text.
-        let base = catalog::base_type(column.type_oid);
-        (base != pg_sys::BPCHAROID).then_some(column.number)
-    };
-    Some([column(key)?, column(body)?]).filter(|_| is_plain)
 }
 
 /// The columns of what stands behind FROM.

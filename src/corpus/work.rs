@@ -141,6 +141,7 @@ impl Work {
             let mut reading = Reading {
                 select: source.select(session, key.0, order.keep, order.chosen)?,
                 chosen: order.chosen,
+                form: source.form(key.0, order.keep, order.chosen),
                 unique: Unique::new(key.0, !source.key_is_unique(key_type)),
                 threads: &|| for_job(table.as_ref()),
                 argument: source.argument,

@@ -56,6 +56,12 @@ impl Row {
         }
     }
 
+    /// The place at which it is stored, if it was fetched from a table.
+    pub fn place(&self) -> pg_sys::ItemPointerData {
+        // SAFETY: every slot has a place, which is invalid if its row has none.
+        unsafe { (*self.slot).tts_tid }
+    }
+
     /// Fills the row with `values`, one for each column, `None` for NULL.
     ///
     /// # Safety

@@ -94,8 +94,7 @@ impl Open {
         let Some(mut rows) = RowsAt::of(self, snapshot) else { return places.clear() };
         places.retain_mut(|place| {
             let row = rows.at(*place);
-            // SAFETY: a row that was found has its place.
-            row.inspect(|row| *place = unsafe { (*row.raw()).tts_tid }).is_some()
+            row.inspect(|row| *place = row.place()).is_some()
         });
     }
 

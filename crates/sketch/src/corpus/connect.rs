@@ -41,7 +41,12 @@ pub fn connect<C: Corpus>(
 ) -> Result<Connected, C::Error> {
     let mut connected = Connected::nothing(corpus.documents()).map_err(C::refused)?;
     let mut buckets = Buckets::default();
+    // Each link makes one of two components.
+    let most = identical.leaders().count().saturating_sub(1);
     for band in 0..corpus.probes() {
+        if connected.links.len() == most {
+            break;
+        }
         of_band(corpus, band, &mut buckets, identical, limit, &mut connected)?;
     }
     Ok(connected)
