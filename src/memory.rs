@@ -4,13 +4,13 @@
 //! |---|---|---|
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
-//! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the batch at hand | `maintenance_work_mem` | a third each |
+//! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
 //! | once these are read: the entries of an index for the rows that it writes | `maintenance_work_mem` | a quarter |
-//! | the window function: documents, the batch at hand | `work_mem` | a half each |
+//! | the window function: documents, those that are being signed and then the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
@@ -95,13 +95,13 @@ impl JobShares {
     /// A job that a user starts by itself.
     pub fn of_corpus() -> Self {
         let share = maintenance() / 3;
-        Self { documents: share, reading: share / 4, rows: share, batch: share, group: 2 * share }
+        Self { documents: share, reading: share, rows: share, batch: share, group: 2 * share }
     }
 
     /// A partition of a window function, of which a query may have many; its rows are the executor's.
     pub fn of_window() -> Self {
         let share = work() / 2;
-        Self { documents: share, reading: share / 4, rows: 0, batch: share, group: share }
+        Self { documents: share, reading: share, rows: 0, batch: share, group: share }
     }
 }
 

@@ -262,7 +262,10 @@ impl Intake<'_, '_, '_> {
         let mut next = self.hands.batch();
         next.clear();
         let batch = std::mem::replace(&mut self.batch, next);
-        let (bytes, documents) = (batch.bytes(), &mut *self.documents);
+        let documents = &mut *self.documents;
+        // And those of its hashes.
+        let hashes = batch.len() * (documents.banding.bands() + 1) * size_of::<i64>();
+        let bytes = batch.bytes() + hashes;
         self.hands.give(batch, bytes, engine, &mut |batch| documents.take(batch))
     }
 }

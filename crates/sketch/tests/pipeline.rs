@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sketch::pipeline::{Batch, Hands, Setting, Signer, Work, hands};
 use sketch::stored::{Packing, Stored};
@@ -100,6 +100,56 @@ fn an_error_comes_at_its_turn() {
         });
         assert_eq!(result, Err(Error::OutOfMemory { bytes: 20 }), "{threads}");
         assert_eq!(taken, (0..20).collect::<Vec<_>>(), "{threads}");
+    }
+}
+
+/// The threads' wait until the reader has done so many; the reader's counts them.
+struct Long<'a> {
+    done: &'a AtomicUsize,
+    is_reader: bool,
+}
+
+/// More than may be out.
+const MEANWHILE: usize = 40;
+
+impl Work for Long<'_> {
+    type Batch = u64;
+    const EARLY: usize = 50;
+
+    fn work(&mut self, _: &mut u64, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+        if self.is_reader {
+            self.done.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        let start = Instant::now();
+        while self.done.load(Ordering::SeqCst) < MEANWHILE {
+            check_interrupts();
+            assert!(start.elapsed() < Duration::from_secs(60), "the reader waits");
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_long_batch_keeps_nobody_waiting() {
+    for memory in [1 << 20, 1 << 10] {
+        let done = AtomicUsize::new(0);
+        let mut others = || vec![Long { done: &done, is_reader: false }];
+        let setting = Setting { memory, ..SETTING };
+        let mut taken = Vec::new();
+        hands(setting, Long { done: &done, is_reader: true }, &mut others, |hands| {
+            let mut take = |batch: &mut u64| {
+                taken.push(*batch);
+                Ok(())
+            };
+            for number in 0..100 {
+                hands.give(number, 10, |cause| cause, &mut take)?;
+            }
+            hands.finish(|cause| cause, &mut take)
+        })
+        .unwrap();
+        assert_eq!(taken, (0..100).collect::<Vec<_>>());
     }
 }
 

@@ -62,9 +62,21 @@ impl Crew<'_> {
                     None => Ok(()),
                 };
                 hands(*setting, Computing(compute), &mut others, |hands| {
-                    while let Some((part, bytes)) = next()? {
+                    let (mut first, mut second) = (next()?, None);
+                    if first.is_some() {
+                        second = next()?;
+                    }
+                    // Parts are large: it is not the first one alone that shows that there is work for threads.
+                    if second.is_some() {
+                        hands.start();
+                    }
+                    while let Some((part, bytes)) = first {
                         let batch = Batch { part: Some(part), result: None };
                         hands.give(batch, bytes, refused, &mut take)?;
+                        first = match second.take() {
+                            None => next()?,
+                            given => given,
+                        };
                     }
                     hands.finish(refused, &mut take)
                 })

@@ -25,6 +25,10 @@ pub trait Work: Send {
     /// A batch and its results.
     type Batch: Default + Send;
 
+    /// Batches for each thread that may be done before their turn, beside those that may be out anyway. While a long
+    /// one is computed, so many more are. The bytes of a batch must then count its results.
+    const EARLY: usize = 0;
+
     /// Computes a batch. It may have been begun before: results that are there are replaced.
     /// `check_interrupts` is called often, and may unwind.
     ///
@@ -67,13 +71,17 @@ struct State<B> {
     /// The number of the first of them.
     first: u64,
     bytes: usize,
+    /// Those of them that are computed, or refused.
+    done: usize,
 }
 
 impl<B> State<B> {
+    /// Puts a batch back that is done, or refused.
     fn put(&mut self, number: u64, place: Place<B>) {
         let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
         if let Some(out) = self.places.get_mut(at) {
             out.0 = place;
+            self.done += 1;
         }
     }
 }
@@ -109,8 +117,9 @@ pub struct Hands<'scope, 'env, W: Work> {
     others: &'env mut dyn FnMut() -> Vec<W>,
     given: Given,
     next: u64,
-    /// Batches that may be out when the reader goes on reading.
+    /// Batches that may be out when the reader goes on reading, and how many more if these are done.
     limit: usize,
+    early: usize,
     /// Emptied batches, to be filled again.
     spare: Vec<W::Batch>,
     threads: Vec<ScopedJoinHandle<'scope, ()>>,
@@ -144,7 +153,8 @@ pub fn hands<W: Work, R>(
     others: &mut dyn FnMut() -> Vec<W>,
     body: impl FnOnce(&mut Hands<'_, '_, W>) -> R,
 ) -> R {
-    let state = State { waiting: VecDeque::new(), places: VecDeque::new(), first: 0, bytes: 0 };
+    let (waiting, places) = (VecDeque::new(), VecDeque::new());
+    let state = State { waiting, places, first: 0, bytes: 0, done: 0 };
     let shared = Shared {
         state: Mutex::new(state),
         work: Condvar::new(),
@@ -155,8 +165,20 @@ pub fn hands<W: Work, R>(
     let shared = &shared;
     std::thread::scope(|scope| {
         let (spare, threads) = (Vec::new(), Vec::new());
-        let (given, next, limit) = (Given::Nothing, 0, 0);
-        body(&mut Hands { scope, shared, setting, own, others, given, next, limit, spare, threads })
+        let (given, next, limit, early) = (Given::Nothing, 0, 0, 0);
+        body(&mut Hands {
+            scope,
+            shared,
+            setting,
+            own,
+            others,
+            given,
+            next,
+            limit,
+            early,
+            spare,
+            threads,
+        })
     })
 }
 
@@ -195,7 +217,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
         self.next += 1;
         drop(state);
         self.shared.work.notify_one();
-        self.collect(self.limit, refused, take)
+        self.collect(self.limit, self.early, refused, take)
     }
 
     /// Calls `take` with all that are out.
@@ -207,14 +229,15 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
         refused: fn(Error) -> E,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.collect(0, refused, take)
+        self.collect(0, 0, refused, take)
     }
 
-    /// Starts threads, as many as there should be and can be had.
-    fn start(&mut self) {
+    /// Starts threads, as many as there should be and can be had: who knows that there is work for them need not wait
+    /// for the second batch.
+    pub(super) fn start(&mut self) {
         self.given = Given::Started;
         let mut works = (self.others)();
-        let most = AHEAD * works.len() + 2;
+        let most = (AHEAD + W::EARLY) * works.len() + 2;
         let mut state = self.shared.lock();
         let room = state.waiting.try_reserve(most).and(state.places.try_reserve(most));
         drop(state);
@@ -243,13 +266,15 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
             }
         });
         self.limit = if threads.is_empty() { 0 } else { AHEAD * threads.len() + 1 };
+        self.early = W::EARLY * threads.len();
     }
 
-    /// Takes what is done until `most` batches are out, and their bytes are as few as they should
-    /// be. Where the threads are behind, the reader computes one itself.
+    /// Takes what is done until `most` batches are out, and up to `early` more of those that are done, and their bytes
+    /// are as few as they should be. Where the threads are behind, the reader computes one itself.
     fn collect<E>(
         &mut self,
         most: usize,
+        early: usize,
         refused: fn(Error) -> E,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -261,6 +286,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
                 let Some((place, bytes)) = state.places.pop_front() else { return Ok(()) };
                 state.first += 1;
                 state.bytes -= bytes;
+                state.done -= 1;
                 drop(state);
                 let batch = match place {
                     Place::Out => None,
@@ -277,7 +303,8 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
                 continue;
             }
             let out = state.places.len();
-            if out <= most && (state.bytes <= self.setting.memory || out <= 1) {
+            let few = out - state.done.min(early) <= most;
+            if few && (state.bytes <= self.setting.memory || out <= 1) {
                 return Ok(());
             }
             match state.waiting.pop_front() {

@@ -11,6 +11,9 @@ use crate::stored::{Packing, Stored, text};
 /// Bytes of a text for which room is kept.
 const LONG: usize = 1 << 20;
 
+/// Bytes of documents for which an empty batch has room: there may be many batches.
+const KEPT: usize = 256 << 10;
+
 /// Copies of documents, and then their band hashes.
 #[derive(Default)]
 pub struct Batch {
@@ -40,11 +43,13 @@ struct Document {
 }
 
 impl Batch {
-    /// Forgets all documents, but not the memory for them.
+    /// Forgets all documents, but not the memory for them, unless one was long.
     pub fn clear(&mut self) {
         self.texts.clear();
+        self.texts.shrink_to(KEPT);
         self.text_bytes = 0;
         self.numbers.clear();
+        self.numbers.shrink_to(KEPT / size_of::<u64>());
         self.documents.clear();
     }
 
@@ -238,6 +243,8 @@ fn band(
 
 impl Work for Signer {
     type Batch = Batch;
+    // A text of 10 MB takes as long as 80 batches of others.
+    const EARLY: usize = 128;
 
     fn work(&mut self, batch: &mut Batch, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         batch.hashes.clear();
