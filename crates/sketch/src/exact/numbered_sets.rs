@@ -14,6 +14,7 @@ use ahash::RandomState;
 
 use crate::error::Error;
 use crate::memory;
+use crate::simd::Level;
 
 /// Bits of a word.
 const BITS: usize = u64::BITS as usize;
@@ -21,13 +22,18 @@ const BITS: usize = u64::BITS as usize;
 /// Places of the table of numbers, at first.
 const FIRST: usize = 1 << 12;
 
+/// So many hashes ahead, the place where a hash is looked for is fetched.
+const AHEAD: usize = 16;
+
 /// Words that are compared between two looks at what can still be shared.
 const STRIDE: usize = 64;
 
 /// Sets by document, as far as memory goes.
 pub struct NumberedSets {
-    /// At a place found by the hash, its number plus one; or 0.
+    level: Level,
+    /// At a place found by the hash, an entry; or 0.
     table: Vec<u32>,
+    entries: Entries,
     /// By number.
     hashes: Vec<u64>,
     /// The limit of numbers.
@@ -54,9 +60,11 @@ impl NumberedSets {
     #[must_use]
     pub fn new(memory: usize) -> Self {
         // A table that is three quarters full, of four bytes for each place, beside the hashes.
-        let most = (memory / 2 / 40 * 3).max(FIRST);
+        let most = (memory / 2 / 40 * 3).clamp(FIRST, u32::MAX as usize);
         Self {
+            level: Level::best(),
             table: Vec::new(),
+            entries: Entries::up_to(most),
             hashes: Vec::new(),
             most,
             sets: HashMap::default(),
@@ -97,8 +105,12 @@ impl NumberedSets {
         grow(&mut self.words, hashes.len(), self.most_words)?;
         let start = self.words.len();
         // Documents that are alike have their shingles in the same order: most are of the same word as the one before.
-        for &hash in hashes {
-            let number = number(&mut self.table, &mut self.hashes, hash);
+        for (i, &hash) in hashes.iter().enumerate() {
+            if let Some(&later) = hashes.get(i + AHEAD) {
+                let place = place(&self.table, later);
+                self.level.fetch(&self.table[place..=place]);
+            }
+            let number = self.entries.number(&mut self.table, &mut self.hashes, hash);
             let word = &mut self.scratch[number / BITS];
             if *word == 0 {
                 self.words.push(((number / BITS) as u32, 0));
@@ -167,7 +179,7 @@ impl NumberedSets {
         self.table = memory::filled(0, places)?;
         for (number, &hash) in (1..).zip(&self.hashes) {
             let at = free(&self.table, hash);
-            self.table[at] = number;
+            self.table[at] = self.entries.of(number, hash);
         }
         Ok(())
     }
@@ -194,19 +206,43 @@ fn behind(table: &[u32], at: usize) -> usize {
     if at + 1 == table.len() { 0 } else { at + 1 }
 }
 
-/// Gives the number of a hash, the next one if it has none. The table must have room.
-#[inline(always)]
-fn number(table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
-    let mut at = place(table, hash);
-    loop {
-        match table[at] {
-            0 => {
+/// The form of the table's entries: in the low bits a number plus one, above them as many bits of its hash as there is
+/// room for. So most hashes that are met on the way to another one need not be looked at, where they would have to be
+/// waited for.
+#[derive(Clone, Copy)]
+struct Entries {
+    numbers: u32,
+}
+
+impl Entries {
+    /// Entries for so many numbers, less than 2^32.
+    fn up_to(most: usize) -> Self {
+        Self { numbers: u32::MAX >> (most as u32).leading_zeros() }
+    }
+
+    /// The entry of a hash with its number plus one.
+    #[inline(always)]
+    fn of(self, number: u32, hash: u64) -> u32 {
+        // Its place tells the top bits.
+        hash as u32 & !self.numbers | number
+    }
+
+    /// Gives the number of a hash, the next one if it has none. The table must have room.
+    #[inline(always)]
+    fn number(self, table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
+        let mut at = place(table, hash);
+        loop {
+            let entry = table[at];
+            if entry == 0 {
                 hashes.push(hash);
-                table[at] = hashes.len() as u32;
+                table[at] = self.of(hashes.len() as u32, hash);
                 return hashes.len() - 1;
             }
-            number if hashes[number as usize - 1] == hash => return number as usize - 1,
-            _ => at = behind(table, at),
+            let number = (entry & self.numbers).wrapping_sub(1) as usize;
+            if (entry ^ hash as u32) & !self.numbers == 0 && hashes[number] == hash {
+                return number;
+            }
+            at = behind(table, at);
         }
     }
 }

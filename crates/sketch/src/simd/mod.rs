@@ -226,18 +226,18 @@ impl Level {
         }
     }
 
-    /// Has the processor fetch words that are read soon, while others are looked at. It changes no value.
+    /// Has the processor fetch values that are read soon, while others are looked at. It changes none.
     #[inline(always)]
-    pub(crate) fn fetch(self, words: &[u64]) {
-        const LINE: usize = 8;
+    pub(crate) fn fetch<T: Copy>(self, values: &[T]) {
+        const LINE: usize = 64;
         #[cfg(target_arch = "x86_64")]
-        for line in words.chunks(LINE) {
+        for line in values.chunks(LINE / size_of::<T>().clamp(1, LINE)) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing.
             unsafe { _mm_prefetch(line.as_ptr().cast(), _MM_HINT_T0) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = (words, LINE);
+        let _ = (values, LINE);
     }
 
     /// The uppermost bit of each byte of a block, the first as the lowest.
