@@ -6,8 +6,9 @@
 //! These are the rules of access/nbtree/README for those who only read. One page is locked at a time. It may be split
 //! before we come to it: a key above its high key is looked for on the page to the right. It may be deleted as well:
 //! then all keys are. Nobody makes another page of it as long as a snapshot sees the time before, and no search runs
-//! without one. In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and without any page
-//! the whole index. Rows are given when the lock of their page was released.
+//! without one. The leaf pages that come next are pinned, a few at a time, so that they are looked at together
+//! ([`ahead`](super::ahead)). In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and
+//! without any page the whole index. Rows are given when the lock of their page was released.
 
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
@@ -17,11 +18,13 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
 use crate::error::{Result, engine};
+use crate::index::ahead::{Ahead, Span, look};
 use crate::index::layout::{Layout, downlink};
 use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::index::pages::{LockedPage, Page};
+use crate::index::pages::{LockedPage, Page, PinnedPage};
 use crate::index::pivot::Pivot;
+use crate::index::trail::Trail;
 use crate::pg::interrupts::check_interrupts;
 
 /// The entries that are looked up.
@@ -37,7 +40,6 @@ pub enum Wanted<'a> {
 pub type Visit<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
 
 /// A page to be read.
-#[derive(Clone)]
 struct Step {
     block: BlockNumber,
     /// Its level; `None` for that from which searches start.
@@ -46,25 +48,24 @@ struct Step {
     keys: Range<usize>,
     /// Between which keys its entries are, about.
     span: Span,
+    /// A leaf page that was looked at.
+    page: Option<PinnedPage>,
+    /// About where the first key is in it.
+    place: Option<u16>,
 }
 
-/// A range of keys. They are hashes, so how far a key is between two others says about where it stands.
-#[derive(Clone, Copy)]
-struct Span {
-    low: u64,
-    high: u64,
-}
+/// The distance of a key from where its span says that it is, as a rule.
+const NEAR: u16 = 8;
 
-impl Span {
-    const ALL: Self = Self { low: 0, high: u64::MAX };
+/// Rows for which there is room from the beginning.
+const FEW: usize = 64;
 
-    /// About where a key is among some items; perhaps behind them.
-    fn place(self, key: u64, items: Range<u16>) -> u16 {
-        let width = self.high.saturating_sub(self.low).max(1);
-        let share = key.saturating_sub(self.low) as f64 / width as f64;
-        // A number beyond the range of the type is its greatest.
-        items.start.saturating_add((share * items.len() as f64) as u16)
-    }
+/// The most pages that a search pins at a time: few of those that there are.
+fn most_pins() -> usize {
+    const MOST: i32 = 16;
+    const SHARE: i32 = 256;
+    // SAFETY: reads a setting of the server.
+    unsafe { (pg_sys::NBuffers / SHARE).clamp(0, MOST) as usize }
 }
 
 struct Search<'a> {
@@ -76,6 +77,8 @@ struct Search<'a> {
     steps: Vec<Step>,
     /// The rows that the last leaf page had.
     rows: Vec<u64>,
+    /// Notes where the keys are, of those that are to be inserted.
+    trail: Option<&'a mut Trail>,
 }
 
 /// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone.
@@ -90,15 +93,68 @@ pub unsafe fn each(
     wanted: Wanted,
     visit: &mut Visit,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let steps = from_the_top(index, snapshot, wanted)?;
+        let rows = memory::with_capacity(FEW).map_err(engine)?;
+        let search = Search { index, layout, snapshot, wanted, steps, rows, trail: None };
+        search.run(visit)
+    }
+}
+
+/// Calls `visit` as [`each`] does, with the rows of keys that are then inserted. A search for the keys of the trail, as
+/// one soon after the insertion is, begins where they were found.
+///
+/// # Safety
+/// As for [`each`]. What the trail has of other keys is from the same file, and a snapshot has been held since.
+pub unsafe fn each_to_insert(
+    index: Relation,
+    layout: &Layout,
+    snapshot: pg_sys::Snapshot,
+    keys: &[u64],
+    trail: &mut Trail,
+    visit: &mut Visit,
+) -> Result<()> {
+    let wanted = Wanted::Keys(keys);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let steps = if trail.leads_to(keys) {
+            let step = |(number, (block, place))| Step {
+                block,
+                level: Some(0),
+                keys: number..number + 1,
+                span: Span::ALL,
+                page: None,
+                place: Some(place),
+            };
+            memory::collect(trail.leaves().enumerate().map(step)).map_err(engine)?
+        } else {
+            trail.start(keys)?;
+            from_the_top(index, snapshot, wanted)?
+        };
+        let (trail, rows) = (Some(trail), memory::with_capacity(FEW).map_err(engine)?);
+        Search { index, layout, snapshot, wanted, steps, rows, trail }.run(visit)
+    }
+}
+
+/// The first step of a search; none in an empty index.
+///
+/// # Safety
+/// As for [`each`].
+unsafe fn from_the_top(
+    index: Relation,
+    snapshot: pg_sys::Snapshot,
+    wanted: Wanted,
+) -> Result<Vec<Step>> {
     let keys = match wanted {
         Wanted::All => 0..1,
         Wanted::Keys(keys) => 0..keys.len(),
     };
     if keys.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // SAFETY: the caller's promise.
-    let start = unsafe {
+    let block = unsafe {
         match start(index)? {
             NO_BLOCK => {
                 // Somebody may have made the first page before the index was locked.
@@ -108,22 +164,10 @@ pub unsafe fn each(
             start => start,
         }
     };
-    if start == NO_BLOCK {
-        return Ok(());
+    if block == NO_BLOCK {
+        return Ok(Vec::new());
     }
-    let (steps, rows) =
-        (vec![Step { block: start, level: None, keys, span: Span::ALL }], Vec::new());
-    let mut search = Search { index, layout, snapshot, wanted, steps, rows };
-    while let Some(step) = search.steps.pop() {
-        check_interrupts();
-        search.rows.clear();
-        // SAFETY: the caller's promise.
-        unsafe { search.read(step)? };
-        if !search.rows.is_empty() && visit(&search.rows)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
+    Ok(vec![Step { block, level: None, keys, span: Span::ALL, page: None, place: None }])
 }
 
 /// The page from which searches start; `NO_BLOCK` of an empty index.
@@ -157,14 +201,62 @@ fn sound<T>(read: Option<T>) -> std::result::Result<T, Trouble> {
 }
 
 impl Search<'_> {
+    /// # Safety
+    /// As for [`each`].
+    unsafe fn run(mut self, visit: &mut Visit) -> Result<()> {
+        // SAFETY: the caller's promise.
+        while let Some(step) = unsafe { self.next() } {
+            check_interrupts();
+            self.rows.clear();
+            // SAFETY: the caller's promise.
+            unsafe { self.read(step)? };
+            if !self.rows.is_empty() && visit(&self.rows)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next page to be read. Before the first of several leaf pages, all of them are looked at.
+    ///
+    /// # Safety
+    /// The index is open.
+    unsafe fn next(&mut self) -> Option<Step> {
+        if let Wanted::Keys(wanted) = self.wanted {
+            let is_new = |step: &&mut Step| step.level == Some(0) && step.place.is_none();
+            let mut leaves: Vec<&mut Step> =
+                self.steps.iter_mut().rev().take_while(is_new).take(most_pins()).collect();
+            if leaves.len() > 1 {
+                // SAFETY: the caller's promise.
+                let pinned =
+                    unsafe { PinnedPage::each(self.index, leaves.iter().map(|step| step.block)) };
+                let of = |(page, step): (PinnedPage, &&mut Step)| {
+                    Ahead::new(page, wanted[step.keys.start], step.span)
+                };
+                let mut pages: Vec<Ahead> = pinned.zip(&leaves).map(of).collect();
+                look(self.layout, &mut pages, self.trail.is_some());
+                for (step, ahead) in leaves.iter_mut().zip(pages) {
+                    let (page, place) = ahead.into_parts();
+                    (step.page, step.place) = (Some(page), Some(place));
+                }
+            }
+        }
+        self.steps.pop()
+    }
+
     /// Reads a page: notes where to go on, and the rows that are wanted.
     ///
     /// # Safety
     /// The index is open.
-    unsafe fn read(&mut self, step: Step) -> Result<()> {
+    unsafe fn read(&mut self, mut step: Step) -> Result<()> {
         let (index, block) = (self.index, step.block);
-        // SAFETY: the caller's promise.
-        let page = unsafe { LockedPage::of(index, block) };
+        // SAFETY: the caller's promise; no page is locked.
+        let page = unsafe {
+            match step.page.take() {
+                Some(page) => page.lock(),
+                None => LockedPage::of(index, block),
+            }
+        };
         // SAFETY: the page is locked.
         let read = unsafe { self.locked(&page, step) };
         drop(page);
@@ -209,12 +301,13 @@ impl Search<'_> {
             return Ok(memory::push(&mut self.steps, Step { block, level, ..step })?);
         };
         let mut at = step.keys.start;
-        let until = self.until(page, opaque, step.clone(), Ordering::is_le)?;
+        let until = self.until(page, opaque, &step, Ordering::is_le)?;
         while at < until {
             // Behind the last item that is less; the first one is less than any key.
             let next = sound(partition(
                 first + 1..end,
                 step.span.place(wanted[at], first..end),
+                NEAR,
                 |offset| Some(bound(offset)?.order(layout, wanted[at]).is_gt()),
             ))?;
             let mut span = step.span;
@@ -228,7 +321,10 @@ impl Search<'_> {
                 shared = up_to(wanted, &(at..until), |key| bound.order(layout, key).is_le());
             }
             let block = sound(child(next - 1))?;
-            memory::push(&mut self.steps, Step { block, level, keys: at..shared, span })?;
+            memory::push(
+                &mut self.steps,
+                Step { block, level, keys: at..shared, span, page: None, place: None },
+            )?;
             at = shared;
         }
         Ok(())
@@ -252,16 +348,22 @@ impl Search<'_> {
         let key = |offset| layout.key(page.item(offset)?);
         while step.keys.start < step.keys.end {
             let wanted = wanted[step.keys.start];
-            let place = step.span.place(wanted, first..end);
-            let mut offset =
-                sound(partition(first..end, place, |offset| Some(key(offset)? < wanted)))?;
+            let (place, distance) = match step.place.take() {
+                Some(place) => (place, 1),
+                None => (step.span.place(wanted, first..end), NEAR),
+            };
+            let is_before = |offset| Some(key(offset)? < wanted);
+            let mut offset = sound(partition(first..end, place, distance, is_before))?;
+            if let Some(trail) = &mut self.trail {
+                trail.note(step.keys.start, step.block, offset);
+            }
             while offset < end && sound(key(offset))? == wanted {
                 self.collect(page, offset)?;
                 offset += 1;
             }
             if offset == end {
                 // It may go on to the right, and so may those after it.
-                return self.until(page, opaque, step, Ordering::is_lt).map(drop);
+                return self.until(page, opaque, &step, Ordering::is_lt).map(drop);
             }
             step.keys.start += 1;
         }
@@ -274,7 +376,7 @@ impl Search<'_> {
         &mut self,
         page: &Page,
         opaque: &Opaque,
-        step: Step,
+        step: &Step,
         is_here: fn(Ordering) -> bool,
     ) -> std::result::Result<usize, Trouble> {
         let Wanted::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
@@ -285,7 +387,8 @@ impl Search<'_> {
         let high = sound(high)?;
         let until = up_to(wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
         if until < step.keys.end {
-            self.go_right(opaque, Step { keys: until..step.keys.end, ..step })?;
+            let keys = until..step.keys.end;
+            self.go_right(opaque, Step { keys, page: None, place: None, ..*step })?;
         }
         Ok(until)
     }
@@ -311,17 +414,16 @@ fn up_to(wanted: &[u64], keys: &Range<usize>, holds: impl Fn(u64) -> bool) -> us
 }
 
 /// The first of some items for which `holds` is not true, as it is for those before it; `None` if it cannot be said for
-/// one. It is looked for around `place` first: what is near shares a line of the cache.
+/// one. It is looked for around `place` first, from which it is about so far away.
 fn partition(
     items: Range<u16>,
     place: u16,
+    distance: u16,
     mut holds: impl FnMut(u16) -> Option<bool>,
 ) -> Option<u16> {
-    /// The distance of the answer from the place, as a rule.
-    const NEAR: u16 = 8;
     let (mut low, mut high) = (items.start, items.end.max(items.start));
     let mut at = place;
-    let mut step = NEAR;
+    let mut step = distance;
     let mut direction = None;
     while low < high {
         let middle = at.clamp(low, high - 1);

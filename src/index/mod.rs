@@ -6,6 +6,7 @@
 //! functions. A search looks up the keys of its bands and gives the rows found for recheck. It reads the pages by
 //! itself, for all keys together.
 
+mod ahead;
 mod bucket_sizes;
 mod build;
 pub mod check;
@@ -32,6 +33,7 @@ pub mod share;
 pub mod sort;
 pub mod stored_options;
 mod table_scan;
+mod trail;
 mod tree_check;
 mod tree_writer;
 mod validate;

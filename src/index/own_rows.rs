@@ -26,7 +26,8 @@ use crate::document::shingling::same;
 use crate::error::{Result, engine, out_of_memory};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::stored_options;
+use crate::index::trail::Trail;
+use crate::index::{stored_options, trail};
 use crate::memory::of_own_rows;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
@@ -88,12 +89,23 @@ thread_local! {
     static IS_WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Forgets all rows.
+/// Forgets all rows, and the way to the last ones.
 pub fn forget() {
     OWN_ROWS.take();
+    trail::forget();
 }
 
-/// Forgets all rows at the end of this transaction, and when a subtransaction is rolled back.
+/// Keeps the trail of a search that is complete.
+///
+/// # Safety
+/// `index` is open.
+pub unsafe fn keep_trail(index: Relation, trail: Trail) {
+    watch();
+    // SAFETY: the caller's promise.
+    unsafe { trail::keep(index, trail) };
+}
+
+/// Forgets all of it at the end of this transaction, and when a subtransaction is rolled back.
 fn watch() {
     if !IS_WATCHING.replace(true) {
         // SAFETY: the functions stay where they are as long as the backend lives.
@@ -174,12 +186,10 @@ pub unsafe fn rule_out(
     scan: pg_sys::IndexScanDesc,
     rows: &mut Vec<u64>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise. No scan but that of a constraint has such a snapshot.
+    // SAFETY: the caller's promise.
     let (index, heap, scan_keys) = unsafe {
-        let snapshot = (*scan).xs_snapshot;
         if keys.kind() != Kind::Document
-            || snapshot.is_null()
-            || (*snapshot).snapshot_type != pg_sys::SnapshotType::SNAPSHOT_DIRTY
+            || !trail::is_of_constraint(scan)
             || (*scan).heapRelation.is_null()
             || (*scan).numberOfKeys == 0
         {

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
 
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
+use crate::pg::ffi;
 
 const PAGE: usize = pg_sys::BLCKSZ as usize;
 const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
@@ -236,6 +237,116 @@ pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy>
     }
 }
 
+/// A page that keeps its place in memory until this is dropped, but that others may write meanwhile. An ERROR
+/// releases it.
+pub struct PinnedPage {
+    buffer: Buffer,
+    page: *const Page,
+}
+
+/// Bytes of an item that are read at a time while others may write them.
+const GLIMPSE: usize = 32;
+
+impl PinnedPage {
+    /// Pins pages of an index. An ERROR is raised if it has no such block.
+    ///
+    /// # Safety
+    /// `index` is open.
+    pub unsafe fn each(
+        index: Relation,
+        blocks: impl Iterator<Item = BlockNumber>,
+    ) -> impl Iterator<Item = Self> {
+        let mut pages: Vec<_> =
+            blocks.map(|block| (block, pg_sys::InvalidBuffer as Buffer)).collect();
+        // SAFETY: the caller's promise.
+        unsafe { ffi::pin_each(index, &mut pages) };
+        // SAFETY: pinned, each for its own.
+        pages.into_iter().map(|(_, buffer)| Self { buffer, page: unsafe { page_of(buffer) } })
+    }
+
+    /// Locks it for reading.
+    ///
+    /// # Safety
+    /// This transaction has no other page of the index locked for writing.
+    pub unsafe fn lock(self) -> LockedPage {
+        let page = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the buffer is pinned; the pin is the other's from now on.
+        unsafe { pg_sys::LockBuffer(page.buffer, pg_sys::BUFFER_LOCK_SHARE as i32) };
+        LockedPage { buffer: page.buffer, page: page.page }
+    }
+
+    /// Has the processor fetch the page's header and its last words.
+    pub fn fetch_ends(&self) {
+        self.fetch(0);
+        self.fetch(PAGE - OPAQUE);
+    }
+
+    /// Has the processor fetch a line pointer.
+    pub fn fetch_pointer(&self, offset: u16) {
+        self.fetch(pointer(offset));
+    }
+
+    /// Has the processor fetch an item, or some other part of the page.
+    pub fn fetch_item(&self, offset: u16) {
+        if let Some(start) = self.glimpse_start(offset) {
+            self.fetch(start);
+        }
+    }
+
+    /// The number of the last item, and the page to the right, as they may be.
+    pub fn glimpse_ends(&self) -> (u16, BlockNumber) {
+        let lower = self.glimpse_at::<u16>(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
+        let next = PAGE - OPAQUE + std::mem::offset_of!(Opaque, next);
+        (last_item(lower.into()), self.glimpse_at(next))
+    }
+
+    /// The first bytes of an item as they may be.
+    pub fn glimpse(&self, offset: u16) -> Option<[u8; GLIMPSE]> {
+        let start = self.glimpse_start(offset)?;
+        let mut bytes = [0; GLIMPSE];
+        for (number, word) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
+            *word = self.glimpse_at::<u64>(start + number * size_of::<u64>()).to_ne_bytes();
+        }
+        Some(bytes)
+    }
+
+    fn glimpse_start(&self, offset: u16) -> Option<usize> {
+        let bits = self.glimpse_at::<u32>(pointer(offset).min(PAGE - 8));
+        // SAFETY: any bits make a line pointer.
+        let start =
+            unsafe { std::mem::transmute::<u32, pg_sys::ItemIdData>(bits) }.lp_off() as usize;
+        (start.is_multiple_of(8) && start + GLIMPSE <= PAGE).then_some(start)
+    }
+
+    /// Reads a number, which others may be writing: it may be any.
+    fn glimpse_at<T: Copy>(&self, place: usize) -> T {
+        assert!(place.is_multiple_of(align_of::<T>()) && place + size_of::<T>() <= PAGE);
+        // SAFETY: within the page, which is pinned and begins at a multiple of 8; the types this is called with
+        // take any bits. The reading is volatile: the memory is shared with other processes.
+        unsafe { self.page.cast::<u8>().add(place).cast::<T>().read_volatile() }
+    }
+
+    fn fetch(&self, place: usize) {
+        // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch(self.page.cast::<i8>().wrapping_add(place), _MM_HINT_T0);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = place;
+    }
+}
+
+impl Drop for PinnedPage {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: pinned by `of`, released once.
+            unsafe { pg_sys::ReleaseBuffer(self.buffer) };
+        }
+    }
+}
+
 /// A page that is read where it is: nobody writes it until this is dropped. An ERROR meanwhile releases it.
 pub struct LockedPage {
     buffer: Buffer,
@@ -248,11 +359,10 @@ impl LockedPage {
     /// # Safety
     /// `index` is open, and this transaction has no other page of it locked for writing.
     pub unsafe fn of(index: Relation, block: BlockNumber) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; the buffer is pinned then.
         unsafe {
-            let buffer = pg_sys::ReadBuffer(index, block);
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
+            let buffer = ffi::pin_and_lock(index, block);
+            Self { buffer, page: page_of(buffer) }
         }
     }
 
@@ -363,8 +473,7 @@ impl Page {
     /// The number of the last item.
     pub fn last_item(&self) -> u16 {
         let lower = self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
-        let end = lower.min(PAGE - OPAQUE);
-        (end.saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
+        last_item(lower)
     }
 
     /// The bytes of item `offset` (from 1); `None` if its line pointer leads astray.
@@ -372,7 +481,7 @@ impl Page {
         if offset == 0 || offset > self.last_item() {
             return None;
         }
-        let place = PAGE_HEADER + (usize::from(offset) - 1) * LINE_POINTER;
+        let place = pointer(offset);
         // SAFETY: within the copy, as just checked; any bits make a line pointer.
         let pointer =
             unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() };
@@ -380,4 +489,24 @@ impl Page {
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
     }
+}
+
+/// The page in a buffer.
+///
+/// # Safety
+/// The buffer is pinned.
+unsafe fn page_of(buffer: Buffer) -> *const Page {
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
+}
+
+/// The number of the last item of a page whose line pointers end there.
+fn last_item(lower: usize) -> u16 {
+    let end = lower.min(PAGE - OPAQUE);
+    (end.saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
+}
+
+/// The place of a line pointer, from 1.
+fn pointer(offset: u16) -> usize {
+    PAGE_HEADER + usize::from(offset).saturating_sub(1) * LINE_POINTER
 }

@@ -16,12 +16,15 @@ use crate::error::{Result, engine, raise, wrong_state};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::{nbtree, own_rows, passage_scan, stored_options};
+use crate::index::{nbtree, own_rows, passage_scan, stored_options, trail};
 use crate::options::IndexOptions;
 use crate::settings;
 
 /// Rows handed to a bitmap at a time.
 const BATCH: usize = 1 << 16;
+
+/// Rows for which a search has room from the beginning.
+const FEW: usize = 256;
 
 /// A scan in progress.
 struct State {
@@ -156,7 +159,7 @@ unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a mut State {
 /// # Safety
 /// `scan` is one of `ambeginscan` that was rescanned.
 unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
-    let mut rows: Vec<u64> = Vec::new();
+    let mut rows: Vec<u64> = memory::with_capacity(FEW).map_err(engine)?;
     // SAFETY: the caller's promise.
     unsafe {
         search(scan, &mut |found| {
@@ -214,6 +217,14 @@ unsafe fn search(
     let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
     match lookup {
         Lookup::AllRows => each(Wanted::All, &mut visit_all),
+        // SAFETY: the caller's promise; the trail is of this index and of a search by the same command.
+        Lookup::Keys(wanted) if unsafe { trail::is_of_constraint(scan) } => unsafe {
+            let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
+            let (layout, mut trail) = (keys.layout(), trail::take(index));
+            descent::each_to_insert(index, layout, snapshot, &wanted, &mut trail, &mut visit_all)?;
+            own_rows::keep_trail(index, trail);
+            Ok(())
+        },
         Lookup::Keys(keys) => each(Wanted::Keys(&keys), &mut visit_all),
         Lookup::Passage(bound, keys) => {
             let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {

@@ -47,6 +47,10 @@ mod raw {
         ) -> *mut pg_sys::List;
         // catalog/partition.h, the same since PostgreSQL 11
         pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
+        // storage/bufmgr.h, the same since PostgreSQL 8; pgrx has them with a guard around each call
+        pub fn ReadBuffer(relation: pg_sys::Relation, block: pg_sys::BlockNumber)
+        -> pg_sys::Buffer;
+        pub fn LockBuffer(buffer: pg_sys::Buffer, mode: c_int);
         // storage/predicate.h, the same since PostgreSQL 9.1
         pub fn PredicateLockRelation(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot);
         // commands/async.h, the same since PostgreSQL 9
@@ -67,6 +71,42 @@ mod raw {
 pub unsafe fn predicate_lock(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot) {
     // SAFETY: the caller's promise.
     unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(relation, snapshot)) }
+}
+
+/// Pins some pages of a relation: replaces the second of each pair, by the buffer that has that block.
+///
+/// # Safety
+/// The relation is open.
+pub unsafe fn pin_each(
+    relation: pg_sys::Relation,
+    pages: &mut [(pg_sys::BlockNumber, pg_sys::Buffer)],
+) {
+    // SAFETY: the caller's promise; nothing that must be dropped is made within the guard.
+    unsafe {
+        pg_guard_ffi_boundary(|| {
+            for (block, buffer) in pages {
+                *buffer = raw::ReadBuffer(relation, *block);
+            }
+        });
+    }
+}
+
+/// Pins a page of a relation, and locks it for reading.
+///
+/// # Safety
+/// The relation is open, and this transaction has no other page of it locked for writing.
+pub unsafe fn pin_and_lock(
+    relation: pg_sys::Relation,
+    block: pg_sys::BlockNumber,
+) -> pg_sys::Buffer {
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_guard_ffi_boundary(|| {
+            let buffer = raw::ReadBuffer(relation, block);
+            raw::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
+            buffer
+        })
+    }
 }
 
 /// The most bytes that a payload may have.

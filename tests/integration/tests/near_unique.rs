@@ -202,3 +202,183 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
         assert_consistent(&mut first, "docs");
     }
 }
+
+/// The second search begins at the pages to which the first one came. Here these are split between the two, or deleted
+/// since VACUUM finds nothing alive in them, and a near-duplicate comes afterwards.
+#[test]
+fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
+    let database = database();
+    let (mut first, mut second) = (database.connect(), database.connect());
+    // The expression waits for the lock of an advisory key when it is asked for the second time: before the insertion.
+    first
+        .batch_execute(
+            "CREATE FUNCTION second_time_slow(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
+             BEGIN \
+               IF body LIKE '%slow' AND current_setting('test.turns', true) <> '' THEN \
+                 PERFORM set_config('test.turns', (current_setting('test.turns')::integer + 1)::text, false); \
+                 IF current_setting('test.turns') = '2' THEN \
+                   PERFORM pg_advisory_lock(1), pg_advisory_unlock(1); \
+                 END IF; \
+               END IF; \
+               RETURN body; \
+             END $$; \
+             CREATE TABLE docs (id integer, body text, \
+               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
+               WITH (autovacuum_enabled = off); \
+             CREATE FUNCTION text_of(i integer) RETURNS text LANGUAGE sql RETURN \
+               (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 5) AS j)",
+        )
+        .expect("a table");
+    let fill = |from: i32| {
+        format!(
+            "INSERT INTO docs SELECT i, text_of(i) FROM generate_series({from}, {from} + 1499) AS i"
+        )
+    };
+    // What is there before, what happens between the searches, and how many rows that leaves for us.
+    for (before, meanwhile, copies, expected) in [
+        (String::new(), fill(10_000), true, 0),
+        (String::new(), fill(10_000), false, 1),
+        (format!("{}; DELETE FROM docs", fill(10_000)), "VACUUM docs".to_owned(), true, 0),
+        (format!("{}; DELETE FROM docs", fill(10_000)), "VACUUM docs".to_owned(), false, 1),
+    ] {
+        second
+            .batch_execute(&format!(
+                "TRUNCATE docs; INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 9) AS i; {before}"
+            ))
+            .expect("rows");
+        second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+        let pid = backend(&mut first);
+        let waiting = std::thread::spawn(move || {
+            first.batch_execute("SET test.turns = '0'").expect("a setting");
+            let insert =
+                "INSERT INTO docs SELECT 20, text_of(20) || ' slow' ON CONFLICT DO NOTHING";
+            let inserted = first.execute(insert, &[]).expect("an insertion");
+            (first, inserted)
+        });
+        wait_until_blocked(&mut second, pid);
+        second.batch_execute(&meanwhile).expect("what happens meanwhile");
+        if copies {
+            second.batch_execute("INSERT INTO docs SELECT 21, text_of(20)").expect("a copy");
+            // More pages, none of them one that was deleted.
+            second.batch_execute(&fill(20_000)).expect("more rows");
+        }
+        second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+        let inserted;
+        (first, inserted) = waiting.join().expect("a thread");
+        assert_eq!(inserted, expected, "{before}, {meanwhile}, {copies}");
+        let copies_now = "SELECT count(*) FROM docs WHERE id IN (20, 21)";
+        assert_eq!(texts(&mut first, copies_now), ["1"]);
+        first.batch_execute("SET test.turns = ''").expect("a setting");
+        assert_consistent(&mut first, "docs");
+    }
+}
+
+/// One search leaves nothing to the next if the table was emptied in between, a subtransaction was rolled back or the
+/// index was built again.
+#[test]
+fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute("CREATE FUNCTION text_of(i integer) RETURNS text LANGUAGE sql RETURN \
+                        (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 5) AS j)")
+        .expect("a function");
+    let rows = "INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 1000) AS i ON CONFLICT DO NOTHING";
+    for (between, expected) in [
+        ("TRUNCATE docs", 1000),
+        ("DELETE FROM docs", 1000),
+        ("DELETE FROM docs WHERE id > 999", 1),
+        ("REINDEX TABLE docs", 0),
+        ("ALTER TABLE docs ALTER id TYPE bigint", 0),
+        ("SAVEPOINT s; TRUNCATE docs; INSERT INTO docs SELECT 7, text_of(7); ROLLBACK TO s", 0),
+        ("DECLARE c CURSOR FOR SELECT 1; DELETE FROM docs WHERE id = 1000", 1),
+    ] {
+        // A table of the same transaction is emptied in its file.
+        client
+            .batch_execute(
+                "BEGIN; CREATE TABLE docs (id integer, body text, \
+                   EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=))",
+            )
+            .expect("a table");
+        assert_eq!(client.execute(rows, &[]).expect("rows"), 1000);
+        // Each search comes to a conflict, so no second one follows.
+        assert_eq!(client.execute(rows, &[]).expect("no rows"), 0);
+        client.batch_execute(between).expect("a change");
+        let copy = "INSERT INTO docs SELECT 2000, text_of(1000)";
+        client.batch_execute("SAVEPOINT t").expect("a savepoint");
+        let plain = client.batch_execute(copy).map_err(|error| error.code().cloned());
+        let refused = Err(Some(SqlState::EXCLUSION_VIOLATION));
+        assert_eq!(plain, if expected == 0 { refused } else { Ok(()) }, "{between}");
+        client.batch_execute("ROLLBACK TO t").expect("a rollback");
+        assert_eq!(client.execute(rows, &[]).expect("rows again"), expected, "{between}");
+        assert_eq!(texts(&mut client, "SELECT count(*) FROM docs"), ["1000"], "{between}");
+        client.batch_execute("COMMIT").expect("COMMIT");
+        assert_consistent(&mut client, "docs");
+        client.batch_execute("DROP TABLE docs").expect("no table");
+    }
+}
+
+/// Two constraints, on partitions, by one statement: the rows that stay are those that a comparison of each row with
+/// all before it leaves.
+#[test]
+fn constraints_accept_the_rows_that_comparing_all_accepts() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id integer, half integer, title text, body text) PARTITION BY LIST (half); \
+             CREATE TABLE even PARTITION OF docs FOR VALUES IN (0); \
+             CREATE TABLE odd PARTITION OF docs FOR VALUES IN (1); \
+             ALTER TABLE even ADD EXCLUDE USING minlsh (minlsh_document(title, 0.8) WITH ~=), \
+               ADD EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=); \
+             ALTER TABLE odd ADD EXCLUDE USING minlsh (half WITH =, minlsh_document(body, 0.8) WITH ~=); \
+             CREATE FUNCTION text_of(seed text, of integer) RETURNS text LANGUAGE sql RETURN \
+               (SELECT string_agg(CASE WHEN md5(seed || of || ' ' || j) < 'a' \
+                 THEN substr(md5('template' || j), 1, 7) ELSE substr(md5(seed || of || j), 1, 7) END, ' ' ORDER BY j) \
+                FROM generate_series(1, 60) AS j); \
+             CREATE TABLE letters AS \
+               SELECT i AS id, i % 2 AS half, \
+                 text_of('title', CASE WHEN i % 5 = 0 THEN i / 2 ELSE i END) || ' ' || i AS title, \
+                 text_of('body', CASE WHEN i % 7 < 2 THEN i / 3 ELSE i END) || ' ' || i AS body \
+               FROM generate_series(1, 400) AS i; \
+             CREATE TABLE compared (LIKE letters); \
+             DO $$ \
+             DECLARE letter letters; \
+             BEGIN \
+               FOR letter IN SELECT * FROM letters ORDER BY id LOOP \
+                 IF NOT EXISTS (SELECT FROM compared AS c WHERE c.half = letter.half \
+                   AND (minlsh_document(c.body, 0.8) ~= minlsh_document(letter.body, 0.8) \
+                     OR c.half = 0 AND minlsh_document(c.title, 0.8) ~= minlsh_document(letter.title, 0.8))) \
+                 THEN \
+                   INSERT INTO compared SELECT letter.*; \
+                 END IF; \
+               END LOOP; \
+             END $$",
+        )
+        .expect("tables");
+    let rows = "INSERT INTO docs SELECT * FROM letters ORDER BY id ON CONFLICT DO NOTHING";
+    let inserted = client.execute(rows, &[]).expect("rows");
+    assert!((100..390).contains(&inserted), "{inserted}");
+    let differences = "SELECT count(*) FROM docs FULL JOIN compared USING (id) WHERE docs IS NULL OR compared IS NULL";
+    assert_eq!(texts(&mut client, differences), ["0"]);
+    assert_eq!(client.execute(rows, &[]).expect("no rows"), 0);
+    // In parts, with some of them rolled back, the same.
+    client
+        .batch_execute(
+            "TRUNCATE docs; DO $$ BEGIN FOR part IN 0..39 LOOP \
+               BEGIN \
+                 INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
+                   ON CONFLICT DO NOTHING; \
+                 IF part % 3 = 0 THEN RAISE division_by_zero; END IF; \
+               EXCEPTION WHEN division_by_zero THEN \
+                 INSERT INTO docs SELECT * FROM letters WHERE id BETWEEN part * 10 + 1 AND part * 10 + 10 ORDER BY id \
+                   ON CONFLICT DO NOTHING; \
+               END; \
+             END LOOP; END $$",
+        )
+        .expect("parts");
+    assert_eq!(texts(&mut client, differences), ["0"]);
+    for partition in ["even", "odd"] {
+        assert_consistent(&mut client, partition);
+    }
+}

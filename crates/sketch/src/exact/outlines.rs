@@ -249,6 +249,7 @@ impl Outlines {
 
     /// Has the processor fetch what [`Outlines::may_reach`] looks at first of a document.
     pub fn fetch(&self, document: usize) {
+        self.level.fetch(&self.documents[document..=document]);
         match self.digests.get(digest(document)) {
             Some(digest) => self.level.fetch(digest),
             None => self.level.fetch(self.of(self.documents[document])),
