@@ -109,22 +109,24 @@ unsafe fn build(
         scanned.saturated.warn(&options.config, &relation_name((*index).rd_id));
         pages::write_metapage(index);
         stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
+        let mut written = None;
+        let mut count = |entries| {
+            let tuples = written.get_or_insert_with(|| {
+                progress::enter(Phase::Writing);
+                Tuples::of(found)
+            });
+            tuples.count(entries);
+        };
         let mut tree = TreeWriter::new(
             index,
             keys.layout(),
             reloptions::fillfactor(index),
             reloptions::deduplicates(index),
+            memory.sort / 32,
+            &mut count,
         )?;
         progress::enter(Phase::Sorting);
-        let mut written = None;
-        sorter.finish_parts(|entries| {
-            let tuples = written.get_or_insert_with(|| {
-                progress::enter(Phase::Writing);
-                Tuples::of(found)
-            });
-            tuples.count(entries.len());
-            entries.iter().try_for_each(|entry| tree.push(*entry))
-        })?;
+        sorter.finish_by(&mut tree)?;
         Ok((scanned.rows, tree.finish()?))
     }
 }

@@ -18,6 +18,7 @@ pub mod info;
 mod insert;
 pub mod keys;
 pub mod layout;
+mod leaf_batch;
 pub mod leaves;
 mod nbtree;
 mod own_rows;

@@ -71,7 +71,6 @@ mod raw {
 
     // access/nbtree.h, the same in PostgreSQL 15 to 18.
     unsafe extern "C-unwind" {
-        pub fn _bt_pageinit(page: pg_sys::Page, size: pg_sys::Size);
         pub fn _bt_initmetapage(
             page: pg_sys::Page,
             root: BlockNumber,
@@ -254,15 +253,6 @@ pub unsafe fn build_empty(index: Relation) {
             Some(())
         });
     }
-}
-
-/// `_bt_pageinit`: makes an empty page.
-///
-/// # Safety
-/// `page` is a page that may be written.
-pub unsafe fn init_page(page: pg_sys::Page) {
-    // SAFETY: the caller's promise.
-    unsafe { pg_guard_ffi_boundary(|| raw::_bt_pageinit(page, pg_sys::BLCKSZ as usize)) }
 }
 
 /// `_bt_initmetapage`: makes the metapage of a tree with that root, in which equal keys have equal

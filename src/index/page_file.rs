@@ -3,21 +3,51 @@
 //! They pass by the shared buffers, as those of PostgreSQL's own builds do: a page is complete when it is written, and
 //! nobody has read it. So they are not written twice, nor read again for the WAL.
 
+use std::ops::{Deref, DerefMut};
+
 use pgrx::pg_sys::{self, BlockNumber, Relation, XLogRecPtr};
-use sketch::memory;
+use sketch::{Error, memory};
 
 use crate::error::{Result, engine};
 use crate::index::pages::NewPage;
 use crate::pg::interrupts::check_interrupts;
 
 /// Pages that are written together: as many as a record of the WAL takes.
-const BATCH: usize = pg_sys::XLR_MAX_BLOCK_ID as usize;
+pub const BATCH: usize = pg_sys::XLR_MAX_BLOCK_ID as usize;
 
 const FORK: pg_sys::ForkNumber::Type = pg_sys::ForkNumber::MAIN_FORKNUM;
 
-/// A page where direct I/O could write it from.
+/// A page at a place from which direct I/O could write it.
 #[repr(C, align(4096))]
-struct Aligned(NewPage);
+pub struct FilePage(NewPage);
+
+impl FilePage {
+    /// Adds an empty page to some.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn append_to(pages: &mut Vec<Self>) -> std::result::Result<&mut Self, Error> {
+        let place = pages.len();
+        memory::push(pages, Self(NewPage::ZERO))?;
+        let page = &mut pages[place];
+        page.init();
+        Ok(page)
+    }
+}
+
+impl Deref for FilePage {
+    type Target = NewPage;
+
+    fn deref(&self) -> &NewPage {
+        &self.0
+    }
+}
+
+impl DerefMut for FilePage {
+    fn deref_mut(&mut self) -> &mut NewPage {
+        &mut self.0
+    }
+}
 
 /// Appends pages to an index.
 pub struct PageFile {
@@ -28,7 +58,7 @@ pub struct PageFile {
     /// The number of pages that lie in buffers, which are the first.
     buffered: BlockNumber,
     /// Pages that were not written yet, and the block of the first of them.
-    pages: Vec<Aligned>,
+    pages: Vec<FilePage>,
     first: BlockNumber,
 }
 
@@ -52,22 +82,29 @@ impl PageFile {
     }
 
     /// Begins a page; those before it are complete.
-    pub fn append(&mut self) -> &mut NewPage {
+    pub fn append(&mut self) -> Result<&mut NewPage> {
         if self.pages.len() == BATCH {
-            check_interrupts();
-            self.write();
+            self.flush();
         }
-        let place = self.pages.len();
-        // There is room for a batch.
-        self.pages.push(Aligned(NewPage::ZERO));
-        let page = &mut self.pages[place].0;
-        page.init();
-        page
+        FilePage::append_to(&mut self.pages).map(|page| &mut page.0).map_err(engine)
+    }
+
+    /// Appends complete pages, a batch at most. The first becomes block [`PageFile::next_block`].
+    pub fn append_all(&mut self, pages: &mut [FilePage]) {
+        self.flush();
+        self.write(pages);
+    }
+
+    fn flush(&mut self) {
+        let mut pages = std::mem::take(&mut self.pages);
+        self.write(&mut pages);
+        pages.clear();
+        self.pages = pages;
     }
 
     /// Writes the rest. The pages that lie in buffers are complete, and get into the WAL as well.
     pub fn finish(mut self) {
-        self.write();
+        self.flush();
         if !self.needs_wal {
             // What is not in the WAL is in the file when the transaction or the server ends.
             return;
@@ -84,19 +121,20 @@ impl PageFile {
         }
     }
 
-    /// Writes all pages of the batch, into the WAL first, which gives them its place.
-    fn write(&mut self) {
-        if self.pages.is_empty() {
+    /// Writes complete pages, a batch at most: into the WAL first, which gives them its place.
+    fn write(&mut self, made: &mut [FilePage]) {
+        if made.is_empty() {
             return;
         }
+        check_interrupts();
         let first = self.first;
         let mut blocks: [BlockNumber; BATCH] =
             std::array::from_fn(|page| first + page as BlockNumber);
         let mut pages = [std::ptr::null_mut(); BATCH];
-        for (pointer, page) in pages.iter_mut().zip(&mut self.pages) {
+        let count = made.len().min(BATCH);
+        for (pointer, page) in pages.iter_mut().zip(made) {
             *pointer = std::ptr::from_mut(page).cast();
         }
-        let count = self.pages.len();
         // SAFETY: `of` promises an index that is ours; there are `count` complete pages, each for the block of the same
         // place. The checkpointer is told of each page that is written.
         unsafe {
@@ -112,7 +150,6 @@ impl PageFile {
             }
         }
         self.first += count as BlockNumber;
-        self.pages.clear();
     }
 }
 

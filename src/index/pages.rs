@@ -25,13 +25,17 @@ pub const MAX_ITEM: usize = ROOM - LINE_POINTER - TUPLE_HEADER - 8;
 pub struct NewPage([u8; PAGE]);
 
 impl NewPage {
-    /// Zeros, before [`NewPage::init`] makes a page of them.
+    /// Zeros, of which [`NewPage::init`] makes a page.
     pub const ZERO: Self = Self([0; PAGE]);
 
-    /// Makes it an empty page.
+    /// Makes zeros an empty page, as `_bt_pageinit` does. Any thread may do this.
     pub fn init(&mut self) {
-        // SAFETY: a page that may be written.
-        unsafe { nbtree::init_page(self.0.as_mut_ptr().cast()) };
+        // SAFETY: a page begins with its header, and any bits make one.
+        let header = unsafe { &mut *self.0.as_mut_ptr().cast::<pg_sys::PageHeaderData>() };
+        header.pd_lower = PAGE_HEADER as u16;
+        header.pd_upper = (PAGE - OPAQUE) as u16;
+        header.pd_special = (PAGE - OPAQUE) as u16;
+        header.pd_pagesize_version = PAGE as u16 | pg_sys::PG_PAGE_LAYOUT_VERSION as u16;
     }
 
     /// Makes it the metapage of a tree with that root.

@@ -5,13 +5,18 @@
 //! from the chunks, and sorted by itself: both by threads, if there are some, while the backend takes the parts before
 //! it. Runs are merged in the same way: the
 //! backend reads the next part of each run, a thread sorts what was read, and the backend takes it.
+//!
+//! Threads also do what is to be done with sorted entries: see [`Taker`].
 
-use std::ops::Range;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::{Deref, Range};
+use std::sync::{Mutex, PoisonError};
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use sketch::pipeline::Crew;
-use sketch::{Error, Keyed, Parts, memory, sort_by_key};
+use sketch::pipeline::{Compute, Crew, Next};
+use sketch::{Error, Keyed, MOST_PACKED_BYTES, Pair, Parts, memory, pack, sort_by_key, unpack};
 
 use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
@@ -22,8 +27,6 @@ use crate::pg::interrupts::check_interrupts;
 const PART: usize = 16 << 10;
 /// Entries that are brought into parts at a time: the second-level cache has room for them.
 const CHUNK: usize = 64 << 10;
-/// Entries that are written between two looks at interrupts.
-const STRIDE: usize = 1 << 18;
 /// Bytes read of a run at a time: not more, nor less.
 const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
 
@@ -41,6 +44,16 @@ pub struct Sorter {
 impl Keyed for Entry {
     fn key(&self) -> u64 {
         self.key
+    }
+}
+
+impl Pair for Entry {
+    fn of(key: u64, tid: u64) -> Self {
+        Self { key, tid }
+    }
+
+    fn numbers(self) -> (u64, u64) {
+        (self.key, self.tid)
     }
 }
 
@@ -91,42 +104,192 @@ impl Sorter {
 
     fn spill(&mut self) -> Result<()> {
         let mut run = Run::create();
-        self.sorted(&mut |part| {
-            run.write(part);
-            Ok(())
-        })?;
+        self.sorted(&mut run)?;
         self.runs.push(run);
         self.entries.clear();
         Ok(())
     }
 
-    /// Calls `take` with the entries in memory, in ascending order.
-    fn sorted(&mut self, take: &mut Take) -> Result<()> {
+    /// Gives the entries in memory, in ascending order.
+    fn sorted(&mut self, taker: &mut impl Taker) -> Result<()> {
         let memory = copies(self.memory);
-        with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, take))
+        with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, taker))
     }
 
     /// Calls `visit` with all entries in ascending order.
     pub fn finish(self, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
-        self.finish_parts(|part| part.iter().try_for_each(|entry| visit(*entry)))
+        self.finish_by(&mut Each::of(|part| part.iter().try_for_each(|entry| visit(*entry))))
     }
 
-    /// Calls `take` with all entries in ascending order, some at a time.
-    pub fn finish_parts(mut self, mut take: impl FnMut(&[Entry]) -> Result<()>) -> Result<()> {
+    /// Gives all entries in ascending order.
+    pub fn finish_by(mut self, taker: &mut impl Taker) -> Result<()> {
         let (threads, memory) = (self.threads, self.memory);
         if self.runs.is_empty() {
-            return self.sorted(&mut take);
+            return self.sorted(taker);
         }
         if !self.entries.is_empty() {
             self.spill()?;
         }
         drop(std::mem::take(&mut self.entries));
-        with_crew(threads, memory / 2, |crew| merged(&mut self.runs, memory, crew, &mut take))
+        with_crew(threads, memory / 2, |crew| merged(&mut self.runs, memory, crew, taker))
     }
 }
 
-/// Takes some entries, which are the next in ascending order.
-type Take<'a> = dyn FnMut(&[Entry]) -> Result<()> + 'a;
+/// Takes entries in ascending order, and has something made of them by whoever is free.
+pub trait Taker {
+    /// Entries of which something is to be made.
+    type Part: Send;
+    /// The result of it.
+    type Made: Send;
+
+    /// Takes some entries, which are the next.
+    fn take(&mut self, entries: &[Entry]) -> Result<()>;
+
+    /// Makes something of some entries if those before them do not matter: then they are not taken by themselves. This
+    /// runs in any thread.
+    fn make_alone(_entries: &[Entry]) -> std::result::Result<Option<Self::Made>, Error> {
+        Ok(None)
+    }
+
+    /// The parts that are ready, each with the bytes that it and its result take.
+    fn ready(&mut self) -> &mut VecDeque<(Self::Part, usize)>;
+
+    /// Makes something of a part, which may have been begun before. This runs in any thread.
+    fn make(
+        part: &mut Self::Part,
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<Self::Made, Error>;
+
+    /// Takes what was made of the next part.
+    fn made(&mut self, made: Self::Made) -> Result<()>;
+}
+
+/// Takes entries, and nothing is made of them.
+struct Each<F>(F, VecDeque<((), usize)>);
+
+impl<F: FnMut(&[Entry]) -> Result<()>> Each<F> {
+    fn of(take: F) -> Self {
+        Self(take, VecDeque::new())
+    }
+}
+
+impl<F: FnMut(&[Entry]) -> Result<()>> Taker for Each<F> {
+    type Part = ();
+    type Made = ();
+
+    fn take(&mut self, entries: &[Entry]) -> Result<()> {
+        (self.0)(entries)
+    }
+
+    fn ready(&mut self) -> &mut VecDeque<((), usize)> {
+        &mut self.1
+    }
+
+    fn make((): &mut (), _: &mut dyn FnMut()) -> std::result::Result<(), Error> {
+        Ok(())
+    }
+
+    fn made(&mut self, (): ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Room that was used before: threads take it, and the backend gives it back.
+pub struct Pool<T>(Mutex<Vec<Vec<T>>>);
+
+impl<T> Pool<T> {
+    /// One that has none.
+    pub fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// Room for `count` values.
+    pub fn get(&self, count: usize) -> std::result::Result<Vec<T>, Error> {
+        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut room = used.unwrap_or_default();
+        memory::reserve(&mut room, count)?;
+        Ok(room)
+    }
+
+    /// Takes room back.
+    pub fn put(&self, mut room: Vec<T>) {
+        room.clear();
+        let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if rooms.try_reserve(1).is_ok() {
+            rooms.push(room);
+        }
+    }
+}
+
+/// A part that is to be sorted, or of which something is to be made.
+enum Task<P, Q> {
+    Sort(P),
+    Make(Q),
+}
+
+/// The result of a [`Task`].
+enum Done<S, M> {
+    Sorted(S),
+    Made(M),
+}
+
+/// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants. `end` gets
+/// what was taken.
+fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: Taker>(
+    crew: &mut Crew,
+    next: &mut Next<P, pg_sys::panic::ErrorReport>,
+    sort: &Compute<P, S>,
+    taker: &mut T,
+    end: &(dyn Fn(S) + Sync),
+) -> Result<()> {
+    let taker = RefCell::new(taker);
+    // What is made is not taken at once but between two parts: so threads have others meanwhile.
+    let later = RefCell::new(VecDeque::new());
+    let take_one =
+        || later.borrow_mut().pop_front().map(|made| taker.borrow_mut().made(made)).transpose();
+    let make = |task: &mut Task<P, T::Part>, check: &mut dyn FnMut()| match task {
+        Task::Sort(part) => {
+            let part = sort(part, check)?;
+            // Without memory for it the backend tries again, which has what was sorted.
+            let Ok(Some(made)) = T::make_alone(&part) else { return Ok(Done::Sorted(part)) };
+            end(part);
+            Ok(Done::Made(made))
+        }
+        Task::Make(part) => T::make(part, check).map(Done::Made),
+    };
+    loop {
+        let mut next = || {
+            take_one()?;
+            if let Some((part, bytes)) = taker.borrow_mut().ready().pop_front() {
+                return Ok(Some((Task::Make(part), bytes)));
+            }
+            Ok(next()?.map(|(part, bytes)| (Task::Sort(part), bytes)))
+        };
+        crew.each(&mut next, &make, engine, &mut |done| {
+            let made = match done {
+                Done::Made(made) => made,
+                Done::Sorted(part) => {
+                    let alone = T::make_alone(&part).map_err(engine)?;
+                    if alone.is_none() {
+                        taker.borrow_mut().take(&part)?;
+                    }
+                    end(part);
+                    let Some(made) = alone else { return Ok(()) };
+                    made
+                }
+            };
+            let mut later = later.borrow_mut();
+            later.try_reserve(1).map_err(|_| out_of_memory())?;
+            later.push_back(made);
+            Ok(())
+        })?;
+        while take_one()?.is_some() {}
+        // The last parts that were sorted may have made others ready.
+        if taker.borrow_mut().ready().is_empty() {
+            return Ok(());
+        }
+    }
+}
 
 /// Bytes for copies of parts.
 fn copies(memory: usize) -> usize {
@@ -141,12 +304,16 @@ fn with_crew<T>(threads: usize, memory: usize, sort: impl FnOnce(&mut Crew) -> T
     }
 }
 
-/// Sorts entries by key and row, and calls `take` with one part after the other. `memory` bytes are for copies of
-/// parts.
-fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, take: &mut Take) -> Result<()> {
+/// Sorts entries by key and row, and gives one part after the other. `memory` bytes are for copies of parts.
+fn sorted(
+    entries: &mut [Entry],
+    memory: usize,
+    crew: &mut Crew,
+    taker: &mut impl Taker,
+) -> Result<()> {
     let parts = Parts::of(entries);
     if entries.len() < 2 * CHUNK {
-        return sorted_in_place(entries, parts, crew, take);
+        return sorted_in_place(entries, parts, crew, taker);
     }
     let chunks = parted(entries, parts, crew)?;
     let size = |part: usize| chunks.iter().map(|chunk| chunk.of(part, part + 1).len()).sum();
@@ -154,8 +321,9 @@ fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, take: &mut Take
     // A copy of the largest part is too much where most keys are the same.
     if sizes.iter().any(|size| size * size_of::<Entry>() > memory) {
         drop(chunks);
-        return sorted_in_place(entries, parts, crew, take);
+        return sorted_in_place(entries, parts, crew, taker);
     }
+    let pool = Pool::new();
     let mut start = 0;
     let mut next = || {
         let (mut end, mut count) = (start, 0);
@@ -167,12 +335,12 @@ fn sorted(entries: &mut [Entry], memory: usize, crew: &mut Crew, take: &mut Take
         Ok((!range.is_empty()).then_some(((range, count), count * size_of::<Entry>())))
     };
     let sort = |(range, count): &mut (Range<usize>, usize), check: &mut dyn FnMut()| {
-        let mut part = memory::with_capacity(*count)?;
+        let mut part = pool.get(*count)?;
         chunks.iter().for_each(|chunk| part.extend_from_slice(chunk.of(range.start, range.end)));
         sort_by_key(&mut part, check);
         Ok(part)
     };
-    crew.each(&mut next, &sort, engine, &mut |part: Vec<Entry>| take(&part))
+    each(crew, &mut next, &sort, taker, &|part| pool.put(part))
 }
 
 /// Some entries in their parts.
@@ -216,7 +384,7 @@ fn sorted_in_place(
     entries: &mut [Entry],
     parts: Parts,
     crew: &mut Crew,
-    take: &mut Take,
+    taker: &mut impl Taker,
 ) -> Result<()> {
     let (mut ends, mut end) = (Vec::new(), 0);
     parts.bring(entries, &mut || crew.check(), &mut |count| {
@@ -233,25 +401,26 @@ fn sorted_in_place(
         (rest, start) = (others, end);
         Ok(Some((Some(part), 0)))
     };
-    crew.each(&mut next, &sort_part, engine, &mut |part| part.map_or(Ok(()), |part| take(part)))
+    each(crew, &mut next, &sort_part, taker, &|_| ())
 }
 
 /// Sorts a part, and gives it back.
 fn sort_part<'a>(
     part: &mut Option<&'a mut [Entry]>,
     check: &mut dyn FnMut(),
-) -> std::result::Result<Option<&'a mut [Entry]>, Error> {
+) -> std::result::Result<&'a mut [Entry], Error> {
     if let Some(part) = part {
         sort_by_key(part, check);
     }
-    Ok(part.take())
+    Ok(part.take().unwrap_or_default())
 }
 
-/// Merges sorted runs, and calls `take` with one part after the other. Reads about as much of each run as memory holds
+/// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
 /// of all, and takes of that what is certain to be less than what was not read.
-fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, take: &mut Take) -> Result<()> {
-    // What is out at a time, what was read for the next, and what is being read.
-    let shares = runs.len() * (2 * crew.size() + 2);
+fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, taker: &mut impl Taker) -> Result<()> {
+    let pool = Pool::new();
+    // What is out at a time, what was read for the next, as entries and packed, and what is being read.
+    let shares = runs.len() * (2 * crew.size() + 3);
     let buffer = (memory / shares).clamp(*RUN_BUFFER.start(), *RUN_BUFFER.end());
     runs.iter_mut().try_for_each(|run| run.rewind(buffer / size_of::<Entry>()))?;
     let mut next = || {
@@ -261,9 +430,8 @@ fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, take: &mut Take) -> 
             Some(last) => run.rest().partition_point(|entry| *entry <= last),
             None => run.rest().len(),
         };
-        let mut part: Vec<Entry> = Vec::new();
         let count = runs.iter().map(upto).sum();
-        part.try_reserve_exact(count).map_err(|_| out_of_memory())?;
+        let mut part = pool.get(count).map_err(engine)?;
         for run in runs.iter_mut() {
             let count = upto(run);
             part.extend_from_slice(&run.rest()[..count]);
@@ -275,16 +443,59 @@ fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, take: &mut Take) -> 
         sort_by_key(part, check);
         Ok(std::mem::take(part))
     };
-    crew.each(&mut next, &sort, engine, &mut |part| take(&part))
+    each(crew, &mut next, &sort, taker, &|part| pool.put(part))
 }
 
-/// Sorted entries in a temporary file.
+/// Sorted entries in a temporary file, packed.
 struct Run {
     file: *mut pg_sys::BufFile,
+    /// Entries and bytes that are still to be read, and the bytes that an entry takes on average.
     left: usize,
+    bytes: usize,
+    average: usize,
+    /// Bytes that were read, and not unpacked yet.
+    packed: Vec<u8>,
     buffer: Vec<Entry>,
     position: usize,
     size: usize,
+    /// Of a run nothing else is made.
+    ready: VecDeque<((), usize)>,
+}
+
+impl Taker for Run {
+    type Part = ();
+    /// The packed bytes of some entries, and their number.
+    type Made = (Vec<u8>, usize);
+
+    /// Each part is packed alone.
+    fn take(&mut self, entries: &[Entry]) -> Result<()> {
+        Self::make_alone(entries).map_err(engine)?.map_or(Ok(()), |made| self.made(made))
+    }
+
+    fn make_alone(entries: &[Entry]) -> std::result::Result<Option<Self::Made>, Error> {
+        let mut bytes = Vec::new();
+        pack(entries, &mut bytes)?;
+        Ok(Some((bytes, entries.len())))
+    }
+
+    fn ready(&mut self) -> &mut VecDeque<((), usize)> {
+        &mut self.ready
+    }
+
+    fn make((): &mut (), _: &mut dyn FnMut()) -> std::result::Result<Self::Made, Error> {
+        Ok((Vec::new(), 0))
+    }
+
+    fn made(&mut self, (bytes, count): Self::Made) -> Result<()> {
+        check_interrupts();
+        // SAFETY: an open file; the bytes are valid for the call.
+        unsafe {
+            pg_sys::BufFileWrite(self.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
+        }
+        self.left += count;
+        self.bytes += bytes.len();
+        Ok(())
+    }
 }
 
 impl Run {
@@ -294,24 +505,15 @@ impl Run {
             pg_sys::PrepareTempTablespaces();
             pg_sys::BufFileCreateTemp(false)
         };
-        Self { file, left: 0, buffer: Vec::new(), position: 0, size: 0 }
-    }
-
-    /// Appends entries, which come in ascending order.
-    fn write(&mut self, entries: &[Entry]) {
-        for part in entries.chunks(STRIDE) {
-            check_interrupts();
-            let start = part.as_ptr().cast_mut().cast();
-            // SAFETY: an open file; the bytes are valid for the call.
-            unsafe { pg_sys::BufFileWrite(self.file, start, size_of_val(part)) };
-        }
-        self.left += entries.len();
+        let (packed, buffer, ready) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0, ready }
     }
 
     /// Goes to the first entry, to read `size` entries at a time.
     fn rewind(&mut self, size: usize) -> Result<()> {
         self.buffer.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         self.size = size;
+        self.average = self.bytes.div_ceil(self.left.max(1));
         // SAFETY: an open file.
         match unsafe { pg_sys::BufFileSeek(self.file, 0, 0, 0) } {
             0 => Ok(()),
@@ -338,16 +540,30 @@ impl Run {
         check_interrupts();
         self.buffer.copy_within(self.position.., 0);
         self.position = 0;
-        let count = self.left.min(self.size - kept);
         self.buffer.truncate(kept);
-        self.buffer.resize(kept + count, Entry { key: 0, tid: 0 });
-        let (start, bytes) = (&mut self.buffer[kept..], count * size_of::<Entry>());
-        // SAFETY: the buffer has room for that many bytes, and any bits make an `Entry`.
-        let read = unsafe { pg_sys::BufFileRead(self.file, start.as_mut_ptr().cast(), bytes) };
+        let most = self.size - kept;
+        // A block at least.
+        let wanted = (most * self.average).max(MOST_PACKED_BYTES).saturating_sub(self.packed.len());
+        self.read(wanted.min(self.bytes))?;
+        let used = unpack(&self.packed, most, &mut self.buffer).map_err(engine)?;
+        self.packed.copy_within(used.., 0);
+        self.packed.truncate(self.packed.len() - used);
+        let count = self.buffer.len() - kept;
+        self.left = self.left.checked_sub(count).filter(|_| count > 0).ok_or_else(unreadable)?;
+        Ok(())
+    }
+
+    /// Reads so many bytes more.
+    fn read(&mut self, bytes: usize) -> Result<()> {
+        let kept = self.packed.len();
+        memory::resize(&mut self.packed, kept + bytes, 0).map_err(engine)?;
+        let room = &mut self.packed[kept..];
+        // SAFETY: an open file; there is room for that many bytes.
+        let read = unsafe { pg_sys::BufFileRead(self.file, room.as_mut_ptr().cast(), bytes) };
         if read != bytes {
             return Err(unreadable());
         }
-        self.left -= count;
+        self.bytes -= bytes;
         Ok(())
     }
 }

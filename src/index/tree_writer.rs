@@ -1,22 +1,29 @@
 //! A build's tree: pages written from sorted entries.
 //!
-//! Leaf pages are filled left to right, then each level above them.
+//! Leaf pages are filled left to right, then each level above them. Which entries a leaf page has is decided here; the
+//! page is [made](LeafBatch) by whoever is free, and comes back to be written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pgrx::pg_sys::{self, BlockNumber, Relation};
+use sketch::memory;
 
-use crate::error::Result;
-use crate::index::layout::{self, Entry, Layout};
-use crate::index::nbtree::{self, HIGH_KEY, LEAF, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
-use crate::index::page_file::PageFile;
+use crate::error::{Result, engine};
+use crate::index::layout::{Entry, Layout};
+use crate::index::leaf_batch::{LeafBatch, Shape, TID};
+use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
+use crate::index::page_file::{BATCH, FilePage, PageFile};
 use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
+use crate::index::sort::{Pool, Taker};
 use crate::pg::interrupts::check_interrupts;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;
 /// Bytes of an item with a posting list, at most, as nbtree's build has it.
 const MAX_LIST: usize = pg_sys::BLCKSZ as usize / 10 / 8 * 8 - LINE_POINTER;
-/// Bytes of a row's address.
-const TID: usize = size_of::<pg_sys::ItemPointerData>();
+/// Bytes of a leaf page and of its entries.
+const PAGE_AND_ENTRIES: usize = 2 * pg_sys::BLCKSZ as usize;
 
 /// A page of the level below: where it is, and the pivot that separates it from the one to its left.
 struct Child {
@@ -36,30 +43,40 @@ struct Level {
 pub struct TreeWriter<'a> {
     index: Relation,
     file: PageFile,
-    layout: &'a Layout,
+    shape: Arc<Shape>,
     separator: Separator,
-    /// Bytes of a full leaf page.
+    /// Called with the number of entries that were taken.
+    taken: &'a mut dyn FnMut(usize),
+    /// Bytes of a full leaf page, and leaf pages that are made at a time.
     room: usize,
-    /// The most rows of one key that an item takes.
-    list: usize,
-    /// Bytes of the pending items, and the rows of the last one.
+    batch: usize,
+    /// Bytes of the items of the next leaf page, and the rows of the last one.
     used: usize,
     last: usize,
     leaves: Level,
-    /// The entries of the next leaf page.
+    /// The block of the first leaf page, and of the one that is filled next.
+    leftmost: BlockNumber,
+    next_leaf: BlockNumber,
+    /// The entries of the next batch, with the ends of its complete pages, and their high keys.
     pending: Vec<Entry>,
-    previous: BlockNumber,
+    ends: Vec<(usize, usize)>,
+    high_keys: Vec<u8>,
+    ready: VecDeque<(LeafBatch, usize)>,
     entries: u64,
 }
 
 impl<'a> TreeWriter<'a> {
+    /// A writer that has leaf pages made that take `memory` bytes at a time.
+    ///
     /// # Safety
     /// `index` is open, has that layout, and nobody else writes it.
     pub unsafe fn new(
         index: Relation,
-        layout: &'a Layout,
+        layout: &Layout,
         fillfactor: usize,
         deduplicate: bool,
+        memory: usize,
+        taken: &'a mut dyn FnMut(usize),
     ) -> Result<Self> {
         let item = layout.size() + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
@@ -68,87 +85,94 @@ impl<'a> TreeWriter<'a> {
         let list = if deduplicate { (MAX_LIST - layout.size()) / TID } else { 1 };
         // SAFETY: the caller's promise.
         let (file, separator) = unsafe { (PageFile::of(index)?, Separator::of(index)) };
+        let leftmost = file.next_block();
+        let (entries, pages) = (Pool::new(), Pool::new());
         Ok(Self {
             index,
             file,
-            layout,
+            shape: Arc::new(Shape { layout: layout.clone(), list, entries, pages }),
             separator,
+            taken,
             room,
-            list,
+            batch: (memory / PAGE_AND_ENTRIES).clamp(1, BATCH),
             used: 0,
             last: 0,
             leaves: Level::default(),
+            leftmost,
+            next_leaf: leftmost,
             pending: Vec::new(),
-            previous: NO_BLOCK,
+            ends: Vec::new(),
+            high_keys: Vec::new(),
+            ready: VecDeque::new(),
             entries: 0,
         })
     }
 
     /// Adds an entry, not below the last one. Equal ones (a band twice in a row) count once.
-    pub fn push(&mut self, entry: Entry) -> Result<()> {
-        if self.pending.last() == Some(&entry) {
+    fn push(&mut self, entry: Entry) -> Result<()> {
+        let before = self.pending.last().copied();
+        if before == Some(entry) {
             return Ok(());
         }
         self.entries += 1;
-        self.pending.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
-        let joins = self.pending.last().is_some_and(|last| last.key == entry.key);
-        let (rows, more) = match joins && self.last < self.list {
-            true => (
-                self.last + 1,
-                item_size(self.layout, self.last + 1) - item_size(self.layout, self.last),
-            ),
-            false => (1, item_size(self.layout, 1)),
+        let joins = before.is_some_and(|before| before.key == entry.key);
+        let (rows, more) = match joins && self.last < self.shape.list {
+            true => {
+                let sizes = [self.last, self.last + 1].map(|rows| self.shape.item_size(rows));
+                (self.last + 1, sizes[1] - sizes[0])
+            }
+            false => (1, self.shape.item_size(1)),
         };
-        self.pending.push(entry);
         (self.last, self.used) = (rows, self.used + more);
         if self.used > self.room {
-            check_interrupts();
-            self.write_leaf(Some(entry))?;
-            self.pending.clear();
-            self.pending.push(entry);
-            (self.last, self.used) = (1, item_size(self.layout, 1));
+            self.end_leaf(Some(entry))?;
+            (self.last, self.used) = (1, self.shape.item_size(1));
+        }
+        memory::push(&mut self.pending, entry).map_err(engine)
+    }
+
+    /// Ends a leaf page with what is pending, before `next`, the first entry of the page after it.
+    fn end_leaf(&mut self, next: Option<Entry>) -> Result<()> {
+        let block = self.next_leaf;
+        self.next_leaf += 1;
+        // The pivot that was made as the high key of the page before.
+        let end = self.leaves.pivots.len();
+        let start = self.leaves.children.last().map_or(0, |child| child.pivot.end);
+        let pivot = match (self.pending.last(), next) {
+            (Some(last), Some(next)) => self.pivot(*last, next),
+            _ => Vec::new(),
+        };
+        self.leaves.try_reserve(pivot.len())?;
+        self.leaves.children.push(Child { block, pivot: start..end });
+        self.leaves.pivots.extend_from_slice(&pivot);
+        memory::extend(&mut self.high_keys, &pivot).map_err(engine)?;
+        memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len())).map_err(engine)?;
+        if self.ends.len() == self.batch || next.is_none() {
+            self.end_batch()?;
         }
         Ok(())
     }
 
-    /// Writes what is pending, without `next`, the first entry of the page after it.
-    fn write_leaf(&mut self, next: Option<Entry>) -> Result<()> {
-        let count = self.pending.len() - usize::from(next.is_some());
-        let block = self.file.next_block();
-        let is_first = self.leaves.children.is_empty();
-        if is_first {
-            self.leaves.push(block, &[])?;
-        } else {
-            // The pivot that was made as the high key of the page before.
-            let end = self.leaves.pivots.len();
-            self.leaves.try_reserve(0)?;
-            let last = self.leaves.children.last().map_or(0, |child| child.pivot.end);
-            self.leaves.children.push(Child { block, pivot: last..end });
-        }
-        let pivot = next.map(|next| self.pivot(self.pending[count - 1], next));
-        let page = self.file.append();
-        let root = if is_first && pivot.is_none() { ROOT } else { 0 };
-        let next = if pivot.is_some() { block + 1 } else { NO_BLOCK };
-        *page.opaque() =
-            Opaque { previous: self.previous, next, level: 0, flags: LEAF | root, cycle: 0 };
-        if let Some(pivot) = pivot {
-            page.add(pivot.len(), |bytes| bytes.copy_from_slice(&pivot));
-            self.leaves.try_reserve(pivot.len())?;
-            self.leaves.pivots.extend_from_slice(&pivot);
-        }
-        for same_key in self.pending[..count].chunk_by(|a, b| a.key == b.key) {
-            for rows in same_key.chunks(self.list) {
-                let size = item_size(self.layout, rows.len()) - LINE_POINTER;
-                page.add(size, |bytes| write_item(self.layout, rows, bytes));
-            }
-        }
-        self.previous = block;
+    /// Has the leaf pages made that have ended.
+    fn end_batch(&mut self) -> Result<()> {
+        let count = self.ends.len();
+        let room = self.shape.entries.get(self.pending.len()).map_err(engine)?;
+        let batch = LeafBatch {
+            shape: self.shape.clone(),
+            entries: std::mem::replace(&mut self.pending, room),
+            ends: std::mem::take(&mut self.ends),
+            high_keys: std::mem::take(&mut self.high_keys),
+            first: self.next_leaf - count as BlockNumber,
+            leftmost: self.leftmost,
+        };
+        self.ready.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
+        self.ready.push_back((batch, count * PAGE_AND_ENTRIES));
         Ok(())
     }
 
     /// The pivot between two leaf pages.
     fn pivot(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
-        let size = self.layout.size();
+        let size = self.shape.layout.size();
         // Words, so that the tuples are aligned.
         let (mut left, mut right) = (vec![0_u64; size / 8], vec![0_u64; size / 8]);
         let [left, right] =
@@ -157,7 +181,7 @@ impl<'a> TreeWriter<'a> {
                 let bytes = unsafe {
                     std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), size)
                 };
-                self.layout.write(entry, bytes);
+                self.shape.layout.write(entry, bytes);
                 words.as_mut_ptr().cast::<pg_sys::IndexTupleData>()
             });
         // SAFETY: two leaf tuples in order; the result is a tuple as long as its header says.
@@ -173,7 +197,11 @@ impl<'a> TreeWriter<'a> {
     /// Writes the rest, and the metapage; returns the number of entries.
     pub fn finish(mut self) -> Result<u64> {
         if !self.pending.is_empty() {
-            self.write_leaf(None)?;
+            self.end_leaf(None)?;
+        }
+        while let Some((mut batch, _)) = self.ready.pop_front() {
+            let pages = batch.make(&mut { check_interrupts }).map_err(engine)?;
+            self.made(pages)?;
         }
         let (mut level, mut height) = (std::mem::take(&mut self.leaves), 0);
         while level.children.len() > 1 {
@@ -199,7 +227,7 @@ impl<'a> TreeWriter<'a> {
             check_interrupts();
             let end = below.fitting(first);
             let block = self.file.next_block();
-            let page = self.file.append();
+            let page = self.file.append()?;
             let more = end < below.children.len();
             let next = if more { block + 1 } else { NO_BLOCK };
             let flags = if first == 0 && !more { ROOT } else { 0 };
@@ -223,29 +251,31 @@ impl<'a> TreeWriter<'a> {
     }
 }
 
-/// The room that an item of so many rows takes, with its line pointer.
-fn item_size(layout: &Layout, rows: usize) -> usize {
-    let list = if rows == 1 { 0 } else { (TID * rows).next_multiple_of(8) };
-    layout.size() + list + LINE_POINTER
-}
+impl Taker for TreeWriter<'_> {
+    type Part = LeafBatch;
+    type Made = Vec<FilePage>;
 
-/// An entry, or a posting list of several of one key (`_bt_form_posting`).
-fn write_item(layout: &Layout, rows: &[Entry], bytes: &mut [u8]) {
-    let (item, list) = bytes.split_at_mut(layout.size());
-    layout.write(rows[0], item);
-    if rows.len() == 1 {
-        return;
+    fn take(&mut self, entries: &[Entry]) -> Result<()> {
+        (self.taken)(entries.len());
+        entries.iter().try_for_each(|entry| self.push(*entry))
     }
-    list.fill(0);
-    for (bytes, row) in list.chunks_exact_mut(TID).zip(rows) {
-        layout::write_tid(row.tid, bytes);
+
+    fn ready(&mut self) -> &mut VecDeque<(LeafBatch, usize)> {
+        &mut self.ready
     }
-    // The list's place stands where a plain item has its block, and their number as its offset.
-    let place = (item.len() as u64) << 16;
-    let count = u64::from(rows.len() as u16 | nbtree::POSTING_LIST);
-    layout::write_tid(place | count, &mut item[..TID]);
-    let info = (item.len() + list.len()) as u16 | nbtree::ALTERNATIVE_TID;
-    item[6..8].copy_from_slice(&info.to_ne_bytes());
+
+    fn make(
+        batch: &mut LeafBatch,
+        check: &mut dyn FnMut(),
+    ) -> std::result::Result<Vec<FilePage>, sketch::Error> {
+        batch.make(check)
+    }
+
+    fn made(&mut self, mut pages: Vec<FilePage>) -> Result<()> {
+        self.file.append_all(&mut pages);
+        self.shape.pages.put(pages);
+        Ok(())
+    }
 }
 
 /// `BTreeTupleSetDownLink`, and for minus infinity `BTreeTupleSetNAtts` with none.

@@ -1,0 +1,175 @@
+//! Sorted pairs of numbers, packed into about half of their bytes.
+//!
+//! The first number of a pair is written as its distance from the one before, the second as its distance from the
+//! least of its block, each in as many bytes as the largest of the block takes. Low bits that are zero in all are left
+//! out of the first numbers.
+
+use crate::error::Error;
+use crate::memory;
+
+/// A pair of numbers.
+pub trait Pair: Copy + Send {
+    /// Makes it of its numbers.
+    fn of(first: u64, second: u64) -> Self;
+    /// Its numbers.
+    fn numbers(self) -> (u64, u64);
+}
+
+/// Pairs of a block, at most.
+const BLOCK: usize = 256;
+/// Bytes of a block's head: the number of pairs less one, the zero bits, the two widths, the first number of the pair
+/// before the first, and the least second number.
+const HEAD: usize = 20;
+/// Bytes of a block at most.
+pub const MOST_PACKED_BYTES: usize = HEAD + BLOCK * 16;
+/// A number is written with eight bytes, of which the next one overwrites those that are not its own.
+const SLACK: usize = 8;
+
+/// Appends pairs, which are in ascending order of their first numbers.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn pack<T: Pair>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
+    for block in pairs.chunks(BLOCK) {
+        let mut numbers = block.iter().map(|pair| pair.numbers());
+        let Some((first, second)) = numbers.next() else { continue };
+        let (mut bits, mut step, mut before) = (first, 0, first);
+        let (mut least, mut most) = (second, second);
+        for (first, second) in numbers {
+            bits |= first;
+            step |= first.wrapping_sub(before);
+            before = first;
+            (least, most) = (least.min(second), most.max(second));
+        }
+        let shift = bits.trailing_zeros().min(63);
+        let (width, other) = (width(step >> shift), width(most - least));
+        let start = bytes.len();
+        let size = HEAD + block.len() * (width + other);
+        memory::resize(bytes, start + size + SLACK, 0)?;
+        let room = &mut bytes[start..];
+        room[0] = (block.len() - 1) as u8;
+        (room[1], room[2], room[3]) = (shift as u8, width as u8, other as u8);
+        room[4..12].copy_from_slice(&first.to_le_bytes());
+        room[12..20].copy_from_slice(&least.to_le_bytes());
+        let (mut place, mut before) = (HEAD, first);
+        for pair in block {
+            let (first, second) = pair.numbers();
+            room[place..place + 8]
+                .copy_from_slice(&(first.wrapping_sub(before) >> shift).to_le_bytes());
+            place += width;
+            room[place..place + 8].copy_from_slice(&(second - least).to_le_bytes());
+            place += other;
+            before = first;
+        }
+        bytes.truncate(start + size);
+    }
+    Ok(())
+}
+
+/// Appends the pairs of complete blocks while there is place for those of another one among `most`. Returns how many
+/// bytes it has read.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn unpack<T: Pair>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize, Error> {
+    let end = pairs.len() + most;
+    let mut start = 0;
+    while let Some(head) = bytes[start..].first_chunk::<HEAD>() {
+        let count = usize::from(head[0]) + 1;
+        let (shift, width, other) = (head[1] & 63, usize::from(head[2]), usize::from(head[3]));
+        let size = HEAD + count * (width + other);
+        if bytes.len() - start < size || pairs.len() + count > end {
+            break;
+        }
+        memory::reserve(pairs, count)?;
+        let (mut first, least) = (number(head, 4), number(head, 12));
+        let (mask, other_mask) = (mask(width), mask(other));
+        let block = &bytes[start + HEAD..];
+        pairs.extend((0..count).map(|index| {
+            let place = index * (width + other);
+            first = first.wrapping_add((number(block, place) & mask) << shift);
+            let second = least.wrapping_add(number(block, place + width) & other_mask);
+            T::of(first, second)
+        }));
+        start += size;
+    }
+    Ok(start)
+}
+
+/// The eight bytes from a place on, or as many as there are.
+fn number(bytes: &[u8], place: usize) -> u64 {
+    let bytes = bytes.get(place..).unwrap_or_default();
+    match bytes.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    }
+}
+
+/// The bytes that a number takes.
+fn width(number: u64) -> usize {
+    (u64::BITS - number.leading_zeros()).div_ceil(8) as usize
+}
+
+/// The bits of so many bytes.
+fn mask(width: usize) -> u64 {
+    u64::MAX.checked_shr(u64::BITS.saturating_sub(8 * width as u32)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hash::mix::mix64;
+
+    impl Pair for (u64, u64) {
+        fn of(first: u64, second: u64) -> Self {
+            (first, second)
+        }
+
+        fn numbers(self) -> (u64, u64) {
+            self
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_packed_comes_back(
+            numbers in prop::collection::vec((any::<u64>(), any::<u64>()), 0..1500), shift in 0..64_u32,
+            other in 0..64_u32, kind in 0..3, most in BLOCK..1000, piece in MOST_PACKED_BYTES..20_000,
+        ) {
+            let mut pairs: Vec<(u64, u64)> = numbers
+                .iter()
+                .map(|&(first, second)| match kind {
+                    0 => (first, second),
+                    1 => (first << shift, second >> other),
+                    _ => (mix64(first % 9), 1 << other),
+                })
+                .collect();
+            pairs.sort_unstable();
+            let mut bytes = Vec::new();
+            pack(&pairs, &mut bytes).unwrap();
+            let (mut back, mut start) = (Vec::<(u64, u64)>::new(), 0);
+            while start < bytes.len() {
+                let before = back.len();
+                let some = &bytes[start..bytes.len().min(start + piece)];
+                start += unpack(some, most, &mut back).unwrap();
+                prop_assert!(back.len() > before && back.len() <= before + most);
+            }
+            prop_assert_eq!(back, pairs);
+        }
+    }
+
+    #[test]
+    fn hashes_of_a_run_take_half_of_their_bytes() {
+        // As of an index: 48 bits of hash, and rows of five a page.
+        let mut pairs: Vec<(u64, u64)> =
+            (0..1_000_000).map(|i| (mix64(i) & !0xffff, (i / 5) << 16 | (i % 5 + 1))).collect();
+        pairs.sort_unstable();
+        let mut bytes = Vec::new();
+        pack(&pairs, &mut bytes).unwrap();
+        assert!(bytes.len() < 10 * pairs.len(), "{}", bytes.len());
+    }
+}
