@@ -19,7 +19,7 @@ use crate::corpus::batch::{Batch, Bytes, Held, Particulars};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
-use crate::corpus::sets::{Cache, Distinct, Signatures};
+use crate::corpus::sets::{Cache, Distinct, Few, Signatures};
 use crate::error::{Result, engine};
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -127,8 +127,9 @@ impl Batches {
     ) -> Result<()> {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
-        let mut sketcher = Sketcher::new(self.comparing.criteria.config.clone());
-        let (mut hashes, mut bytes, mut count) = (Vec::new(), Vec::new(), 0);
+        let Self { comparing, batches, .. } = self;
+        let mut sketcher = Sketcher::new(comparing.criteria.config.clone());
+        let (mut hashes, mut room, mut count) = (Vec::new(), Vec::new(), 0);
         let mut context = Memory::child(c"minlsh document");
         rows.each(&wanted, &mut |name, value| {
             check_interrupts();
@@ -136,39 +137,16 @@ impl Batches {
             count += 1;
             documents.progress.candidates(count);
             hashes.clear();
-            bytes.clear();
             documents.columns.row(document, &mut hashes)?;
-            let packing =
-                context.run_and_reset(|| self.compared(value, &mut sketcher, &mut bytes))?;
             let root = roots[document as usize];
             let own = Particulars {
                 scope: documents.scopes.get(document as usize).copied(),
                 least: documents.leasts.get(document as usize).copied(),
             };
-            let batch = &mut self.batches[batch_of[root as usize] as usize];
-            batch.push(name, root, own, &hashes, Stored { bytes: &bytes, packing })
+            let batch = &mut batches[batch_of[root as usize] as usize];
+            let push = |stored: Stored| batch.push(name, root, own, &hashes, stored);
+            context.run_and_reset(|| comparing.compared(value, &mut sketcher, &mut room, push))
         })
-    }
-
-    /// Appends what is compared of a document, as it is stored.
-    fn compared(
-        &self,
-        value: Datum,
-        sketcher: &mut Sketcher,
-        out: &mut Vec<u8>,
-    ) -> Result<Packing> {
-        // SAFETY: a value of that kind, as the rows promise.
-        unsafe {
-            let reader = self.comparing.criteria.reader;
-            if self.comparing.criteria.verify == Verify::Exact {
-                return reader.append_stored(value, out);
-            }
-            if let Some(sketched) = reader.sketch(value, sketcher)? {
-                // Of a few kB at most.
-                out.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
-            }
-            Ok(Packing::PLAIN)
-        }
     }
 
     /// Has each group judged, and calls `take` with what is found, in the order of groups. Many small
@@ -219,7 +197,7 @@ impl Batches {
         judge: &Judge<T>,
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<LeftOut> {
-        let judging = || Judging { job: &self.comparing, held, order, judge };
+        let judging = || Judging { job: &self.comparing, held, order, judge, room: Few::default() };
         let mut others = || (0..self.threads()).map(|_| judging()).collect();
         let (mut left_out, mut large) = (LeftOut::default(), Vec::new());
         let mut collect = |judged: &mut Judged<T>| {
@@ -262,6 +240,29 @@ impl Batches {
 }
 
 impl Comparing {
+    /// Calls `look` with what is compared of a document, as it is stored.
+    fn compared<T>(
+        &self,
+        value: Datum,
+        sketcher: &mut Sketcher,
+        room: &mut Vec<u8>,
+        look: impl FnOnce(Stored) -> Result<T>,
+    ) -> Result<T> {
+        // SAFETY: a value of that kind, as the rows promise.
+        unsafe {
+            let reader = self.criteria.reader;
+            if self.criteria.verify == Verify::Exact {
+                return reader.with_stored(value, room, look);
+            }
+            room.clear();
+            if let Some(sketched) = reader.sketch(value, sketcher)? {
+                // Of a few kB at most.
+                room.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+            }
+        }
+        look(Stored::plain(room))
+    }
+
     /// Judges a group in the backend, and calls `take` with what is found as it is found. What the documents are
     /// compared by is made by threads as well, if it is worth them.
     fn at_once<T>(
@@ -280,7 +281,7 @@ impl Comparing {
         } else {
             Crew::Alone(&mut check)
         };
-        let judged = self.group(parts, group, &mut crew, &mut |group| {
+        let judged = self.group(parts, group, &mut crew, &mut Few::default(), &mut |group| {
             judge(group, &mut |found| {
                 outcome = take(found);
                 // Only to stop: the outcome is what is reported.
@@ -291,12 +292,14 @@ impl Comparing {
         judged.map_err(engine)
     }
 
-    /// Calls `visit` with the group of some documents, and what a crew has made of them.
+    /// Calls `visit` with the group of some documents, and what a crew has made of them. `room` serves for one group
+    /// after the other.
     fn group(
         &self,
         (held, mut bytes): (&Held, Bytes),
         group: &[(u32, u32)],
         crew: &mut Crew,
+        room: &mut Few,
         visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
     ) -> std::result::Result<LeftOut, Error> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
@@ -324,8 +327,8 @@ impl Comparing {
         }
         let size = distinct.bytes(&bytes);
         if distinct.places.len() < MANY && size < LARGE.min(self.memory / 64) {
-            let sets = distinct.few(&mut bytes, reader, config, &mut || crew.check())?;
-            return visit(bytes, Measure::Few(&distinct, &sets), crew);
+            let sets = distinct.few(&mut bytes, reader, config, room, &mut || crew.check())?;
+            return visit(bytes, Measure::Few(&distinct, sets), crew);
         }
         let memory = self.memory.min(NUMBERED);
         let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, crew)? else {
@@ -359,6 +362,7 @@ struct Judging<'a, T> {
     held: &'a Held,
     order: &'a [(u32, u32)],
     judge: &'a Judge<'a, T>,
+    room: Few,
 }
 
 impl<T: Send> Work for Judging<'_, T> {
@@ -374,8 +378,10 @@ impl<T: Send> Work for Judging<'_, T> {
         *left_out = LeftOut::default();
         for group in self.order[range.clone()].chunk_by(|a, b| a.0 == b.0) {
             let parts = (self.held, Bytes::held(self.held));
-            *left_out += self.job.group(parts, group, &mut Crew::Alone(check), &mut |group| {
-                (self.judge)(group, &mut |result| memory::push(found, result))
+            let judge = self.judge;
+            let crew = &mut Crew::Alone(check);
+            *left_out += self.job.group(parts, group, crew, &mut self.room, &mut |group| {
+                judge(group, &mut |result| memory::push(found, result))
             })?;
         }
         Ok(())

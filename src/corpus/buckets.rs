@@ -40,6 +40,14 @@ pub const PARAMETERS: [Oid; 3] = [pg_sys::TIDARRAYOID, pg_sys::TIDOID, pg_sys::T
 /// and a line pointer.
 const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(64);
 
+/// A bit for each place of the first pages of a table.
+struct Marked {
+    /// The first word of each page, which is all that pages of documents have.
+    first: Vec<u64>,
+    /// The other words of each page, if a row needed one.
+    others: Vec<u64>,
+}
+
 /// An index that has all rows of a source, under their documents.
 pub struct Buckets {
     info: Info,
@@ -102,7 +110,7 @@ impl Buckets {
         };
         let mut places = memory::with_capacity(BATCH).map_err(engine)?;
         show(&mut places)?;
-        for place in ascending(&self.marked(table.pages())?) {
+        for place in self.marked(table.pages())?.places() {
             places.push(place);
             if places.len() == BATCH {
                 show(&mut places)?;
@@ -124,28 +132,20 @@ impl Buckets {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let snapshot = Snapshot::statement();
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
-        for place in ascending(&self.marked(table.pages())?) {
+        for place in self.marked(table.pages())?.places() {
             rows.at(place).map_or(Ok(()), &mut *visit)?;
         }
         Ok(())
     }
 
-    /// A bit for each place of the first `pages` pages: whether a row there shares a bucket. Pages
-    /// beyond are younger than the statement.
-    fn marked(&self, pages: u32) -> Result<Vec<u64>> {
-        let mut marked = memory::filled(0, pages as usize * WORDS).map_err(engine)?;
-        let mut mark = |row: u64| {
-            let (page, offset) = ((row >> 16) as usize, row as usize & 0xffff);
-            if page >= pages as usize {
-                return Ok(());
-            }
-            let word = marked[page * WORDS..][..WORDS].get_mut(offset / 64);
-            *word.ok_or_else(damaged)? |= 1 << (offset % 64);
-            Ok(())
-        };
+    /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the
+    /// statement.
+    fn marked(&self, pages: u32) -> Result<Marked> {
+        let mut marked = Marked::new(pages)?;
+        let mut mark = |row| marked.mark(row);
         // The first row of a bucket, until there is another one.
         let (mut bucket, mut first) = (NO_BAND, None);
-        leaves::each(self.info.index.oid, &mut |key, row| {
+        leaves::each(self.info.index.oid, |key, row| {
             if key == NO_BAND {
                 return Ok(());
             }
@@ -160,17 +160,50 @@ impl Buckets {
     }
 }
 
-/// The places that are marked, in the order of the table.
-fn ascending(marked: &[u64]) -> impl Iterator<Item = pg_sys::ItemPointerData> {
-    marked.iter().enumerate().flat_map(|(word, &bits)| {
-        let mut left = bits;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            let (page, offset) = (word / WORDS, word % WORDS * 64 + bit);
-            Some(u64_to_tid((page << 16 | offset) as u64))
+impl Marked {
+    /// No marks yet in so many pages.
+    fn new(pages: u32) -> Result<Self> {
+        let first = memory::filled(0, pages as usize).map_err(engine)?;
+        Ok(Self { first, others: Vec::new() })
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, row: u64) -> Result<()> {
+        let (page, offset) = ((row >> 16) as usize, row as usize & 0xffff);
+        match self.first.get_mut(page) {
+            Some(word) if offset < 64 => *word |= 1 << offset,
+            Some(_) => self.mark_behind(page, offset)?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Marks a row behind the first word of its page.
+    #[cold]
+    fn mark_behind(&mut self, page: usize, offset: usize) -> Result<()> {
+        if self.others.is_empty() {
+            self.others = memory::filled(0, self.first.len() * (WORDS - 1)).map_err(engine)?;
+        }
+        let words = &mut self.others[page * (WORDS - 1)..][..WORDS - 1];
+        *words.get_mut(offset / 64 - 1).ok_or_else(damaged)? |= 1 << (offset % 64);
+        Ok(())
+    }
+
+    /// The places that are marked, in the order of the table.
+    fn places(&self) -> impl Iterator<Item = pg_sys::ItemPointerData> {
+        self.first.iter().enumerate().flat_map(|(page, first)| {
+            let others = self.others.get(page * (WORDS - 1)..).unwrap_or_default();
+            let words = std::iter::once(first).chain(others.iter().take(WORDS - 1));
+            words.enumerate().flat_map(move |(word, &bits)| {
+                let mut left = bits;
+                std::iter::from_fn(move || {
+                    let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                    left &= left - 1;
+                    Some(u64_to_tid((page << 16 | (word * 64 + bit)) as u64))
+                })
+            })
         })
-    })
+    }
 }
 
 fn damaged() -> pgrx::pg_sys::panic::ErrorReport {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use pgrx::pg_sys::Datum;
 use sketch::pipeline::Batch;
-use sketch::stored::{self, Packing, Stored};
+use sketch::stored::{self, Stored};
 use sketch::{
     Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory, normalize_text,
     shingle_hashes,
@@ -46,7 +46,7 @@ pub struct Sketched<'a> {
 
 /// A document that was copied to be signed.
 pub struct Copied {
-    /// The bytes that [`Reader::append_stored`] will add.
+    /// The bytes that [`Reader::with_stored`] will give.
     pub size: usize,
     /// The least similarity that it asks for itself.
     pub least: f64,
@@ -225,22 +225,26 @@ impl Reader {
         Ok(hash128(bytes))
     }
 
-    /// Appends what [`Self::append`] does; a text as it is stored, which [`Stored::unpacked`] undoes.
+    /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which
+    /// [`Stored::unpacked`] undoes. `room` is used where there must be a copy.
     ///
     /// # Safety
     /// As for [`Self::append`].
-    pub unsafe fn append_stored(self, document: Datum, out: &mut Vec<u8>) -> Result<Packing> {
+    pub unsafe fn with_stored<T>(
+        self,
+        document: Datum,
+        room: &mut Vec<u8>,
+        look: impl FnOnce(Stored) -> Result<T>,
+    ) -> Result<T> {
         // SAFETY: the caller's promise.
         unsafe {
             if self.is_text() {
-                return lossless::stored(document, |text| {
-                    memory::extend(out, text.bytes).map_err(engine)?;
-                    Ok(text.packing)
-                });
+                return lossless::stored(document, look);
             }
-            self.append(document, out)?;
+            room.clear();
+            self.append(document, room)?;
         }
-        Ok(Packing::PLAIN)
+        look(Stored::plain(room))
     }
 
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes

@@ -47,6 +47,14 @@ impl Signatures {
     }
 }
 
+/// The sets of a few documents, and the hashes that they are made of: room that one group after the other has.
+#[derive(Default)]
+pub struct Few {
+    hashes: Vec<u64>,
+    ends: Vec<usize>,
+    sets: FewSets,
+}
+
 /// The documents of a group that are not stored to the byte as an earlier one.
 pub struct Distinct {
     /// Their places in the batch.
@@ -82,22 +90,30 @@ impl Distinct {
         self.places.iter().map(|place| bytes.size(*place)).sum()
     }
 
-    /// Their sets, without sorting.
-    pub fn few(
+    /// Their sets, without sorting, where those of other groups were.
+    pub fn few<'a>(
         &self,
         bytes: &mut Bytes,
         reader: Reader,
         config: &Config,
+        room: &'a mut Few,
         check: &mut dyn FnMut(),
-    ) -> Result<FewSets, Error> {
-        let (mut hashes, mut ends) = (Vec::new(), Vec::new());
+    ) -> Result<&'a FewSets, Error> {
+        if room.hashes.capacity() > LONG {
+            // One large group is no reason to keep so much room.
+            *room = Few::default();
+        }
+        let Few { hashes, ends, sets } = room;
+        hashes.clear();
+        ends.clear();
         let config = config.with_scheme(Scheme::Fss);
         for &place in &self.places {
             check();
-            bytes.with(place, |bytes| reader.hashes(&config, bytes, &mut hashes, check))?;
-            memory::push(&mut ends, hashes.len())?;
+            bytes.with(place, |bytes| reader.hashes(&config, bytes, hashes, check))?;
+            memory::push(ends, hashes.len())?;
         }
-        FewSets::new(&hashes, &ends)
+        sets.fill(hashes, ends)?;
+        Ok(sets)
     }
 
     /// Their sets, which a crew makes; `None` if they take more than `memory` bytes.

@@ -15,7 +15,7 @@ use pgrx::prelude::*;
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
 /// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone.
-pub fn each(index: Oid, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
+pub fn each(index: Oid, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     // SAFETY: the index is open until the end; an ERROR closes it too.
     unsafe {
         let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
