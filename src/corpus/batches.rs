@@ -307,15 +307,7 @@ impl Comparing {
         let places = memory::collect(group.iter().map(|(_, place)| *place))?;
         let mut visit = |bytes, measure, crew: &mut Crew| {
             let parts = (held, bytes);
-            let mut check = || crew.check();
-            visit(&mut Group::new(
-                parts,
-                &places,
-                measure,
-                threshold.get(),
-                self.memory,
-                &mut check,
-            ))
+            visit(&mut Group::new(parts, &places, measure, threshold.get(), self.memory, crew))
         };
         if verify == Verify::Signature {
             let signatures = Signatures::of(&mut bytes, &places, config.num_perm())?;

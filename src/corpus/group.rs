@@ -1,14 +1,18 @@
 //! A group of documents that share buckets, with all that is known of them at hand: what the
 //! engine works on.
 
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
 use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
+use sketch::pipeline::Crew;
 use sketch::{Error, memory};
 
 use crate::corpus::batch::{Bytes, Held};
 use crate::corpus::sets::{Cache, Distinct, Signatures};
 
 /// Documents of one group, numbered from 0 in their order.
-pub struct Group<'a> {
+pub struct Group<'a, 'c> {
     held: &'a Held,
     bytes: Bytes<'a>,
     /// The place of each document in the batch.
@@ -16,7 +20,7 @@ pub struct Group<'a> {
     measure: Measure<'a>,
     threshold: f64,
     memory: usize,
-    check: &'a mut dyn FnMut(),
+    crew: &'a mut Crew<'c>,
 }
 
 /// The measures by which two documents are compared.
@@ -33,18 +37,39 @@ pub enum Measure<'a> {
     OneByOne(&'a Distinct, &'a mut Cache),
 }
 
-impl<'a> Group<'a> {
-    /// The documents at `places` of a batch; `memory` bytes for what is made of them. `check` is called
-    /// often, and may unwind.
+/// Documents of the lists that are looked at together.
+const PORTION: usize = 64;
+
+/// Makes something of a list of documents of a group.
+pub type Make<'a, R> = dyn Fn(&mut Group, &[u32]) -> Result<R, Error> + Sync + 'a;
+
+impl Measure<'_> {
+    /// The same one for one of `count` who compare. Where it has a cache, that one uses `cache`, a fork of it.
+    fn beside<'b>(&'b self, cache: &'b mut Option<Cache>, count: usize) -> Measure<'b> {
+        match self {
+            Self::Same => Measure::Same,
+            Self::Estimated(signatures) => Measure::Estimated(signatures),
+            Self::Few(distinct, sets) => Measure::Few(distinct, sets),
+            Self::Many(distinct, sets) => Measure::Many(distinct, sets),
+            Self::OneByOne(distinct, own) => {
+                Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count)))
+            }
+        }
+    }
+}
+
+impl<'a, 'c> Group<'a, 'c> {
+    /// The documents at `places` of a batch; `memory` bytes for what is made of them. The crew is asked often to look
+    /// for interrupts, and may help.
     pub fn new(
         (held, bytes): (&'a Held, Bytes<'a>),
         places: &'a [u32],
         measure: Measure<'a>,
         threshold: f64,
         memory: usize,
-        check: &'a mut dyn FnMut(),
+        crew: &'a mut Crew<'c>,
     ) -> Self {
-        Self { held, bytes, places, measure, threshold, memory, check }
+        Self { held, bytes, places, measure, threshold, memory, crew }
     }
 
     /// The name of a document.
@@ -63,8 +88,60 @@ impl<'a> Group<'a> {
         document: u32,
         look: impl FnOnce(&[u8], &mut dyn FnMut()) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let check = &mut *self.check;
-        self.bytes.with(self.places[document as usize], |bytes| look(bytes, check))
+        let crew = &mut *self.crew;
+        self.bytes.with(self.places[document as usize], |bytes| look(bytes, &mut || crew.check()))
+    }
+
+    /// Calls `make` for each of some lists of documents, with a group like this one, and `take` with what it makes, in
+    /// their order. Threads help where they can see the documents.
+    pub fn each<R: Send>(
+        &mut self,
+        lists: &[Vec<u32>],
+        make: &Make<R>,
+        take: &mut dyn FnMut(R) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.crew.size() == 1 || !self.bytes.is_held() {
+            return lists.iter().try_for_each(|list| take(make(self, list)?));
+        }
+        let Self { held, places, ref mut measure, threshold, memory, ref mut crew, .. } = *self;
+        let size = crew.size();
+        if let Measure::OneByOne(_, cache) = measure {
+            cache.forget();
+        }
+        let measure = &*measure;
+        // Caches that nobody uses at the moment.
+        let spare = Mutex::new(memory::with_capacity::<Cache>(size)?);
+        let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let compute = |range: &mut Range<usize>, check: &mut dyn FnMut()| {
+            let mut made = memory::with_capacity(range.len())?;
+            let mut cache = spare().pop();
+            let mut alone = Crew::Alone(check);
+            let parts = (held, Bytes::held(held));
+            let measure = measure.beside(&mut cache, size);
+            let mut group =
+                Group::new(parts, places, measure, threshold, memory / size, &mut alone);
+            let outcome = lists[range.clone()].iter().try_for_each(|list| {
+                made.push(make(&mut group, list)?);
+                Ok(())
+            });
+            spare().extend(cache);
+            outcome.map(|()| made)
+        };
+        let mut start = 0;
+        let mut next = || {
+            let (mut end, mut documents) = (start, 0);
+            while end < lists.len() && documents < PORTION {
+                documents += lists[end].len();
+                end += 1;
+            }
+            let range = std::mem::replace(&mut start, end)..end;
+            // What is made of a document is its similarity with another one, mostly.
+            let bytes = documents * size_of::<(u32, f64)>();
+            Ok((!range.is_empty()).then_some((range, bytes)))
+        };
+        crew.each(&mut next, &compute, |cause| cause, &mut |made| {
+            made.into_iter().try_for_each(&mut *take)
+        })
     }
 
     fn place(&self, document: u32) -> usize {
@@ -101,13 +178,14 @@ impl<'a> Group<'a> {
                     return Ok(Some(1.0));
                 }
                 let places = [a, b].map(|own| (own as u32, distinct.places[own]));
-                cache.at_least(&mut self.bytes, places, threshold, self.check)
+                let crew = &mut *self.crew;
+                cache.at_least(&mut self.bytes, places, threshold, &mut || crew.check())
             }
         }
     }
 }
 
-impl Hashes for Group<'_> {
+impl Hashes for Group<'_, '_> {
     type Error = Error;
 
     fn refused(cause: Error) -> Error {
@@ -134,12 +212,12 @@ impl Hashes for Group<'_> {
     }
 
     fn check_interrupts(&mut self) -> Result<(), Error> {
-        (self.check)();
+        self.crew.check();
         Ok(())
     }
 }
 
-impl Corpus for Group<'_> {
+impl Corpus for Group<'_, '_> {
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Error> {
         memory::copied(&self.own_hashes(document)[..self.probes()])
     }

@@ -98,15 +98,17 @@ pub fn single_linkage(
     let identical = Identical::group(group)?;
     let connected = connect(group, &identical, limit)?;
     let Connected { mut components, links, left_out } = connected;
-    for mut documents in members(&identical, &mut components)? {
-        let distinct = leaders_of(&identical, &documents)?;
+    let all = members(&identical, &mut components)?;
+    let describe = |group: &mut Group, documents: &[u32]| {
+        let distinct = leaders_of(&identical, documents)?;
         let weakest_link = if distinct.len() > COMPARE_ALL {
-            let root = components.find(distinct[0]);
-            let tree = links.iter().filter(|link| components.find(link.a) == root);
+            // They ascend.
+            let tree = links.iter().filter(|link| distinct.binary_search(&link.a).is_ok());
             tree.map(|link| link.similarity).fold(1.0, f64::min)
         } else {
             weakest_link(group, &distinct)?
         };
+        let mut documents = memory::copied(documents)?;
         documents.sort_unstable_by_key(|document| ranks.rank(group.name(*document)));
         let first = documents[0];
         let mut members = memory::with_capacity(documents.len() - 1)?;
@@ -116,8 +118,9 @@ pub fn single_linkage(
         }
         let least_similar = least(group, &distinct)?;
         let representative = group.name(first);
-        collect(Cluster { representative, members, weakest_link, least_similar })?;
-    }
+        Ok(Cluster { representative, members, weakest_link, least_similar })
+    };
+    group.each(&all, &describe, collect)?;
     Ok(left_out)
 }
 

@@ -1,5 +1,7 @@
 //! The documents of a group in the form in which they are compared: their signatures, or their sets.
 
+use std::sync::Arc;
+
 use sketch::corpus::{Drawing, FewSets, NumberedSets, Outlines};
 use sketch::pipeline::Crew;
 use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, estimate_jaccard, memory};
@@ -185,9 +187,11 @@ pub struct Cache {
     reader: Reader,
     /// With a scheme that hashes to 64 bits.
     config: Config,
-    outlines: Outlines,
+    /// Of others as well, once it has forks: then there are those of all documents.
+    outlines: Arc<Outlines>,
     sets: NumberedSets,
     hashes: Vec<u64>,
+    memory: usize,
 }
 
 impl Cache {
@@ -206,10 +210,31 @@ impl Cache {
         Ok(Self {
             reader,
             config,
-            outlines,
+            outlines: Arc::new(outlines),
             sets: NumberedSets::new(memory / 2),
             hashes: Vec::new(),
+            memory: memory / 2,
         })
+    }
+
+    /// Forgets all sets, but not the outlines.
+    pub fn forget(&mut self) {
+        self.sets = NumberedSets::new(self.memory);
+        self.hashes = Vec::new();
+    }
+
+    /// One of `count` caches with the same outlines, which share the memory of this one: it must be empty, and have
+    /// drawn them.
+    pub fn fork(&self, count: usize) -> Self {
+        let memory = self.memory / count;
+        Self {
+            reader: self.reader,
+            config: self.config.clone(),
+            outlines: Arc::clone(&self.outlines),
+            sets: NumberedSets::new(memory),
+            hashes: Vec::new(),
+            memory,
+        }
     }
 
     /// Draws the outlines of all documents, which are at `places`, if there is a crew for it. Whoever is alone draws
@@ -225,6 +250,7 @@ impl Cache {
         }
         let Self { reader, config, outlines, .. } = self;
         let widths = memory::collect((0..places.len()).map(|document| outlines.width(document)))?;
+        let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };
         let make = |document: usize, bytes: &[u8], check: &mut dyn FnMut()| {
             let mut hashes = Vec::new();
             reader.hashes(config, bytes, &mut hashes, check)?;
@@ -277,6 +303,8 @@ impl Cache {
         check: &mut dyn FnMut(),
     ) -> Result<(), Error> {
         let Self { reader, config, hashes, outlines, .. } = self;
+        // Who shares outlines has them all.
+        let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };
         hashes.clear();
         bytes.with(place, |bytes| reader.hashes(config, bytes, hashes, check))?;
         outlines.put(document, &Drawing::of(hashes, outlines.width(document), check)?);
