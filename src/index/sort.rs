@@ -203,12 +203,14 @@ impl<T> Pool<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Room for `count` values.
+    /// Room for `count` values, and not for many more.
     pub fn get(&self, count: usize) -> std::result::Result<Vec<T>, Error> {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut room = used.unwrap_or_default();
-        memory::reserve(&mut room, count)?;
-        Ok(room)
+        match used {
+            Some(room) if room.capacity() >= count => Ok(room),
+            // Rather than to grow it, which makes room for twice as many.
+            _ => memory::with_capacity(count),
+        }
     }
 
     /// Takes room back.
@@ -332,7 +334,9 @@ fn sorted(
             end += 1;
         }
         let range = std::mem::replace(&mut start, end)..end;
-        Ok((!range.is_empty()).then_some(((range, count), count * size_of::<Entry>())))
+        // A copy, and what is made of it.
+        let bytes = 2 * count * size_of::<Entry>();
+        Ok((!range.is_empty()).then_some(((range, count), bytes)))
     };
     let sort = |(range, count): &mut (Range<usize>, usize), check: &mut dyn FnMut()| {
         let mut part = pool.get(*count)?;
@@ -437,7 +441,8 @@ fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, taker: &mut impl Tak
             part.extend_from_slice(&run.rest()[..count]);
             run.position += count;
         }
-        Ok((count > 0).then_some((part, count * size_of::<Entry>())))
+        // What is taken of a part is copied, and its room is kept.
+        Ok((count > 0).then_some((part, 2 * count * size_of::<Entry>())))
     };
     let sort = |part: &mut Vec<Entry>, check: &mut dyn FnMut()| {
         sort_by_key(part, check);
@@ -514,6 +519,8 @@ impl Run {
         self.buffer.try_reserve_exact(size).map_err(|_| out_of_memory())?;
         self.size = size;
         self.average = self.bytes.div_ceil(self.left.max(1));
+        let packed = (size * self.average).max(MOST_PACKED_BYTES);
+        self.packed = memory::with_capacity(packed).map_err(engine)?;
         // SAFETY: an open file.
         match unsafe { pg_sys::BufFileSeek(self.file, 0, 0, 0) } {
             0 => Ok(()),
