@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups};
+use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups, split};
 use sketch::pipeline::{Crew, Work, hands};
 use sketch::stored::{Packing, Stored};
 use sketch::{Error, Sketcher, memory};
@@ -28,6 +28,7 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
+use crate::settings::bucket_limit;
 
 /// So many distinct documents, or bytes of them, are worth the time of looking for what they share.
 const MANY: usize = 16;
@@ -166,12 +167,16 @@ impl Batches {
             let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
             if batch.is_held() {
-                left_out += self.held(&batch.held, &order, before, judge, take)?;
+                left_out += self.held(&batch.held, &order, false, before, judge, take)?;
             } else {
                 for group in order.chunk_by(|a, b| a.0 == b.0) {
                     let threads = self.threads();
-                    left_out +=
-                        self.comparing.at_once(batch.parts(), group, threads, judge, take)?;
+                    let split = self.comparing.split(batch.parts(), group, threads)?;
+                    let order = split.as_deref().unwrap_or(group);
+                    for group in order.chunk_by(|a, b| a.0 == b.0) {
+                        left_out +=
+                            self.comparing.at_once(batch.parts(), group, threads, judge, take)?;
+                    }
                 }
             }
             before += order.len();
@@ -188,11 +193,13 @@ impl Batches {
     }
 
     /// Has the groups of a batch in memory judged: first the small ones, many at a time, then each of the others.
-    /// `order` has root and place of each document, and `before` were judged.
+    /// `order` has root and place of each document, and `before` were judged. Groups that memory does not hold are
+    /// split first, unless they are parts of one already.
     fn held<T: Send>(
         &self,
         held: &Held,
         order: &[(u32, u32)],
+        is_split: bool,
         mut before: usize,
         judge: &Judge<T>,
         take: &mut dyn FnMut(T) -> Result<()>,
@@ -229,9 +236,14 @@ impl Batches {
             hands.finish(engine, &mut collect)
         })?;
         for range in large {
-            let (group, bytes) = (&order[range], Bytes::held(held));
-            left_out +=
-                self.comparing.at_once((held, bytes), group, self.threads(), judge, take)?;
+            let (group, threads) = (&order[range], self.threads());
+            let parts = || (held, Bytes::held(held));
+            let split =
+                if is_split { None } else { self.comparing.split(parts(), group, threads)? };
+            left_out += match split {
+                Some(order) => self.held(held, &order, true, before, judge, take)?,
+                None => self.comparing.at_once(parts(), group, threads, judge, take)?,
+            };
             before += group.len();
             self.progress.compared(before as u64);
         }
@@ -275,12 +287,7 @@ impl Comparing {
     ) -> Result<LeftOut> {
         let mut outcome = Ok(());
         let mut check = check_interrupts;
-        let mut crew = if threads > 0 && parts.0.sizes(group) >= LARGE {
-            // Beside what is made already; what it serves for comes later.
-            Crew::With(setting(self.memory / 4), threads)
-        } else {
-            Crew::Alone(&mut check)
-        };
+        let mut crew = self.crew(parts.0.sizes(group), threads, &mut check);
         let judged = self.group(parts, group, &mut crew, &mut Few::default(), &mut |group| {
             judge(group, &mut |found| {
                 outcome = take(found);
@@ -290,6 +297,59 @@ impl Comparing {
         });
         outcome?;
         judged.map_err(engine)
+    }
+
+    /// Those who work on documents of so many bytes.
+    fn crew<'a>(&self, bytes: usize, threads: usize, check: &'a mut dyn FnMut()) -> Crew<'a> {
+        if threads > 0 && bytes >= LARGE {
+            // Beside what is made already; what it serves for comes later.
+            Crew::With(setting(self.memory / 4), threads)
+        } else {
+            Crew::Alone(check)
+        }
+    }
+
+    /// Splits a group whose sets memory does not hold by the outlines of its documents: root and place of each, in
+    /// order, without those that can be similar to no other. `None` if memory holds the group.
+    fn split(
+        &self,
+        (held, mut bytes): (&Held, Bytes),
+        group: &[(u32, u32)],
+        threads: usize,
+    ) -> Result<Option<Vec<(u32, u32)>>> {
+        let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
+        let size = held.sizes(group);
+        if verify != Verify::Exact || size < LARGE {
+            return Ok(None);
+        }
+        let places = memory::collect(group.iter().map(|(_, place)| *place)).map_err(engine)?;
+        let distinct = Distinct::of(&mut bytes, &places).map_err(engine)?;
+        if !distinct.exceed(&bytes, reader, self.memory.min(NUMBERED)) {
+            return Ok(None);
+        }
+        let (mut check, threshold) = (check_interrupts, threshold.get());
+        let mut crew = self.crew(size, threads, &mut check);
+        let mut parts = || {
+            let mut cache = Cache::new(reader, config, &bytes, &distinct.places, self.memory)?;
+            cache.draw(&mut bytes, &distinct.places, &mut crew)?;
+            // Outlines take the other half.
+            let memory = self.memory / 2;
+            let own = (held, Bytes::held(held));
+            let mut group = Group::new(own, &places, Measure::Same, threshold, memory, &mut crew);
+            let mut components = split(&mut group, bucket_limit(), &mut |a, b| {
+                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
+                a == b || cache.may_reach(a, b, threshold)
+            })?;
+            let roots = (0..places.len() as u32).map(|document| components.find(document));
+            let mut order = memory::collect(roots.zip(places.iter().copied()))?;
+            order.sort_unstable();
+            let mut of_several = memory::with_capacity(order.len())?;
+            for part in order.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1) {
+                of_several.extend_from_slice(part);
+            }
+            Ok(of_several)
+        };
+        parts().map(Some).map_err(engine)
     }
 
     /// Calls `visit` with the group of some documents, and what a crew has made of them. `room` serves for one group
@@ -326,7 +386,10 @@ impl Comparing {
         let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, crew)? else {
             let memory = if bytes.is_held() { self.memory } else { self.group };
             let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
-            cache.draw(&mut bytes, &distinct.places, crew)?;
+            // Whoever is alone draws those that are asked for.
+            if crew.size() > 1 {
+                cache.draw(&mut bytes, &distinct.places, crew)?;
+            }
             return visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew);
         };
         let numbered = ExactGroup::new(&sets, self.memory, crew)?;

@@ -118,6 +118,12 @@ impl Distinct {
         Ok(sets)
     }
 
+    /// True if their sets take more than `memory` bytes, as far as can be foreseen.
+    pub fn exceed(&self, bytes: &Bytes, reader: Reader, memory: usize) -> bool {
+        let about = elements(reader, self.bytes(bytes)).saturating_mul(size_of::<u64>());
+        about / REPEATED > memory
+    }
+
     /// Their sets, which a crew makes; `None` if they take more than `memory` bytes.
     pub fn sets(
         &self,
@@ -127,8 +133,7 @@ impl Distinct {
         memory: usize,
         crew: &mut Crew,
     ) -> Result<Option<Vec<ShingleSet>>, Error> {
-        let about = elements(reader, self.bytes(bytes)).saturating_mul(size_of::<u64>());
-        if about / REPEATED > memory {
+        if self.exceed(bytes, reader, memory) {
             return Ok(None);
         }
         let mut sets = memory::with_capacity(self.places.len())?;
@@ -237,17 +242,18 @@ impl Cache {
         }
     }
 
-    /// Draws the outlines of all documents, which are at `places`, if there is a crew for it. Whoever is alone draws
-    /// those that are asked for.
+    /// True if two documents, of which the outlines are drawn, may be so similar.
+    pub fn may_reach(&self, a: usize, b: usize, threshold: f64) -> bool {
+        self.outlines.may_reach(a, b, threshold)
+    }
+
+    /// Draws the outlines of all documents, which are at `places`.
     pub fn draw(
         &mut self,
         bytes: &mut Bytes,
         places: &[u32],
         crew: &mut Crew,
     ) -> Result<(), Error> {
-        if crew.size() == 1 {
-            return Ok(());
-        }
         let Self { reader, config, outlines, .. } = self;
         let widths = memory::collect((0..places.len()).map(|document| outlines.width(document)))?;
         let Some(outlines) = Arc::get_mut(outlines) else { return Ok(()) };

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
 use sketch::corpus::{
-    Identical, LeftOut, Pair, Side, connect, groups, leaders, pairs, weakest_link,
+    Corpus, Identical, LeftOut, Pair, Side, connect, groups, leaders, pairs, split, weakest_link,
 };
 use sketch::estimate_jaccard;
 
@@ -197,6 +197,57 @@ proptest! {
         }).unwrap();
         prop_assert_eq!(found, expected);
     }
+
+    #[test]
+    fn the_parts_of_a_split_group_give_its_answers_whatever_the_limit(
+        signatures in signatures(), percent in 40..=100, limit in prop_oneof![0..60_usize, Just(NO_LIMIT)],
+        noise in 1..8_u32,
+    ) {
+        let threshold = f64::from(percent) / 100.0;
+        let mut corpus = Signatures::new(&signatures, threshold);
+        let mut components = split(&mut Signatures::new(&signatures, threshold), limit, &mut |a, b| {
+            // Wrong at times, but not about what is similar.
+            (a + b) % noise == 1 || corpus.similarity(a, b).unwrap().is_some()
+        }).unwrap();
+        let mut parts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for document in 0..signatures.len() as u32 {
+            parts.entry(components.find(document)).or_default().push(document);
+        }
+        let whole: Vec<u32> = (0..signatures.len() as u32).collect();
+        let expected = answers(&signatures, threshold, limit, [&whole]);
+        prop_assert_eq!(answers(&signatures, threshold, limit, parts.values()), expected);
+    }
+}
+
+/// The answers of all jobs to some parts of a corpus: pairs, links, who belongs to which leader; and what the limit has
+/// left out of each.
+fn answers<'a>(
+    signatures: &[Vec<i32>],
+    threshold: f64,
+    limit: usize,
+    parts: impl IntoIterator<Item = &'a Vec<u32>>,
+) -> ([BTreeSet<(u32, u32)>; 3], [LeftOut; 3]) {
+    let (mut found, mut left_out): ([BTreeSet<(u32, u32)>; 3], [LeftOut; 3]) = Default::default();
+    for part in parts {
+        let own: Vec<Vec<i32>> = part.iter().map(|d| signatures[*d as usize].clone()).collect();
+        let of = |a: u32, b: u32| (part[a as usize], part[b as usize]);
+        let mut corpus = Signatures::new(&own, threshold);
+        let identical = Identical::group(&mut corpus).unwrap();
+        left_out[0] += pairs(&mut corpus, &identical, &|_| Side::Both, limit, &mut |_, pair| {
+            found[0].insert(of(pair.a, pair.b));
+            Ok(())
+        })
+        .unwrap();
+        let connected = connect(&mut corpus, &identical, limit).unwrap();
+        found[1].extend(connected.links.iter().map(|link| of(link.a, link.b)));
+        left_out[1] += connected.left_out;
+        let documents: Vec<u32> = identical.leaders().collect();
+        left_out[2] += leaders(&mut corpus, &documents, limit, &mut |leader, member, _| {
+            found[2].insert(of(leader, member));
+        })
+        .unwrap();
+    }
+    (found, left_out)
 }
 
 #[test]

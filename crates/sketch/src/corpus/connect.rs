@@ -94,20 +94,19 @@ impl<C: Corpus> Bucket<'_, C> {
         for part in parts {
             let mut in_vain = memory::filled(0, part.len()).map_err(C::refused)?;
             let mut merged: Vec<u32> = Vec::new();
-            let mut i = 0;
-            while i < joined.len() {
-                match self.first_similar(&part, &mut in_vain, &joined[i])? {
-                    Some(link) => {
-                        self.connected.components.union(link.a, link.b);
-                        memory::push(&mut self.connected.links, link).map_err(C::refused)?;
-                        let mut other = joined.swap_remove(i);
-                        if other.len() > merged.len() {
-                            std::mem::swap(&mut other, &mut merged);
-                        }
-                        memory::extend(&mut merged, &other).map_err(C::refused)?;
-                    }
-                    None => i += 1,
+            for others in &mut joined {
+                let Some(link) = self.first_similar(&part, &mut in_vain, others)? else { continue };
+                self.connected.components.union(link.a, link.b);
+                memory::push(&mut self.connected.links, link).map_err(C::refused)?;
+                let mut others = std::mem::take(others);
+                if others.len() > merged.len() {
+                    std::mem::swap(&mut others, &mut merged);
                 }
+                memory::extend(&mut merged, &others).map_err(C::refused)?;
+            }
+            // The others stay in order: which questions are asked depends on nothing but those that may be similar.
+            if !merged.is_empty() {
+                joined.retain(|part| !part.is_empty());
             }
             memory::extend(&mut merged, &part).map_err(C::refused)?;
             memory::push(&mut joined, merged).map_err(C::refused)?;

@@ -11,6 +11,8 @@
 //!    meet. [`connect()`] asks only what connectivity needs. [`leaders()`] compares a document
 //!    with those that stand for others.
 //!
+//! A group that memory does not hold is [`split()`] first, by a look at each pair that costs less than to verify it.
+//!
 //! Clusters are made of *verified* pairs: components of unverified band hits merge what has
 //! nothing in common. Where many documents share a bucket without being similar, a document is
 //! compared without success with no more than a limited number of them; what that leaves out is counted.
@@ -31,6 +33,7 @@ mod leaders;
 mod least_similar;
 mod left_out;
 mod pairs;
+mod split;
 mod weakest_link;
 
 pub use crate::exact::{Drawing, ExactGroup, FewSets, NumberedSets, Outlines};
@@ -44,4 +47,5 @@ pub use leaders::leaders;
 pub use least_similar::{LeastSimilar, least_similar};
 pub use left_out::LeftOut;
 pub use pairs::{Pair, Side, VisitPair, pairs};
+pub use split::split;
 pub use weakest_link::weakest_link;
