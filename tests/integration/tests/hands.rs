@@ -468,7 +468,7 @@ fn thousands_of_one_template_are_compared_alike() {
              INSERT INTO many SELECT i, (SELECT string_agg(md5(j::text), ' ') FROM generate_series(1, 20) j) || \
                CASE WHEN i % 100 = 9 THEN '' ELSE \
                  (SELECT string_agg(md5((i / 5 * 10 + j)::text), ' ') FROM generate_series(1, 3) j) || i END \
-             FROM generate_series(1, 5000) i",
+             FROM generate_series(1, 2500) i",
         )
         .expect("a table");
     client.batch_execute(THREADS).expect("settings");
@@ -479,7 +479,7 @@ fn thousands_of_one_template_are_compared_alike() {
         );
         let mut of_all: Vec<String> = Vec::new();
         // All sets are in memory; or some of them; or neither they nor the documents.
-        for memory in ["1GB", "64MB", "4MB"] {
+        for memory in ["1GB", "32MB", "3MB"] {
             let mut in_order: Vec<String> = Vec::new();
             for threads in [0, 3] {
                 let settings = format!(
