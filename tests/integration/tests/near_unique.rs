@@ -2,7 +2,7 @@
 
 use minlsh_integration::near::{docs, only};
 use minlsh_integration::{
-    SqlState, assert_consistent, backend, database, texts, wait_until_blocked,
+    Client, SqlState, assert_consistent, backend, database, texts, wait_until_blocked,
 };
 
 #[test]
@@ -136,26 +136,55 @@ fn a_row_in_the_place_of_one_rolled_back_counts() {
     assert_consistent(&mut first, "docs");
 }
 
+/// A function that has a marked text wait for the lock of an advisory key when it is asked for the second time: as the
+/// expression of a constraint, between the first search and the insertion.
+const SECOND_TIME_SLOW: &str = "\
+     CREATE FUNCTION second_time_slow(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
+     BEGIN \
+       IF body LIKE '%slow' AND current_setting('test.turns', true) <> '' THEN \
+         PERFORM set_config('test.turns', (current_setting('test.turns')::integer + 1)::text, false); \
+         IF current_setting('test.turns') = '2' THEN \
+           PERFORM pg_advisory_lock(1), pg_advisory_unlock(1); \
+         END IF; \
+       END IF; \
+       RETURN body; \
+     END $$";
+
+/// A function that makes texts, none similar to another.
+const TEXT_OF: &str = "CREATE FUNCTION text_of(i integer) RETURNS text LANGUAGE sql RETURN \
+     (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 5) AS j)";
+
+/// Has `first` insert a marked text, and calls `meanwhile` while it waits. Returns `first`, and the number of rows that
+/// it has inserted.
+fn insert_slowly(
+    mut first: Client,
+    insert: String,
+    second: &mut Client,
+    meanwhile: impl FnOnce(&mut Client),
+) -> (Client, u64) {
+    second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    let pid = backend(&mut first);
+    let waiting = std::thread::spawn(move || {
+        first.batch_execute("SET test.turns = '0'").expect("a setting");
+        let inserted = first.execute(&insert, &[]).expect("an insertion");
+        (first, inserted)
+    });
+    wait_until_blocked(second, pid);
+    meanwhile(second);
+    second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+    waiting.join().expect("a thread")
+}
+
 /// An INSERT ... ON CONFLICT searches before and after the insertion. Here another session adds a near-duplicate
 /// between the two, and VACUUM passes by, while most of what both find was ruled out by the first.
 #[test]
 fn a_near_duplicate_that_came_between_the_two_searches_counts() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
-    // The constraint's expression has a marked text wait for the lock of an advisory key, the second time.
+    first.batch_execute(SECOND_TIME_SLOW).expect("a function");
     first
         .batch_execute(
-            "CREATE FUNCTION second_time_slow(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
-             BEGIN \
-               IF body LIKE '%slow' AND current_setting('test.turns', true) <> '' THEN \
-                 PERFORM set_config('test.turns', (current_setting('test.turns')::integer + 1)::text, false); \
-                 IF current_setting('test.turns') = '2' THEN \
-                   PERFORM pg_advisory_lock(1), pg_advisory_unlock(1); \
-                 END IF; \
-               END IF; \
-               RETURN body; \
-             END $$; \
-             CREATE TABLE docs (id integer, body text, \
+            "CREATE TABLE docs (id integer, body text, \
                EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)); \
              CREATE TABLE letters AS SELECT i AS id, string_agg(CASE WHEN md5(i || ' ' || j) < '4' \
                THEN substr(md5(i || 'own' || j), 1, 7) ELSE substr(md5('template' || j), 1, 7) END, ' ' ORDER BY j) \
@@ -173,28 +202,20 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
             .batch_execute("DELETE FROM docs WHERE id = 7; INSERT INTO docs SELECT * FROM letters WHERE id = 7")
             .expect("a row that came again");
         let kept = texts(&mut first, "SELECT count(*) FROM docs");
-        second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
-        let pid = backend(&mut first);
-        let waiting = std::thread::spawn(move || {
-            let insert = format!(
-                "INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING"
-            );
-            first.batch_execute("SET test.turns = '0'").expect("a setting");
-            let inserted = first.execute(&insert, &[]).expect("an insertion");
-            (first, inserted)
-        });
-        wait_until_blocked(&mut second, pid);
-        if copies {
-            second
-                .batch_execute(&format!(
-                    "INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"
-                ))
-                .expect("a near-duplicate");
-        }
-        second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
-        second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+        let insert = format!(
+            "INSERT INTO docs SELECT id, body || ' slow' FROM letters WHERE id = {id} ON CONFLICT DO NOTHING"
+        );
         let inserted;
-        (first, inserted) = waiting.join().expect("a thread");
+        (first, inserted) = insert_slowly(first, insert, &mut second, |second| {
+            if copies {
+                second
+                    .batch_execute(&format!(
+                        "INSERT INTO docs SELECT id, body FROM letters WHERE id = {id}"
+                    ))
+                    .expect("a near-duplicate");
+            }
+            second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
+        });
         assert_eq!(inserted, expected, "copies: {copies}");
         let of_both = texts(&mut first, "SELECT count(*) FROM docs");
         assert_eq!(of_both[0].parse::<i32>(), kept[0].parse::<i32>().map(|kept| kept + 1));
@@ -209,24 +230,12 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
 fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
-    // The expression waits for the lock of an advisory key when it is asked for the second time: before the insertion.
+    first.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
     first
         .batch_execute(
-            "CREATE FUNCTION second_time_slow(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ \
-             BEGIN \
-               IF body LIKE '%slow' AND current_setting('test.turns', true) <> '' THEN \
-                 PERFORM set_config('test.turns', (current_setting('test.turns')::integer + 1)::text, false); \
-                 IF current_setting('test.turns') = '2' THEN \
-                   PERFORM pg_advisory_lock(1), pg_advisory_unlock(1); \
-                 END IF; \
-               END IF; \
-               RETURN body; \
-             END $$; \
-             CREATE TABLE docs (id integer, body text, \
+            "CREATE TABLE docs (id integer, body text, \
                EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
-               WITH (autovacuum_enabled = off); \
-             CREATE FUNCTION text_of(i integer) RETURNS text LANGUAGE sql RETURN \
-               (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 5) AS j)",
+               WITH (autovacuum_enabled = off)",
         )
         .expect("a table");
     let fill = |from: i32| {
@@ -244,25 +253,16 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
         (format!("{}; DELETE FROM docs", fill(10_000)), "VACUUM docs".to_owned(), false, 1),
     ] {
         second.batch_execute(&format!("TRUNCATE docs; {before}")).expect("rows");
-        second.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
-        let pid = backend(&mut first);
-        let waiting = std::thread::spawn(move || {
-            first.batch_execute("SET test.turns = '0'").expect("a setting");
-            let insert =
-                "INSERT INTO docs SELECT 20, text_of(24) || ' slow' ON CONFLICT DO NOTHING";
-            let inserted = first.execute(insert, &[]).expect("an insertion");
-            (first, inserted)
-        });
-        wait_until_blocked(&mut second, pid);
-        second.batch_execute(&meanwhile).expect("what happens meanwhile");
-        if copies {
-            second.batch_execute("INSERT INTO docs SELECT 21, text_of(24)").expect("a copy");
-            // More pages, none of them one that was deleted.
-            second.batch_execute(&fill(20_000)).expect("more rows");
-        }
-        second.batch_execute("SELECT pg_advisory_unlock(1)").expect("no lock");
+        let insert = "INSERT INTO docs SELECT 20, text_of(24) || ' slow' ON CONFLICT DO NOTHING";
         let inserted;
-        (first, inserted) = waiting.join().expect("a thread");
+        (first, inserted) = insert_slowly(first, insert.to_owned(), &mut second, |second| {
+            second.batch_execute(&meanwhile).expect("what happens meanwhile");
+            if copies {
+                second.batch_execute("INSERT INTO docs SELECT 21, text_of(24)").expect("a copy");
+                // More pages, none of them one that was deleted.
+                second.batch_execute(&fill(20_000)).expect("more rows");
+            }
+        });
         assert_eq!(inserted, expected, "{before}, {meanwhile}, {copies}");
         let copies_now = "SELECT count(*) FROM docs WHERE id IN (20, 21)";
         assert_eq!(texts(&mut first, copies_now), ["1"]);
@@ -277,10 +277,7 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
 fn a_search_remembers_nothing_of_a_table_that_was_emptied() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute("CREATE FUNCTION text_of(i integer) RETURNS text LANGUAGE sql RETURN \
-                        (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 5) AS j)")
-        .expect("a function");
+    client.batch_execute(TEXT_OF).expect("a function");
     let rows = "INSERT INTO docs SELECT i, text_of(i) FROM generate_series(1, 1000) AS i ON CONFLICT DO NOTHING";
     for (between, expected) in [
         ("TRUNCATE docs", 1000),
