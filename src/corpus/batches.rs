@@ -19,7 +19,7 @@ use crate::corpus::batch::{Batch, Bytes, Held, Particulars};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
-use crate::corpus::sets::{Cache, Distinct, Few, Signatures};
+use crate::corpus::sets::{Cache, Distinct, Few, Signatures, exceed};
 use crate::error::{Result, engine};
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -318,13 +318,14 @@ impl Comparing {
         threads: usize,
     ) -> Result<Option<Vec<(u32, u32)>>> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
-        let size = held.sizes(group);
-        if verify != Verify::Exact || size < LARGE {
+        let (size, memory) = (held.sizes(group), self.memory.min(NUMBERED));
+        // Whether there are copies need not be known of a group that memory holds with them.
+        if verify != Verify::Exact || size < LARGE || !exceed(reader, size, memory) {
             return Ok(None);
         }
         let places = memory::collect(group.iter().map(|(_, place)| *place)).map_err(engine)?;
         let distinct = Distinct::of(&mut bytes, &places).map_err(engine)?;
-        if !distinct.exceed(&bytes, reader, self.memory.min(NUMBERED)) {
+        if !exceed(reader, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
         let (mut check, threshold) = (check_interrupts, threshold.get());

@@ -21,6 +21,11 @@ fn elements(reader: Reader, bytes: usize) -> usize {
     if reader.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
 }
 
+/// True if the sets of documents of so many bytes take more than `memory` bytes, as far as can be foreseen.
+pub fn exceed(reader: Reader, bytes: usize, memory: usize) -> bool {
+    elements(reader, bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
+}
+
 /// The signatures of a group.
 pub struct Signatures {
     words: Vec<i32>,
@@ -118,12 +123,6 @@ impl Distinct {
         Ok(sets)
     }
 
-    /// True if their sets take more than `memory` bytes, as far as can be foreseen.
-    pub fn exceed(&self, bytes: &Bytes, reader: Reader, memory: usize) -> bool {
-        let about = elements(reader, self.bytes(bytes)).saturating_mul(size_of::<u64>());
-        about / REPEATED > memory
-    }
-
     /// Their sets, which a crew makes; `None` if they take more than `memory` bytes.
     pub fn sets(
         &self,
@@ -133,7 +132,7 @@ impl Distinct {
         memory: usize,
         crew: &mut Crew,
     ) -> Result<Option<Vec<ShingleSet>>, Error> {
-        if self.exceed(bytes, reader, memory) {
+        if exceed(reader, self.bytes(bytes), memory) {
             return Ok(None);
         }
         let mut sets = memory::with_capacity(self.places.len())?;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use sketch::pipeline::{Compute, Crew, Next};
-use sketch::{Error, Keyed, MOST_PACKED_BYTES, Pair, Parts, memory, pack, sort_by_key, unpack};
+use sketch::{Error, Keyed, MOST_PACKED_BYTES, Packable, Parts, memory, pack, sort_by_key, unpack};
 
 use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
@@ -47,7 +47,7 @@ impl Keyed for Entry {
     }
 }
 
-impl Pair for Entry {
+impl Packable for Entry {
     fn of(key: u64, tid: u64) -> Self {
         Self { key, tid }
     }
@@ -198,7 +198,7 @@ impl<F: FnMut(&[Entry]) -> Result<()>> Taker for Each<F> {
 pub struct Pool<T>(Mutex<Vec<Vec<T>>>);
 
 impl<T> Pool<T> {
-    /// One that has none.
+    /// An empty pool.
     pub fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }

@@ -58,7 +58,7 @@ impl Row {
 
     /// The place at which it is stored, if it was fetched from a table.
     pub fn place(&self) -> pg_sys::ItemPointerData {
-        // SAFETY: every slot has a place, which is invalid if its row has none.
+        // SAFETY: every slot has this field, which is invalid unless the row was fetched from a table.
         unsafe { (*self.slot).tts_tid }
     }
 

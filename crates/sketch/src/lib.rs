@@ -76,7 +76,7 @@ pub use limits::{
     DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,
     MAX_NUM_PERM, MAX_SHINGLE_SIZE, MAX_STOP_WORDS, MAX_WEIGHT, MIN_MIN_MATCH, MIN_WEIGHT,
 };
-pub use packed::{MOST_PACKED_BYTES, Pair, pack, unpack};
+pub use packed::{MOST_PACKED_BYTES, Packable, pack, unpack};
 pub use scheme::Scheme;
 pub use self_test::{Answer, self_test};
 pub use shingle::{

@@ -7,8 +7,8 @@
 use crate::error::Error;
 use crate::memory;
 
-/// A pair of numbers.
-pub trait Pair: Copy + Send {
+/// A value that is a pair of numbers.
+pub trait Packable: Copy + Send {
     /// Makes it of its numbers.
     fn of(first: u64, second: u64) -> Self;
     /// Its numbers.
@@ -29,7 +29,7 @@ const SLACK: usize = 8;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub fn pack<T: Pair>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
+pub fn pack<T: Packable>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
     for block in pairs.chunks(BLOCK) {
         let mut numbers = block.iter().map(|pair| pair.numbers());
         let Some((first, second)) = numbers.next() else { continue };
@@ -71,7 +71,7 @@ pub fn pack<T: Pair>(pairs: &[T], bytes: &mut Vec<u8>) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub fn unpack<T: Pair>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize, Error> {
+pub fn unpack<T: Packable>(bytes: &[u8], most: usize, pairs: &mut Vec<T>) -> Result<usize, Error> {
     let end = pairs.len() + most;
     let mut start = 0;
     while let Some(head) = bytes[start..].first_chunk::<HEAD>() {
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::hash::mix::mix64;
 
-    impl Pair for (u64, u64) {
+    impl Packable for (u64, u64) {
         fn of(first: u64, second: u64) -> Self {
             (first, second)
         }

@@ -223,11 +223,11 @@ impl Entries {
     /// The entry of a hash with its number plus one.
     #[inline(always)]
     fn of(self, number: u32, hash: u64) -> u32 {
-        // Its place tells the top bits.
+        // The place of an entry already tells the top bits of its hash.
         hash as u32 & !self.numbers | number
     }
 
-    /// Gives the number of a hash, the next one if it has none. The table must have room.
+    /// Returns the number of a hash; a hash without a number gets the next one. The table must have room.
     #[inline(always)]
     fn number(self, table: &mut [u32], hashes: &mut Vec<u64>, hash: u64) -> usize {
         let mut at = place(table, hash);
