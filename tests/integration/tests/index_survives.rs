@@ -1,8 +1,11 @@
 //! Events that do not change the answers of an index: standbys, subscribers, dumps, rewrites, crashes.
 
+use std::os::unix::fs::FileExt;
+
 use minlsh_integration::near::{NEAR, assert_sound, docs, each, pairs};
 use minlsh_integration::{
-    Client, Server, assert_consistent, database, subscribe, texts, wait_until,
+    Client, Server, assert_consistent, backend, database, subscribe, texts, wait_until,
+    wait_until_blocked,
 };
 
 const INDEXES: &str = "CREATE INDEX near ON docs USING minlsh (body); \
@@ -279,6 +282,64 @@ fn with_minimal_wal_a_crash_loses_no_index() {
     3), 1)";
     assert_eq!(texts(&mut client, copies), ["t"]);
     assert_consistent(&mut client, "fleeting");
+}
+
+/// An operator class under which a build waits for an advisory lock once half of its pages are written: its entries are
+/// hashes, in ascending order.
+const WAITING: &str = "CREATE FUNCTION waiting(a tid, b tid) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN \
+     IF a > '(2147483648,0)' THEN PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN bttidcmp(a, b); END $$; \
+     CREATE OPERATOR CLASS waiting FOR TYPE text USING minlsh AS OPERATOR 1 ~= (text, minlsh_document), \
+     FUNCTION 1 waiting(tid, tid), FUNCTION 4 btequalimage(oid), STORAGE tid";
+
+#[test]
+fn a_power_failure_after_a_build_amid_a_checkpoint_loses_no_page() {
+    const PAGE: usize = 8192;
+    let server = Server::start_with(&["full_page_writes = on", "checkpoint_timeout = 1h"]);
+    let database = server.create_database();
+    let (mut client, mut observer) = (database.connect(), database.connect());
+    docs(&mut client, 8000);
+    client.batch_execute(WAITING).expect("an operator class");
+    // The backend alone writes what is ready before it goes on.
+    client.batch_execute("SET max_parallel_maintenance_workers = 0").expect("a setting");
+    observer.batch_execute("SELECT pg_advisory_lock(1)").expect("a lock");
+    let build = backend(&mut client);
+    std::thread::scope(|scope| {
+        let client = &mut client;
+        let create = "CREATE INDEX near ON docs USING minlsh (body waiting)";
+        let builder = scope.spawn(move || client.batch_execute(create));
+        wait_until_blocked(&mut observer, build);
+        let release = "CHECKPOINT; SELECT pg_advisory_unlock(1)";
+        observer.batch_execute(release).expect("a checkpoint");
+        builder.join().expect("a builder").expect("an index");
+    });
+    let path = texts(&mut observer, "SELECT pg_relation_filepath('near')").remove(0);
+    let redo = texts(
+        &mut observer,
+        "SELECT redo_lsn::pg_lsn - '0/0'::pg_lsn FROM pg_control_checkpoint()",
+    );
+    let redo: u64 = redo[0].parse().expect("a place in the WAL");
+    server.crash();
+    // A power failure may also take what was written since the checkpoint.
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(server.data().join(path));
+    let file = file.expect("the file of the index");
+    let pages = file.metadata().expect("a size").len() as usize / PAGE;
+    let (mut kept, mut lost) = (0, 0);
+    for place in (0..pages).map(|page| (page * PAGE) as u64) {
+        let mut page = [0; PAGE];
+        file.read_exact_at(&mut page, place).expect("a page");
+        let half =
+            |at: usize| u64::from(u32::from_ne_bytes(page[at..at + 4].try_into().expect("4")));
+        if half(0) << 32 | half(4) > redo {
+            file.write_all_at(&[0; PAGE], place).expect("a lost page");
+            lost += 1;
+        } else {
+            kept += 1;
+        }
+    }
+    assert!(kept > 20 && lost > 20, "{kept} pages of before the checkpoint, {lost} of after it");
+    server.launch();
+    let mut client = database.connect();
+    assert_sound(&mut client, "near");
 }
 
 #[test]
