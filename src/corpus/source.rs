@@ -321,8 +321,7 @@ impl Source {
     }
 
     /// The SELECT of key, document and scopes, in the order of `keep` if that is given, of the rows that are
-    /// chosen. The place of the row comes last, where that is
-    /// what is put aside.
+    /// chosen. The place of the row comes last, where that is what is put aside.
     pub fn select<'a>(
         &self,
         session: &'a Session,
@@ -346,12 +345,14 @@ impl Source {
             sql = sql.text(", d.").name(&self.columns[*scope].name);
             sql = sql.text(" AS ").name(&name(number + 3));
         }
-        if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
-            sql = sql.text(", d.ctid");
-        }
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
         let types = chosen.parameters();
-        sql = sql.text(" FROM ").text(from);
+        if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
+            // A table that inherits from it since it was looked at has places of its own.
+            sql = sql.text(", d.ctid FROM ONLY ").text(from);
+        } else {
+            sql = sql.text(" FROM ").text(from);
+        }
         if self.relation.is_some() {
             sql = sql.text(" AS d");
         }
