@@ -221,10 +221,8 @@ unsafe fn refuse_unlogged(index: Relation) -> Result<()> {
 
 fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
     wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
-        .set_detail(
-            "Use REINDEX to build the index again. It is damaged or was built by a later version.",
-        )
-        .set_hint("REINDEX it.")
+        .set_detail("The index is damaged, or a later version of minlsh built it.")
+        .set_hint("Use REINDEX to build the index again.")
 }
 
 /// The number of the file that a relation has.

@@ -38,9 +38,8 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
     let target = find::required(call, 0)?;
     let options = &target.options;
     if !options.is_current() {
-        return Err(
-            wrong_state("the index was built by another version of minlsh").set_hint("REINDEX it.")
-        );
+        return Err(wrong_state("the index was built by another version of minlsh")
+            .set_hint("Use REINDEX to build the index again."));
     }
     json(&stored_options::to_json(options)?).map(Some)
 }
