@@ -62,7 +62,7 @@ pub fn find(work: Work) -> Result<Found> {
     let (mut documents, mut components) = (Vec::new(), 0);
     batches.each(
         &|group: &mut Group, emit: &mut Emit<Component>| of_group(group, &criteria, emit),
-        &mut |component| {
+        &mut |component: Component| {
             for (document, print) in component {
                 memory::push(&mut documents, (document, components, print)).map_err(engine)?;
             }

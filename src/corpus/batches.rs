@@ -52,6 +52,24 @@ pub type Judge<'a, T> =
 /// The function that takes what was found in a group.
 pub type Emit<'a, T> = dyn FnMut(T) -> std::result::Result<(), Error> + 'a;
 
+/// Takes what was found in groups.
+pub trait Taker<T> {
+    /// Takes what was found next.
+    fn take(&mut self, found: T) -> Result<()>;
+
+    /// Does something that has waited until threads have groups to compare. Of `left` documents that were not compared,
+    /// `part` have been by now. It is called as often, and between the same two findings, with any number of threads.
+    fn meanwhile(&mut self, _part: usize, _left: usize) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
+    fn take(&mut self, found: T) -> Result<()> {
+        self(found)
+    }
+}
+
 /// Rows that can be had once more.
 pub trait Rows {
     /// Goes through the documents in order, and calls `visit` with each that is wanted: with the
@@ -76,6 +94,8 @@ struct Comparing {
 pub struct Batches {
     comparing: Comparing,
     batches: Vec<Batch>,
+    /// The number of documents of all batches.
+    documents: usize,
     progress: Rc<Progress>,
     /// The table of the documents, which may say how many threads help.
     table: Option<Oid>,
@@ -109,7 +129,7 @@ impl Batches {
         let progress = documents.progress.clone();
         progress.enter(Phase::Fetching);
         let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
-        let mut job = Self { comparing, batches, progress, table };
+        let mut job = Self { comparing, batches, documents: 0, progress, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -128,7 +148,7 @@ impl Batches {
     ) -> Result<()> {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
-        let Self { comparing, batches, .. } = self;
+        let Self { comparing, batches, documents: total, .. } = self;
         let mut sketcher = Sketcher::new(comparing.criteria.config.clone());
         let (mut hashes, mut room, mut count) = (Vec::new(), Vec::new(), 0);
         let mut context = Memory::child(c"minlsh document");
@@ -137,6 +157,7 @@ impl Batches {
             let Some(document) = all.next() else { return Ok(()) };
             count += 1;
             documents.progress.candidates(count);
+            *total = count as usize;
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
             let root = roots[document as usize];
@@ -150,13 +171,9 @@ impl Batches {
         })
     }
 
-    /// Has each group judged, and calls `take` with what is found, in the order of groups. Many small
+    /// Has each group judged, and gives `taker` what is found, always in the same order. Many small
     /// groups are judged by threads as well.
-    pub fn each<T: Send>(
-        &mut self,
-        judge: &Judge<T>,
-        take: &mut dyn FnMut(T) -> Result<()>,
-    ) -> Result<LeftOut> {
+    pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<LeftOut> {
         let mut left_out = LeftOut::default();
         self.progress.enter(Phase::Comparing);
         let mut before = 0;
@@ -167,7 +184,7 @@ impl Batches {
             let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
             if batch.is_held() {
-                left_out += self.held(&batch.held, &order, false, before, judge, take)?;
+                left_out += self.held(&batch.held, &order, false, before, judge, taker)?;
             } else {
                 for group in order.chunk_by(|a, b| a.0 == b.0) {
                     let threads = self.threads();
@@ -175,7 +192,7 @@ impl Batches {
                     let order = split.as_deref().unwrap_or(group);
                     for group in order.chunk_by(|a, b| a.0 == b.0) {
                         left_out +=
-                            self.comparing.at_once(batch.parts(), group, threads, judge, take)?;
+                            self.comparing.at_once(batch.parts(), group, threads, judge, taker)?;
                     }
                 }
             }
@@ -192,7 +209,7 @@ impl Batches {
         for_job(table.as_ref())
     }
 
-    /// Has the groups of a batch in memory judged: first the small ones, many at a time, then each of the others.
+    /// Has the groups of a batch in memory judged: first each of the large ones, then the others, many at a time.
     /// `order` has root and place of each document, and `before` were judged. Groups that memory does not hold are
     /// split first, unless they are parts of one already.
     fn held<T: Send>(
@@ -202,24 +219,39 @@ impl Batches {
         is_split: bool,
         mut before: usize,
         judge: &Judge<T>,
-        take: &mut dyn FnMut(T) -> Result<()>,
+        taker: &mut dyn Taker<T>,
     ) -> Result<LeftOut> {
+        let mut left_out = LeftOut::default();
+        let is_small = |group: &[(u32, u32)]| group.len() <= FEW && held.sizes(group) < LARGE;
+        let groups = || order.chunk_by(|a, b| a.0 == b.0);
+        for group in groups().filter(|group| !is_small(group)) {
+            let threads = self.threads();
+            let parts = || (held, Bytes::held(held));
+            let split =
+                if is_split { None } else { self.comparing.split(parts(), group, threads)? };
+            left_out += match split {
+                Some(order) => self.held(held, &order, true, before, judge, taker)?,
+                None => self.comparing.at_once(parts(), group, threads, judge, taker)?,
+            };
+            before += group.len();
+            self.progress.compared(before as u64);
+        }
         let judging = || Judging { job: &self.comparing, held, order, judge, room: Few::default() };
         let mut others = || (0..self.threads()).map(|_| judging()).collect();
-        let (mut left_out, mut large) = (LeftOut::default(), Vec::new());
         let mut collect = |judged: &mut Judged<T>| {
+            let (part, left) = (judged.range.len(), self.documents.saturating_sub(before));
             left_out += judged.left_out;
-            before += judged.range.len();
+            before += part;
             self.progress.compared(before as u64);
-            judged.found.drain(..).try_for_each(&mut *take)
+            judged.found.drain(..).try_for_each(|found| taker.take(found))?;
+            taker.meanwhile(part, left)
         };
         hands(setting(self.comparing.memory), judging(), &mut others, |hands| {
             let (mut start, mut end, mut bytes) = (0, 0, 0);
-            for group in order.chunk_by(|a, b| a.0 == b.0) {
-                let size = held.sizes(group);
-                let is_small = group.len() <= FEW && size < LARGE;
+            for group in groups() {
+                let is_small = is_small(group);
                 if is_small {
-                    (end, bytes) = (end + group.len(), bytes + size);
+                    (end, bytes) = (end + group.len(), bytes + held.sizes(group));
                 }
                 if bytes >= PORTION || (!is_small && start < end) {
                     let judged = Judged { range: start..end, ..hands.batch() };
@@ -227,7 +259,6 @@ impl Batches {
                     start = end;
                 }
                 if !is_small {
-                    memory::push(&mut large, end..end + group.len()).map_err(engine)?;
                     (start, end) = (start + group.len(), end + group.len());
                 }
             }
@@ -235,18 +266,6 @@ impl Batches {
             hands.give(judged, bytes, engine, &mut collect)?;
             hands.finish(engine, &mut collect)
         })?;
-        for range in large {
-            let (group, threads) = (&order[range], self.threads());
-            let parts = || (held, Bytes::held(held));
-            let split =
-                if is_split { None } else { self.comparing.split(parts(), group, threads)? };
-            left_out += match split {
-                Some(order) => self.held(held, &order, true, before, judge, take)?,
-                None => self.comparing.at_once(parts(), group, threads, judge, take)?,
-            };
-            before += group.len();
-            self.progress.compared(before as u64);
-        }
         Ok(left_out)
     }
 }
@@ -275,7 +294,7 @@ impl Comparing {
         look(Stored::plain(room))
     }
 
-    /// Judges a group in the backend, and calls `take` with what is found as it is found. What the documents are
+    /// Judges a group in the backend, and gives `taker` what is found as it is found. What the documents are
     /// compared by is made by threads as well, if it is worth them.
     fn at_once<T>(
         &self,
@@ -283,14 +302,14 @@ impl Comparing {
         group: &[(u32, u32)],
         threads: usize,
         judge: &Judge<T>,
-        take: &mut dyn FnMut(T) -> Result<()>,
+        taker: &mut dyn Taker<T>,
     ) -> Result<LeftOut> {
         let mut outcome = Ok(());
         let mut check = check_interrupts;
         let mut crew = self.crew(parts.0.sizes(group), threads, &mut check);
         let judged = self.group(parts, group, &mut crew, &mut Few::default(), &mut |group| {
             judge(group, &mut |found| {
-                outcome = take(found);
+                outcome = taker.take(found);
                 // Only to stop: the outcome is what is reported.
                 outcome.as_ref().map_err(|_| Error::OutOfMemory { bytes: 0 }).copied()
             })

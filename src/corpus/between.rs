@@ -26,7 +26,7 @@ fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let mut rows = result.many();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| Across { second, emit }.group(group, limit),
-        &mut |(a, b, similarity)| {
+        &mut |(a, b, similarity): Found| {
             rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
             Ok(())
         },

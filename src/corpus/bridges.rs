@@ -31,7 +31,7 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let limit = bucket_limit();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, &ranks, limit, emit),
-        &mut |Found { cluster, ends, similarity, sizes }| {
+        &mut |Found { cluster, ends, similarity, sizes }: Found| {
             let [cluster, a, b] = [cluster, ends[0], ends[1]].map(|name| members.key(name));
             let [size_a, size_b] = sizes.map(|size| Datum::from(size as i64));
             let similarity = float8_datum(similarity);

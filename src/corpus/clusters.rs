@@ -49,7 +49,7 @@ pub fn each(
         clusters.into_iter().try_for_each(emit)?;
         Ok(left_out)
     };
-    let left_out = batches.each(&judge, &mut |cluster| {
+    let left_out = batches.each(&judge, &mut |cluster: Cluster| {
         visit(&cluster);
         Ok(())
     })?;

@@ -66,6 +66,11 @@ impl Members {
         if part.as_text { part.keys.text(number) } else { part.keys.datum(number) }
     }
 
+    /// The key of a document as the result wants it, if it was read so: it stays valid.
+    pub fn lasting_key(&self, document: u32) -> Option<Datum> {
+        (!self.part(document).as_text).then(|| self.stored(document))
+    }
+
     /// The key of a document as it was read.
     pub fn stored(&self, document: u32) -> Datum {
         let part = self.part(document);

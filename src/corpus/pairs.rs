@@ -1,16 +1,20 @@
 //! `near_duplicate_pairs()`: every pair of near-duplicates, once.
 
+use std::collections::VecDeque;
+
 use pgrx::pg_sys::Datum;
-use sketch::Error;
 use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
+use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Places};
-use crate::corpus::batches::Emit;
+use crate::corpus::batches::{Emit, Taker};
 use crate::corpus::group::Group;
+use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::Result;
+use crate::error::{Result, engine, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::result_rows::ResultRows;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::{ManyRows, ResultRows};
 use crate::pg::spi::Session;
 use crate::settings::bucket_limit;
 
@@ -25,22 +29,116 @@ fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
     let limit = bucket_limit();
-    let mut rows = result.many();
+    let mut rows =
+        Rows { members: &members, rows: result.many(), copies: VecDeque::new(), left: 0 };
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, limit, emit),
-        &mut |(a, b, similarity)| {
-            let (a, b) = if members.compare(a, b).is_lt() { (a, b) } else { (b, a) };
-            rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
-            Ok(())
-        },
+        &mut rows,
     )?;
     rows.finish();
     report(left_out);
     Ok(None)
 }
 
-/// Two documents by name, and their similarity.
-type Found = (u32, u32, f64);
+/// The pairs that were found in a group, of documents by name.
+enum Found {
+    /// One, with its similarity.
+    Pair(u32, u32, f64),
+    /// All pairs among many copies of one document.
+    Copies(Vec<u32>),
+}
+
+/// So many copies of one document are more pairs than are given out at once.
+const MANY: usize = 128;
+
+/// Rows that are given out between two looks for interrupts.
+const AT_A_TIME: usize = 4096;
+
+/// Gives out rows. Those of many copies take longer to give out than to find: they wait, and are given out a few at a
+/// time, while threads compare other documents.
+struct Rows<'a> {
+    members: &'a Members,
+    rows: ManyRows<'a, 3>,
+    copies: VecDeque<Copies>,
+    /// The number of their pairs that were not given out.
+    left: u64,
+}
+
+/// Copies of one document, in the order of their keys, and the places of the next pair.
+struct Copies {
+    names: Vec<u32>,
+    /// The key of each, if it need not be made.
+    keys: Vec<Datum>,
+    a: usize,
+    b: usize,
+}
+
+impl Rows<'_> {
+    fn pair(&mut self, a: u32, b: u32, similarity: f64) {
+        let Self { members, rows, .. } = self;
+        rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
+    }
+
+    /// Gives out so many pairs of copies.
+    fn give(&mut self, mut count: u64) {
+        while count > 0
+            && let Some(Copies { names, keys, a, b }) = self.copies.front_mut()
+        {
+            check_interrupts();
+            let others = names.len() - *b;
+            let some = others.min(AT_A_TIME).min(usize::try_from(count).unwrap_or(AT_A_TIME));
+            let key = |place: usize| match keys.get(place) {
+                Some(key) => *key,
+                None => self.members.key(names[place]),
+            };
+            for other in *b..*b + some {
+                self.rows.push([key(*a), key(other), float8_datum(1.0)]);
+            }
+            *b += some;
+            if *b == names.len() {
+                (*a, *b) = (*a + 1, *a + 2);
+            }
+            let is_last = *b >= names.len();
+            (count, self.left) = (count - some as u64, self.left - some as u64);
+            if is_last {
+                self.copies.pop_front();
+            }
+        }
+    }
+
+    fn finish(mut self) {
+        self.give(u64::MAX);
+        self.rows.finish();
+    }
+}
+
+impl Taker<Found> for Rows<'_> {
+    fn take(&mut self, found: Found) -> Result<()> {
+        let members = self.members;
+        match found {
+            Found::Pair(a, b, similarity) if members.compare(a, b).is_lt() => {
+                self.pair(a, b, similarity);
+            }
+            Found::Pair(a, b, similarity) => self.pair(b, a, similarity),
+            Found::Copies(mut names) => {
+                names.sort_unstable_by(|a, b| members.compare(*a, *b));
+                let count = names.len() as u64;
+                self.copies.try_reserve(1).map_err(|_| out_of_memory())?;
+                let keys = names.iter().map_while(|name| members.lasting_key(*name));
+                let keys = memory::collect(keys).map_err(engine)?;
+                self.copies.push_back(Copies { names, keys, a: 0, b: 1 });
+                self.left += count * (count - 1) / 2;
+            }
+        }
+        Ok(())
+    }
+
+    fn meanwhile(&mut self, part: usize, left: usize) -> Result<()> {
+        let share = u128::from(self.left) * part as u128 / (left as u128).max(1);
+        self.give(u64::try_from(share).unwrap_or(u64::MAX));
+        Ok(())
+    }
+}
 
 /// The pairs of a group.
 fn of_group(
@@ -51,17 +149,22 @@ fn of_group(
     let identical = Identical::group(group)?;
     // Those among exact copies.
     for (leader, copies) in identical.groups() {
+        if copies.clone().nth(MANY).is_some() {
+            let all = std::iter::once(leader).chain(copies);
+            emit(Found::Copies(memory::collect(all.map(|copy| group.name(copy)))?))?;
+            continue;
+        }
         let mut rest = std::iter::once(leader).chain(copies);
         while let Some(a) = rest.next() {
             group.check_interrupts()?;
-            rest.clone().try_for_each(|b| emit((group.name(a), group.name(b), 1.0)))?;
+            rest.clone().try_for_each(|b| emit(Found::Pair(group.name(a), group.name(b), 1.0)))?;
         }
     }
     pairs(group, &identical, &|_| Side::Both, limit, &mut |group, pair| {
         for a in identical.members(pair.a) {
             group.check_interrupts()?;
             for b in identical.members(pair.b) {
-                emit((group.name(a), group.name(b), pair.similarity))?;
+                emit(Found::Pair(group.name(a), group.name(b), pair.similarity))?;
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let limit = bucket_limit();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<(u32, u32)>| join(group, limit, emit),
-        &mut |(row, first)| {
+        &mut |(row, first): (u32, u32)| {
             found[row as usize] = first + 1;
             Ok(())
         },

@@ -280,7 +280,7 @@ fn a_build_is_ended_in_every_way() {
 }
 
 /// All jobs on the table, with all rows in the order in which they come.
-const JOBS: [&str; 8] = [
+const JOBS: [&str; 9] = [
     "SELECT p::text FROM near_duplicate_pairs('docs', 0.9) AS p",
     "SELECT p::text FROM near_duplicate_pairs('docs', 0.9, key => NULL::int) AS p",
     "SELECT p::text FROM near_duplicate_pairs('SELECT id, body, id % 3 AS third FROM docs', 0.8, \
@@ -291,6 +291,9 @@ const JOBS: [&str; 8] = [
     "SELECT p::text FROM near_duplicates_between('SELECT id, body FROM docs WHERE id % 2 = 0', \
        'SELECT id, body FROM docs WHERE id % 2 = 1', 0.9) AS p",
     "SELECT coalesce(near_duplicate_cluster(body, 0.9) OVER (ORDER BY id), 0)::text FROM docs",
+    // 250 copies, whose pairs wait until other documents are compared.
+    "SELECT p::text FROM near_duplicate_pairs('SELECT id, CASE id % 20 WHEN 3 THEN ''the text of many copies'' \
+       ELSE body END FROM docs', 0.9, key => NULL::int) AS p",
 ];
 
 #[test]
