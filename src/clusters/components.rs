@@ -5,7 +5,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Criteria, Places};
+use crate::corpus::arguments::{Arguments, Criteria, Positions};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
@@ -16,7 +16,7 @@ use crate::pg::names;
 use crate::pg::spi::Session;
 use crate::pg::text;
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
 /// Arguments of the corpus job.
 const ARGUMENTS: usize = 15;
@@ -49,8 +49,8 @@ pub fn question(
 ) -> Result<Question<'_>> {
     let mut values = vec![None; ARGUMENTS];
     values[0] = Some(text::write(&names::qualified(index)));
-    values[PLACES.threshold] = Some(float8_datum(threshold));
-    let mut arguments = Arguments::new(values, PLACES);
+    values[POSITIONS.threshold] = Some(float8_datum(threshold));
+    let mut arguments = Arguments::new(values, POSITIONS);
     arguments.key_type = key_type;
     Question::new(session, &arguments, false)
 }

@@ -13,13 +13,13 @@ use crate::pg::bytes;
 use crate::pg::call::Call;
 use crate::pg::text;
 
-/// The places of the arguments in a call. From `options` on all functions have the same ones:
+/// The positions of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
 /// are sources, body, key_column and scope stand before them, and `key` stands last; each such function
 /// has a twin with a `key` of any type behind the threshold. Jobs of passages have options of their own, and another
 /// number in the place of the threshold.
 #[derive(Clone, Copy)]
-pub struct Places {
+pub struct Positions {
     pub threshold: usize,
     pub verify: usize,
     pub options: usize,
@@ -31,7 +31,7 @@ const OPTIONS: usize = 9;
 /// The arguments of a call, each of the type that its place says.
 pub struct Arguments {
     values: Vec<Option<Datum>>,
-    places: Places,
+    positions: Positions,
     /// The type of the keys in the result: text, or that of the argument `key`.
     pub key_type: Oid,
     /// The type `minlsh_document`, invalid where no value can be of it.
@@ -40,30 +40,30 @@ pub struct Arguments {
 
 impl Arguments {
     /// Arguments, `None` for NULL.
-    pub fn new(values: Vec<Option<Datum>>, places: Places) -> Self {
-        Self { values, places, key_type: pg_sys::TEXTOID, document: Oid::INVALID }
+    pub fn new(values: Vec<Option<Datum>>, positions: Positions) -> Self {
+        Self { values, positions, key_type: pg_sys::TEXTOID, document: Oid::INVALID }
     }
 
     /// Those of `call`.
     ///
     /// # Errors
     /// SQLSTATE 22023 for a `key` that is not NULL: it stands for its type.
-    pub fn of(call: &Call, places: Places) -> Result<Self> {
-        Self::with_key(call, places, OPTIONS)
+    pub fn of(call: &Call, positions: Positions) -> Result<Self> {
+        Self::with_key(call, positions, OPTIONS)
     }
 
     /// The same, of functions that have so many other options.
     ///
     /// # Errors
     /// As for [`Self::of`].
-    pub fn with_key(call: &Call, places: Places, options: usize) -> Result<Self> {
+    pub fn with_key(call: &Call, positions: Positions, options: usize) -> Result<Self> {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
-        let mut arguments = Self::new(values, places);
+        let mut arguments = Self::new(values, positions);
         arguments.document = Extension::of(call).document;
-        if call.count() > places.options + options {
+        if call.count() > positions.options + options {
             // With a type of its own it stands behind the threshold, where PostgreSQL takes the type of the result
             // from; as a text it comes last, where a misplaced name meets it too.
-            let behind = places.threshold + 1;
+            let behind = positions.threshold + 1;
             let key = if call.is_polymorphic(behind) { behind } else { call.count() - 1 };
             arguments.key_type = call.argument_type(key);
             if arguments.values.remove(key).is_some() {
@@ -83,17 +83,17 @@ impl Arguments {
 
     /// `body`: the column of the documents.
     pub fn body(&self) -> Option<Datum> {
-        self.raw(self.places.options - 3)
+        self.raw(self.positions.options - 3)
     }
 
     /// `key_column`: the column of the keys.
     pub fn key_column(&self) -> Option<Datum> {
-        self.raw(self.places.options - 2)
+        self.raw(self.positions.options - 2)
     }
 
     /// `scope`: the column within whose equal values documents are compared.
     pub fn scope(&self) -> Option<Datum> {
-        self.raw(self.places.options - 1)
+        self.raw(self.positions.options - 1)
     }
 
     /// An argument of type text as UTF-8.
@@ -121,22 +121,22 @@ impl Arguments {
                 )
             })
         };
-        self.text(self.places.verify)?.map_or(Ok(Verify::Exact), named)
+        self.text(self.positions.verify)?.map_or(Ok(Verify::Exact), named)
     }
 
     /// The threshold, if one was passed.
     pub fn threshold(&self) -> Result<Option<Threshold>> {
-        self.float8(self.places.threshold).map(Threshold::new).transpose()
+        self.float8(self.positions.threshold).map(Threshold::new).transpose()
     }
 
     /// The recall, if one was passed.
     pub fn recall(&self) -> Option<f64> {
-        self.float8(self.places.options + 8)
+        self.float8(self.positions.options + 8)
     }
 
     /// True if an option of signatures was passed.
     pub fn has_options(&self) -> bool {
-        (self.places.options..self.places.options + 8).any(|place| self.raw(place).is_some())
+        (self.positions.options..self.positions.options + 8).any(|place| self.raw(place).is_some())
     }
 
     /// The options of signatures: those that were passed, and the rest as `default` has them.
@@ -145,7 +145,7 @@ impl Arguments {
             return Ok(config.clone());
         }
         let mut options = default.map_or_else(Options::default, Options::of);
-        let first = self.places.options;
+        let first = self.positions.options;
         if let Some(shingle_size) = self.int4(first) {
             options.shingle_size = shingle_size;
         }

@@ -4,7 +4,7 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::work::{Work, report};
@@ -15,13 +15,14 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
-const PLACES: Places = Places { threshold: 2, verify: 3, options: 7 };
+const POSITIONS: Positions = Positions { threshold: 2, verify: 3, options: 7 };
 
 /// `near_duplicates_between(a, b, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
-    let Work { members, mut batches, .. } = Work::of_two(&session, &Arguments::of(call, PLACES)?)?;
+    let Work { members, mut batches, .. } =
+        Work::of_two(&session, &Arguments::of(call, POSITIONS)?)?;
     let (limit, second) = (bucket_limit(), members.second());
     let mut rows = result.many();
     let left_out = batches.each(

@@ -4,7 +4,7 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, Links, Side, pairs};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::grouping::Ranks;
@@ -17,7 +17,7 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
 /// `near_duplicate_bridges(source, threshold, [key], verify, body, ...) →
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
@@ -25,7 +25,7 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
+        Work::of_one(&session, &Arguments::of(call, POSITIONS)?, None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
     let limit = bucket_limit();

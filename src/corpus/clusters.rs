@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::{Batches, Emit};
 use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
@@ -18,13 +18,13 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 7 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 7 };
 
 /// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, PLACES)?;
+    let arguments = Arguments::of(call, POSITIONS)?;
     let linkage = linkage(&arguments)?;
     let session = Session::open();
     let Work { members, batches, .. } = Work::of_one(&session, &arguments, None)?;
@@ -59,7 +59,7 @@ pub fn each(
 
 /// Reads how clusters are made: the argument behind `verify`.
 fn linkage(arguments: &Arguments) -> Result<Linkage> {
-    match arguments.text(PLACES.verify + 1)? {
+    match arguments.text(POSITIONS.verify + 1)? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
         Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))

@@ -6,7 +6,7 @@ use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::{Emit, Taker};
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
@@ -20,14 +20,14 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 6 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
 /// `near_duplicate_pairs(source, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, PLACES)?, None)?;
+        Work::of_one(&session, &Arguments::of(call, POSITIONS)?, None)?;
     let limit = bucket_limit();
     let mut rows =
         Rows { members: &members, rows: result.many(), copies: VecDeque::new(), left: 0 };

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use pgrx::pg_sys::Datum;
 
 use crate::corpus::arguments::raw_text;
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::clusters::each;
 use crate::corpus::grouping::{Ranks, leader_clusters};
 use crate::corpus::work::Work;
@@ -17,7 +17,7 @@ use crate::pg::spi::Session;
 
 sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 
-const PLACES: Places = Places { threshold: 1, verify: 3, options: 7 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 7 };
 
 /// `near_duplicate_plan(source, threshold, [key], keep, verify, body, ...) → (doc_id, kept_id, similarity)`
 ///
@@ -25,8 +25,8 @@ const PLACES: Places = Places { threshold: 1, verify: 3, options: 7 };
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, PLACES)?;
-    let keep = arguments.raw(PLACES.threshold + 1).map(raw_text);
+    let arguments = Arguments::of(call, POSITIONS)?;
+    let keep = arguments.raw(POSITIONS.threshold + 1).map(raw_text);
     if keep.as_ref().is_some_and(is_blank) {
         return Err(invalid_parameter("keep must not be empty").set_hint(
             "Pass an ORDER BY list, such as 'published_at DESC, length(body) DESC', or NULL to keep the \

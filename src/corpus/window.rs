@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::{Batches, Emit, Rows};
 use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
@@ -29,7 +29,7 @@ use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
-const PLACES: Places = Places { threshold: 1, verify: 2, options: 3 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 3 };
 
 /// `MaxAllocSize`: the most that PostgreSQL gives for one value.
 const MAX_ALLOC: usize = 0x3fff_ffff;
@@ -57,7 +57,7 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 /// Finds the clusters of a partition.
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
-    let mut arguments = Arguments::new(values, PLACES);
+    let mut arguments = Arguments::new(values, POSITIONS);
     arguments.document = Extension::of(call).document;
     let kind = Kind::of_type(call.argument_type(0), arguments.document).unwrap_or(Kind::Text);
     check_options(call, window, first.len() as u32)?;

@@ -5,13 +5,13 @@ use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
 use sketch::pipeline::Cut;
 use sketch::{DEFAULT_MIN_MATCH, counted};
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::error::{Result, engine, invalid_parameter};
 use crate::pg::call::Call;
 
 /// Behind the number of the job, as in all whole-corpus functions: body, key_column and scope, then its options,
 /// which are its own.
-const PLACES: Places = Places { threshold: 1, verify: usize::MAX, options: 5 };
+const POSITIONS: Positions = Positions { threshold: 1, verify: usize::MAX, options: 5 };
 
 const DEFAULT_MIN_DOCUMENTS: u32 = 100;
 const DEFAULT_COVERAGE: f64 = 0.9;
@@ -39,7 +39,7 @@ impl Question {
     /// Reads `(source, min_documents, [key], body, key_column, scope, min_match, normalization)`: what many
     /// documents have in common, and how many are many.
     pub fn of_common(call: &Call) -> Result<(Self, u32)> {
-        let arguments = Arguments::with_key(call, PLACES, 2)?;
+        let arguments = Arguments::with_key(call, POSITIONS, 2)?;
         let least = match arguments.raw(1).map(|datum| datum.value() as i32) {
             None => DEFAULT_MIN_DOCUMENTS,
             Some(least @ 2..) => least as u32,
@@ -57,13 +57,13 @@ impl Question {
 
     /// Reads `(source, min_match, [key], body, key_column, scope, normalization)`: what earlier documents have.
     pub fn of_repeated(call: &Call) -> Result<Self> {
-        Self::new(Arguments::with_key(call, PLACES, 1)?, 1, 5, false)
+        Self::new(Arguments::with_key(call, POSITIONS, 1)?, 1, 5, false)
     }
 
     /// Reads `(source, coverage, [key], body, key_column, scope, min_match, normalization)`: what is inside of
     /// what, and how much of it must be.
     pub fn of_contained(call: &Call) -> Result<(Self, f64)> {
-        let arguments = Arguments::with_key(call, PLACES, 2)?;
+        let arguments = Arguments::with_key(call, POSITIONS, 2)?;
         let coverage = arguments.raw(1).map(|datum| f64::from_bits(datum.value() as u64));
         let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE)).map_err(engine)?;
         Ok((Self::new(arguments, 5, 6, true)?, coverage))

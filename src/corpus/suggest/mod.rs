@@ -16,7 +16,7 @@ mod sample;
 use pgrx::pg_sys::Datum;
 use sketch::Scheme;
 
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::criteria::criteria;
 use crate::corpus::keyed_rows::KeyedRows;
 use crate::corpus::progress::{Phase, Progress};
@@ -42,23 +42,23 @@ const DEFAULT_SAMPLE: i32 = 1000;
 /// Slots of a signature by which neighbours are found.
 const NUM_PERM: i32 = 128;
 
-// The places of the arguments in the call.
+// The positions of the arguments in the call.
 const SAMPLE: usize = 2;
 const SAMPLE_SEED: usize = 3;
 const KEY_COLUMN: usize = 4;
 /// Scope, and behind it shingle_size, unit, normalization, stop_words and bag.
 const SCOPE: usize = 5;
 
-/// Their places in the order of other functions: source, body, key_column, scope,
+/// Their positions in the order of other functions: source, body, key_column, scope,
 /// options.
-const PLACES: Places = Places { threshold: usize::MAX, verify: usize::MAX, options: 4 };
+const POSITIONS: Positions = Positions { threshold: usize::MAX, verify: usize::MAX, options: 4 };
 
 /// `minlsh_suggest(source, body, sample, sample_seed, key_column, scope, shingle_size, ...)`
 fn suggest(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let mut values = vec![call.datum(0), call.datum(1), call.datum(KEY_COLUMN)];
     values.extend((SCOPE..call.count()).map(|place| call.datum(place)));
-    let mut arguments = Arguments::new(values, PLACES);
+    let mut arguments = Arguments::new(values, POSITIONS);
     arguments.document = crate::extension::Extension::of(call).document;
     let wanted = wanted(call)?;
     // Keys are compared as texts.
@@ -83,7 +83,9 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let is_given = reader.kind != Kind::Text
         || source.named.is_some()
         || source.own.borrow().is_some()
-        || [PLACES.options, PLACES.options + 1].iter().any(|place| arguments.raw(*place).is_some());
+        || [POSITIONS.options, POSITIONS.options + 1]
+            .iter()
+            .any(|place| arguments.raw(*place).is_some());
     let choice = Choice::of(&sample, reader, config, is_given)?;
     let report = Report::new(&sample, wanted, &result);
     progress.enter(Phase::Neighbors);

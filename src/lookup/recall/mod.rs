@@ -16,7 +16,7 @@ use std::rc::Rc;
 use pgrx::pg_sys::Datum;
 
 use crate::corpus::arguments::raw_text;
-use crate::corpus::arguments::{Arguments, Places};
+use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::criteria::criteria;
 use crate::corpus::named::relation_named;
 use crate::corpus::source::Source;
@@ -38,8 +38,8 @@ const DEFAULT_SAMPLE: i32 = 1000;
 /// About what a key and what belongs to it take, beside its letters.
 const ENTRY: usize = 64;
 
-/// The places of the arguments.
-const PLACES: Places = Places { threshold: 1, verify: 3, options: 8 };
+/// The positions of the arguments.
+const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 8 };
 const SOURCE: usize = 0;
 const SAMPLE: usize = 2;
 const SAMPLE_SEED: usize = 4;
@@ -58,7 +58,7 @@ struct Sampling {
 /// ...)`: a row for all pairs, and one for each band of similarity.
 fn recall(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, PLACES)?;
+    let arguments = Arguments::of(call, POSITIONS)?;
     let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
     if count < 1 {
         return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
@@ -67,8 +67,8 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
     let wanted = Sampling { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
     let bands = match index(call, &arguments)? {
         Some(target) => {
-            let threshold = find::threshold(call, PLACES.threshold, &target)?;
-            let verify = find::verify(call, PLACES.verify)?;
+            let threshold = find::threshold(call, POSITIONS.threshold, &target)?;
+            let verify = find::verify(call, POSITIONS.verify)?;
             // Keys are compared as texts.
             let settings = LocalSettings::open();
             settings.write_exact_text();
