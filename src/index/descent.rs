@@ -10,6 +10,7 @@
 //! ([`ahead`](super::ahead)). In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and
 //! without any page the whole index. Rows are given when the lock of their page was released.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
@@ -57,8 +58,8 @@ struct Step {
 /// The distance of a key from where its span says that it is, as a rule.
 const NEAR: u16 = 8;
 
-/// Rows for which there is room from the beginning.
-const FEW: usize = 64;
+/// Rows for which room is kept.
+const LONG: usize = 1 << 12;
 
 /// The most pages that a search pins at a time: few of those that there are.
 fn most_pins() -> usize {
@@ -73,12 +74,22 @@ struct Search<'a> {
     layout: &'a Layout,
     snapshot: pg_sys::Snapshot,
     wanted: Wanted<'a>,
+    room: Room,
+    /// Notes where the keys are, of those that are to be inserted.
+    trail: Option<&'a mut Trail>,
+}
+
+/// Room that a search leaves to the next one.
+#[derive(Default)]
+struct Room {
     /// The pages that are still to be read.
     steps: Vec<Step>,
     /// The rows that the last leaf page had.
     rows: Vec<u64>,
-    /// Notes where the keys are, of those that are to be inserted.
-    trail: Option<&'a mut Trail>,
+}
+
+thread_local! {
+    static ROOM: Cell<Room> = Cell::default();
 }
 
 /// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone.
@@ -95,18 +106,18 @@ pub unsafe fn each(
 ) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe {
-        let steps = from_the_top(index, snapshot, wanted)?;
-        let rows = memory::with_capacity(FEW).map_err(engine)?;
-        let search = Search { index, layout, snapshot, wanted, steps, rows, trail: None };
-        search.run(visit)
+        let mut room = ROOM.take();
+        from_the_top(index, snapshot, wanted, &mut room.steps)?;
+        Search { index, layout, snapshot, wanted, room, trail: None }.run(visit)
     }
 }
 
-/// Calls `visit` as [`each`] does, with the rows of keys that are then inserted. A search for the keys of the trail, as
-/// one soon after the insertion is, begins where they were found.
+/// Calls `visit` as [`each`] does, with the rows of keys that are then inserted. A search that follows the trail begins
+/// where the keys were found, and `visit` gets the rows that are new.
 ///
 /// # Safety
-/// As for [`each`]. What the trail has of other keys is from the same file, and a snapshot has been held since.
+/// As for [`each`]. The trail is that of a search for these keys which has begun; what it has of another search is from
+/// the same file, and a snapshot has been held since.
 pub unsafe fn each_to_insert(
     index: Relation,
     layout: &Layout,
@@ -116,9 +127,10 @@ pub unsafe fn each_to_insert(
     visit: &mut Visit,
 ) -> Result<()> {
     let wanted = Wanted::Keys(keys);
+    let mut room = ROOM.take();
     // SAFETY: the caller's promise.
     unsafe {
-        let steps = if trail.leads_to(keys) {
+        if trail.is_followed() {
             let step = |(number, (block, place))| Step {
                 block,
                 level: Some(0),
@@ -127,17 +139,16 @@ pub unsafe fn each_to_insert(
                 page: None,
                 place: Some(place),
             };
-            memory::collect(trail.leaves().enumerate().map(step)).map_err(engine)?
+            memory::reserve(&mut room.steps, keys.len()).map_err(engine)?;
+            room.steps.extend(trail.leaves().enumerate().map(step));
         } else {
-            trail.start(keys)?;
-            from_the_top(index, snapshot, wanted)?
-        };
-        let (trail, rows) = (Some(trail), memory::with_capacity(FEW).map_err(engine)?);
-        Search { index, layout, snapshot, wanted, steps, rows, trail }.run(visit)
+            from_the_top(index, snapshot, wanted, &mut room.steps)?;
+        }
+        Search { index, layout, snapshot, wanted, room, trail: Some(trail) }.run(visit)
     }
 }
 
-/// The first step of a search; none in an empty index.
+/// Adds the first step of a search; none in an empty index.
 ///
 /// # Safety
 /// As for [`each`].
@@ -145,13 +156,14 @@ unsafe fn from_the_top(
     index: Relation,
     snapshot: pg_sys::Snapshot,
     wanted: Wanted,
-) -> Result<Vec<Step>> {
+    steps: &mut Vec<Step>,
+) -> Result<()> {
     let keys = match wanted {
         Wanted::All => 0..1,
         Wanted::Keys(keys) => 0..keys.len(),
     };
     if keys.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     // SAFETY: the caller's promise.
     let block = unsafe {
@@ -165,9 +177,10 @@ unsafe fn from_the_top(
         }
     };
     if block == NO_BLOCK {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    Ok(vec![Step { block, level: None, keys, span: Span::ALL, page: None, place: None }])
+    let step = Step { block, level: None, keys, span: Span::ALL, page: None, place: None };
+    memory::push(steps, step).map_err(engine)
 }
 
 /// The page from which searches start; `NO_BLOCK` of an empty index.
@@ -207,13 +220,18 @@ impl Search<'_> {
         // SAFETY: the caller's promise.
         while let Some(step) = unsafe { self.next() } {
             check_interrupts();
-            self.rows.clear();
+            self.room.rows.clear();
             // SAFETY: the caller's promise.
             unsafe { self.read(step)? };
-            if !self.rows.is_empty() && visit(&self.rows)?.is_break() {
+            if !self.room.rows.is_empty() && visit(&self.room.rows)?.is_break() {
                 break;
             }
         }
+        let mut room = self.room;
+        room.steps.clear();
+        room.rows.clear();
+        room.rows.shrink_to(LONG);
+        ROOM.set(room);
         Ok(())
     }
 
@@ -225,7 +243,7 @@ impl Search<'_> {
         if let Wanted::Keys(wanted) = self.wanted {
             let is_new = |step: &&mut Step| step.level == Some(0) && step.place.is_none();
             let mut leaves: Vec<&mut Step> =
-                self.steps.iter_mut().rev().take_while(is_new).take(most_pins()).collect();
+                self.room.steps.iter_mut().rev().take_while(is_new).take(most_pins()).collect();
             if leaves.len() > 1 {
                 // SAFETY: the caller's promise.
                 let pinned =
@@ -241,7 +259,7 @@ impl Search<'_> {
                 }
             }
         }
-        self.steps.pop()
+        self.room.steps.pop()
     }
 
     /// Reads a page: notes where to go on, and the rows that are wanted.
@@ -298,7 +316,7 @@ impl Search<'_> {
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
         let Wanted::Keys(wanted) = self.wanted else {
             let block = sound(child(first))?;
-            return Ok(memory::push(&mut self.steps, Step { block, level, ..step })?);
+            return Ok(memory::push(&mut self.room.steps, Step { block, level, ..step })?);
         };
         let mut at = step.keys.start;
         let until = self.until(page, opaque, &step, Ordering::is_le)?;
@@ -322,7 +340,7 @@ impl Search<'_> {
             }
             let block = sound(child(next - 1))?;
             memory::push(
-                &mut self.steps,
+                &mut self.room.steps,
                 Step { block, level, keys: at..shared, span, page: None, place: None },
             )?;
             at = shared;
@@ -341,7 +359,7 @@ impl Search<'_> {
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let Wanted::Keys(wanted) = self.wanted else {
             for offset in first..end {
-                self.collect(page, offset)?;
+                self.collect(page, offset, 0)?;
             }
             return if opaque.next == NO_BLOCK { Ok(()) } else { self.go_right(opaque, step) };
         };
@@ -358,7 +376,7 @@ impl Search<'_> {
                 trail.note(step.keys.start, step.block, offset);
             }
             while offset < end && sound(key(offset))? == wanted {
-                self.collect(page, offset)?;
+                self.collect(page, offset, step.keys.start)?;
                 offset += 1;
             }
             if offset == end {
@@ -396,14 +414,23 @@ impl Search<'_> {
     /// Goes on with the page to the right.
     fn go_right(&mut self, opaque: &Opaque, step: Step) -> std::result::Result<(), Trouble> {
         let block = sound((opaque.next != NO_BLOCK).then_some(opaque.next))?;
-        Ok(memory::push(&mut self.steps, Step { block, ..step })?)
+        Ok(memory::push(&mut self.room.steps, Step { block, ..step })?)
     }
 
-    /// Appends the rows of a leaf item.
-    fn collect(&mut self, page: &Page, offset: u16) -> std::result::Result<(), Trouble> {
+    /// Appends the rows of a leaf item, of the key of that number.
+    fn collect(
+        &mut self,
+        page: &Page,
+        offset: u16,
+        number: usize,
+    ) -> std::result::Result<(), Trouble> {
         let (_, rows) = sound(page.item(offset).and_then(|item| entries(self.layout, item)))?;
-        memory::reserve(&mut self.rows, rows.len())?;
-        self.rows.extend(rows);
+        let found = &mut self.room.rows;
+        if let Some(trail) = &mut self.trail {
+            return Ok(trail.find(number, rows, found)?);
+        }
+        memory::reserve(found, rows.len())?;
+        found.extend(rows);
         Ok(())
     }
 }

@@ -234,7 +234,9 @@ pub unsafe fn lock_page_for_serializable(
     block: BlockNumber,
     snapshot: pg_sys::Snapshot,
 ) {
-    if !snapshot.is_null() {
+    // SAFETY: reads a word of the backend. A search comes here for each leaf page, and most transactions need nothing.
+    let is_serializable = unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32;
+    if is_serializable && !snapshot.is_null() {
         // SAFETY: the caller's promise.
         unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockPage(index, block, snapshot)) }
     }

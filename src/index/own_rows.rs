@@ -4,7 +4,7 @@
 //! Of texts that are made from one template, these are thousands, of which none is similar enough; to fetch and
 //! to compare one takes some ten microseconds. So the rows that the transaction itself has inserted leave an
 //! [`Outlines`] of their elements here, which rules out most of them in a tenth of a microsecond, and never one
-//! that is similar. The second search for a document passes over the rows that the first one has ruled out.
+//! that is similar.
 //!
 //! A row is known by its address, so that must stay its own as long as it is known. VACUUM frees the addresses of
 //! dead rows, at any time. No row that a transaction in progress has inserted is dead, but for two:
@@ -54,34 +54,15 @@ struct OwnRows {
     last: Vec<u8>,
     /// The hashes of its elements, while it is drawn.
     elements: Vec<u64>,
-    /// The rows that it is not similar to, as the last search for it found.
-    ruled_out: RuledOut,
     /// The places of outlines by row.
     rows: AHashMap<Index, AHashMap<u64, usize>>,
-    /// The rows that a search has found, while they are compared.
-    found: Vec<Found>,
+    /// The places of the rows that a search has found, while they are compared; `None` of a row that is not known.
+    found: Vec<Option<usize>>,
     /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
     keys: Vec<Option<Key>>,
     oldest: usize,
     /// Rows of which the insertion was not complete yet, with their tables.
     pending: Vec<(Oid, Key, usize)>,
-}
-
-/// Rows of an index, in the order of their addresses, to which the document in hand is not similar. None of them leaves
-/// its place before all is forgotten.
-#[derive(Default)]
-struct RuledOut {
-    index: Index,
-    rows: Vec<u64>,
-}
-
-/// A row that a search for the document in hand has found.
-enum Found {
-    /// The search before this one has ruled it out.
-    RuledOut,
-    /// This transaction has inserted it: the place of its outline.
-    Own(usize),
-    Unknown,
 }
 
 thread_local! {
@@ -177,32 +158,41 @@ pub unsafe fn note(
     })
 }
 
-/// Removes from `rows`, which a scan has found and which ascend, those that cannot be what a constraint looks for.
+/// The document that a constraint looks for, as bytes, if rows may be ruled out by it.
 ///
 /// # Safety
-/// `scan` is a scan of an index of which `keys` are, and was rescanned.
+/// `scan` is a scan of an index of which `keys` are, and was rescanned. What is returned lives as long as the memory
+/// context and the scan keys.
+pub unsafe fn document<'a>(keys: &Keys, scan: pg_sys::IndexScanDesc) -> Option<&'a [u8]> {
+    // SAFETY: the caller's promise. A key without a type is of the column's own; if one is NULL, nothing is found.
+    unsafe {
+        let count = (*scan).numberOfKeys as usize;
+        if keys.kind() != Kind::Document || (*scan).heapRelation.is_null() || count == 0 {
+            return None;
+        }
+        let of_document = |key: &&pg_sys::ScanKeyData| {
+            key.sk_attno as usize == keys.layout().document() + 1 && key.sk_subtype == Oid::INVALID
+        };
+        let keys = std::slice::from_raw_parts((*scan).keyData, count);
+        if keys.iter().any(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 != 0) {
+            return None;
+        }
+        keys.iter().find(of_document).map(|key| bytes::read(key.sk_argument))
+    }
+}
+
+/// Removes from `rows`, which a scan has found and which ascend, those that cannot be what a constraint looks for, as
+/// the [`document`] says.
+///
+/// # Safety
+/// `scan` is a scan of a constraint, with its table.
 pub unsafe fn rule_out(
-    keys: &Keys,
+    image: &[u8],
     scan: pg_sys::IndexScanDesc,
     rows: &mut Vec<u64>,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
-    let (index, heap, scan_keys) = unsafe {
-        if keys.kind() != Kind::Document
-            || !trail::is_of_constraint(scan)
-            || (*scan).heapRelation.is_null()
-            || (*scan).numberOfKeys == 0
-        {
-            return Ok(());
-        }
-        let count = (*scan).numberOfKeys as usize;
-        let scan_keys = std::slice::from_raw_parts((*scan).keyData, count);
-        ((*scan).indexRelation, (*scan).heapRelation, scan_keys)
-    };
-    let of_document = |key: &&pg_sys::ScanKeyData| {
-        key.sk_attno as usize == keys.layout().document() + 1 && key.sk_subtype == Oid::INVALID
-    };
-    let Some(scan_key) = scan_keys.iter().find(of_document) else { return Ok(()) };
+    let (index, heap) = unsafe { ((*scan).indexRelation, (*scan).heapRelation) };
     OWN_ROWS.with_borrow_mut(|own| {
         if let Some(own) = own {
             own.settle(heap);
@@ -210,11 +200,9 @@ pub unsafe fn rule_out(
         if own.as_ref().is_none_or(|own| own.rows.is_empty()) {
             return Ok(());
         }
-        // SAFETY: a key without a type is of the column's own, and is not NULL: the scan would have found nothing.
-        let (image, document, options) = unsafe {
-            let image = bytes::read(scan_key.sk_argument);
-            (image, Document::read(scan_key.sk_argument)?, stored_options::built_of(index)?)
-        };
+        let document = Document::from_bytes(image)?;
+        // SAFETY: the caller's promise.
+        let options = unsafe { stored_options::built_of(index)? };
         if !comparable(&document, &options)? {
             return Ok(());
         }
@@ -252,7 +240,6 @@ fn prepare<'a>(
             *own = Some(OwnRows::for_sets_of(hashes.len())?);
         }
         if let Some(own) = own {
-            own.ruled_out.rows.clear();
             own.last.clear();
             own.last.try_reserve_exact(image.len()).map_err(|_| out_of_memory())?;
             own.outlines.draw_hashes(LAST, &hashes);
@@ -273,7 +260,6 @@ impl OwnRows {
             outlines,
             last: Vec::new(),
             elements: Vec::new(),
-            ruled_out: RuledOut::default(),
             rows: AHashMap::default(),
             found: Vec::new(),
             keys: Vec::new(),
@@ -282,44 +268,21 @@ impl OwnRows {
         })
     }
 
-    /// Removes from `rows`, which ascend, those of an index that cannot be similar to the document in hand.
+    /// Removes from `rows` those of an index that cannot be similar to the document in hand.
     fn rule_out(&mut self, index: Index, threshold: f64, rows: &mut Vec<u64>) -> Result<()> {
-        let Self { outlines, rows: own, ruled_out, found, .. } = self;
-        if ruled_out.index != index {
-            (ruled_out.index, ruled_out.rows) = (index, Vec::new());
-        }
+        let Self { outlines, rows: own, found, .. } = self;
         let Some(own) = own.get(&index) else { return Ok(()) };
         // First where their outlines are: these come from memory meanwhile.
         found.clear();
         memory::reserve(found, rows.len()).map_err(engine)?;
-        let before = &mut ruled_out.rows;
-        let mut next = 0;
-        for row in &*rows {
-            while before.get(next).is_some_and(|before| before < row) {
-                next += 1;
-            }
-            found.push(if before.get(next) == Some(row) {
-                Found::RuledOut
-            } else if let Some(&place) = own.get(row) {
-                outlines.fetch(place);
-                Found::Own(place)
-            } else {
-                Found::Unknown
-            });
-        }
-        before.clear();
-        memory::reserve(before, rows.len()).map_err(engine)?;
+        found.extend(rows.iter().map(|row| {
+            let place = own.get(row).copied();
+            place.inspect(|place| outlines.fetch(*place))
+        }));
         let mut found = found.iter();
-        rows.retain(|row| {
-            let stays = match found.next() {
-                Some(Found::RuledOut) => false,
-                Some(Found::Own(place)) => outlines.may_reach(LAST, *place, threshold),
-                Some(Found::Unknown) | None => true,
-            };
-            if !stays {
-                before.push(*row);
-            }
-            stays
+        rows.retain(|_| {
+            let place = found.next().copied().flatten();
+            place.is_none_or(|place| outlines.may_reach(LAST, place, threshold))
         });
         Ok(())
     }
@@ -327,9 +290,6 @@ impl OwnRows {
     /// Forgets a row.
     fn remove(&mut self, key: Key) {
         self.leave(key);
-        if let Ok(place) = self.ruled_out.rows.binary_search(&key.1) {
-            self.ruled_out.rows.remove(place);
-        }
         self.pending.retain(|(_, pending, _)| *pending != key);
     }
 

@@ -16,6 +16,7 @@ use crate::error::{Result, engine, raise, wrong_state};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
+use crate::index::trail::Trail;
 use crate::index::{nbtree, own_rows, passage_scan, stored_options, trail};
 use crate::options::IndexOptions;
 use crate::settings;
@@ -118,7 +119,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
     // SAFETY: a scan of `ambeginscan` that was rescanned.
     let result = unsafe {
-        search(scan, &mut |rows| {
+        search(scan, None, &mut |rows| {
             for rows in rows.chunks(BATCH) {
                 batch.clear();
                 memory::reserve(&mut batch, rows.len()).map_err(engine)?;
@@ -160,18 +161,34 @@ unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a mut State {
 /// `scan` is one of `ambeginscan` that was rescanned.
 unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
     let mut rows: Vec<u64> = memory::with_capacity(FEW).map_err(engine)?;
+    let mut visit = |found: &[u64]| {
+        // A row has as many entries as bands: without repeats the list is a fraction.
+        if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
+            sort(&mut rows);
+        }
+        memory::extend(&mut rows, found).map_err(engine)
+    };
     // SAFETY: the caller's promise.
     unsafe {
-        search(scan, &mut |found| {
-            // A row has as many entries as bands: without repeats the list is a fraction.
-            if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
-                sort(&mut rows);
+        if trail::is_of_constraint(scan) {
+            let index = (*scan).indexRelation;
+            let document = own_rows::document(&state(scan).keys, scan);
+            let mut trail = trail::take(index);
+            search(scan, Some((&mut trail, document.unwrap_or_default())), &mut visit)?;
+            if trail.is_followed() {
+                visit(trail.given())?;
             }
-            memory::extend(&mut rows, found).map_err(engine)
-        })?;
-        sort(&mut rows);
+            sort(&mut rows);
+            if let Some(document) = document {
+                own_rows::rule_out(document, scan, &mut rows)?;
+            }
+            trail.give(&rows)?;
+            own_rows::keep_trail(index, trail);
+        } else {
+            search(scan, None, &mut visit)?;
+            sort(&mut rows);
+        }
         let state = state(scan);
-        own_rows::rule_out(&state.keys, scan, &mut rows)?;
         (state.rows, state.next) = (Some(rows), 0);
     }
     Ok(())
@@ -182,12 +199,14 @@ fn sort(rows: &mut Vec<u64>) {
     rows.dedup();
 }
 
-/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
+/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly. If the search follows
+/// the trail, which is for a document, only with those that are new.
 ///
 /// # Safety
-/// `scan` is one of `ambeginscan` that was rescanned.
+/// `scan` is one of `ambeginscan` that was rescanned. The trail is of its index, and of a search by the same command.
 unsafe fn search(
     scan: pg_sys::IndexScanDesc,
+    trail: Option<(&mut Trail, &[u8])>,
     visit: &mut dyn FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is read.
@@ -217,15 +236,18 @@ unsafe fn search(
     let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
     match lookup {
         Lookup::AllRows => each(Wanted::All, &mut visit_all),
-        // SAFETY: the caller's promise; the trail is of this index and of a search by the same command.
-        Lookup::Keys(wanted) if unsafe { trail::is_of_constraint(scan) } => unsafe {
-            let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
-            let (layout, mut trail) = (keys.layout(), trail::take(index));
-            descent::each_to_insert(index, layout, snapshot, &wanted, &mut trail, &mut visit_all)?;
-            own_rows::keep_trail(index, trail);
-            Ok(())
+        Lookup::Keys(wanted) => match trail {
+            Some((trail, document)) => {
+                trail.begin(&wanted, document)?;
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
+                    let layout = keys.layout();
+                    descent::each_to_insert(index, layout, snapshot, &wanted, trail, &mut visit_all)
+                }
+            }
+            None => each(Wanted::Keys(&wanted), &mut visit_all),
         },
-        Lookup::Keys(keys) => each(Wanted::Keys(&keys), &mut visit_all),
         Lookup::Passage(bound, keys) => {
             let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
                 let mut complete = true;

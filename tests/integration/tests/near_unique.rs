@@ -271,6 +271,42 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
     }
 }
 
+/// The second search passes over the rows that the first one has found. Here the first finds a row that is dead, and a
+/// near-duplicate takes its place between the two.
+#[test]
+fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
+    let database = database();
+    let (mut first, mut second) = (database.connect(), database.connect());
+    first.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
+    first
+        .batch_execute(
+            "CREATE TABLE docs (id integer, body text, \
+               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
+               WITH (autovacuum_enabled = off)",
+        )
+        .expect("a table");
+    let place = |client: &mut Client, id: i32| {
+        texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"))
+    };
+    // A row that was rolled back is dead, whoever else has a transaction. The other shares no band with ours.
+    second.batch_execute("BEGIN; INSERT INTO docs VALUES (1, text_of(24))").expect("a row");
+    let place_of_first = place(&mut second, 1);
+    second
+        .batch_execute("ROLLBACK; INSERT INTO docs VALUES (2, text_of(1))")
+        .expect("a dead row and another");
+    let insert = "INSERT INTO docs SELECT 20, text_of(24) || ' slow' ON CONFLICT DO NOTHING";
+    let inserted;
+    (first, inserted) = insert_slowly(first, insert.to_owned(), &mut second, |second| {
+        second.batch_execute("VACUUM (INDEX_CLEANUP ON) docs").expect("VACUUM");
+        second.batch_execute("INSERT INTO docs VALUES (3, text_of(24))").expect("a copy");
+        assert_eq!(place(second, 3), place_of_first);
+    });
+    assert_eq!(inserted, 0);
+    first.batch_execute("SET test.turns = ''").expect("a setting");
+    assert_eq!(texts(&mut first, "SELECT id FROM docs ORDER BY id"), ["2", "3"]);
+    assert_consistent(&mut first, "docs");
+}
+
 /// One search leaves nothing to the next if the table was emptied in between, a subtransaction was rolled back or the
 /// index was built again.
 #[test]
