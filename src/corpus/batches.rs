@@ -38,6 +38,9 @@ const LARGE: usize = 1 << 20;
 /// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB numbered at once, and 8 s with those of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
+/// So many documents are worth threads that find out which share a bucket.
+const JOINED: u32 = 1 << 12;
+
 /// A group with more documents is compared by itself, and what comes of it is taken at once: it may be much.
 const FEW: usize = 128;
 
@@ -114,7 +117,16 @@ impl Batches {
     ) -> Result<Self> {
         documents.columns.finish()?;
         documents.progress.enter(Phase::Grouping);
-        let mut components = groups(&mut documents.columns)?;
+        let threads = match table.and_then(|table| Open::relation(table, Lock::Held)) {
+            table if documents.len() >= JOINED => for_job(table.as_ref()),
+            _ => 0,
+        };
+        let mut check = check_interrupts;
+        let mut crew = match threads {
+            0 => Crew::Alone(&mut check),
+            _ => Crew::With(setting(memory.documents), threads),
+        };
+        let mut components = groups(&mut documents.columns, &mut crew)?;
         let batch_of = assign(&documents, &mut components, second, memory.batch)?;
         let width = documents.columns.probes() + 1;
         let count =

@@ -10,6 +10,7 @@ use sketch::corpus::{
     Corpus, Identical, LeftOut, Pair, Side, connect, groups, leaders, pairs, split, weakest_link,
 };
 use sketch::estimate_jaccard;
+use sketch::pipeline::{Crew, Setting};
 
 /// More than any test's comparisons.
 const NO_LIMIT: usize = usize::MAX;
@@ -106,7 +107,7 @@ proptest! {
     ) {
         let mut corpus = Signatures::new(&signatures, 0.0);
         corpus.sort_memory = sort_memory;
-        let mut components = groups(&mut corpus).unwrap();
+        let mut components = groups(&mut corpus, &mut Crew::Alone(&mut || ())).unwrap();
         let found: Vec<u32> = (0..signatures.len() as u32).map(|document| components.find(document)).collect();
         let expected = brute_force_components(signatures.len(), &brute_force(&signatures, 0.0));
         prop_assert_eq!(found, expected);
@@ -260,12 +261,20 @@ fn groups_of_many_documents_are_found() {
             .map(|s| if s < 4 && document % 90 == 2 { 7 } else { own * 100 + s })
             .collect()
     };
-    let signatures: Vec<Vec<i32>> = (0..9000).map(signature).collect();
-    for sort_memory in [usize::MAX, 50_000] {
+    let signatures: Vec<Vec<i32>> = (0..36_000).map(signature).collect();
+    let setting = Setting {
+        around_spawn: |spawn| spawn(),
+        at_start: || (),
+        check_interrupts: || (),
+        memory: 1 << 20,
+    };
+    for (sort_memory, threads) in [(usize::MAX, 0), (50_000, 0), (usize::MAX, 3), (50_000, 3)] {
         let mut corpus = Signatures::new(&signatures, 0.9);
         corpus.sort_memory = sort_memory;
-        let mut components = groups(&mut corpus).unwrap();
-        for document in 0..9000 {
+        let check = &mut || ();
+        let mut crew = if threads == 0 { Crew::Alone(check) } else { Crew::With(setting, threads) };
+        let mut components = groups(&mut corpus, &mut crew).unwrap();
+        for document in 0..36_000 {
             let expected = match (document % 90, document % 3) {
                 (2, _) => 2,
                 (_, 1) => document - 1,

@@ -1,125 +1,159 @@
 //! Documents that may have to do with each other.
 
+use std::collections::VecDeque;
+
 use super::collection::Hashes;
 use super::components::Components;
 use crate::error::Error;
 use crate::memory;
+use crate::pipeline::Crew;
 
 /// Entries that are looked at together: their table stays in the second-level cache.
-const TOGETHER: usize = 2048;
+const TOGETHER: usize = 8192;
 
 /// The most bits of a hash by which entries are brought together: as many places are written to in turn.
 const MOST_BITS: u32 = 10;
 
 /// Joins all documents that share a bucket, unseen: no verified pair, and no cluster, reaches
 /// across two of these groups. So whatever is asked of a corpus can be asked of each group alone,
-/// with all that must be known of its documents at hand.
+/// with all that must be known of its documents at hand. The crew finds out who shares a bucket.
 ///
 /// # Errors
 /// Those of the corpus.
-pub fn groups<C: Hashes>(corpus: &mut C) -> Result<Components, C::Error> {
+pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
     let mut components = Components::new(corpus.documents()).map_err(C::refused)?;
-    let documents = corpus.documents() as usize;
-    let room = (corpus.sort_memory() / size_of::<Entry>()).max(1);
-    let parts = documents.div_ceil(room) as u64;
-    let bits = (documents / parts.max(1) as usize / TOGETHER).max(1).ilog2().min(MOST_BITS);
-    let mut joining = Joining { parts, bits, ..Joining::default() };
-    for band in 0..corpus.probes() {
-        for part in 0..parts {
-            corpus.check_interrupts()?;
-            joining.read(corpus, band, part)?;
-            joining.join(corpus, &mut components)?;
-        }
-    }
+    let mut reading = Reading::of(corpus);
+    let mut spare = Vec::new();
+    let find = |run: &mut Run, _: &mut dyn FnMut()| {
+        run.find()?;
+        Ok(std::mem::take(run))
+    };
+    // Both the reading of runs and what becomes of them have use of those that are spare.
+    let room = std::cell::RefCell::new(&mut spare);
+    let mut next = || {
+        let run = reading.next(corpus, &mut room.borrow_mut())?;
+        Ok(run.map(|run| {
+            let bytes = size_of_val(&*run.entries);
+            (run, bytes)
+        }))
+    };
+    crew.each(&mut next, &find, C::refused, &mut |run| {
+        run.shared.iter().for_each(|&(a, b)| components.union(a, b));
+        memory::push(*room.borrow_mut(), run).map_err(C::refused)
+    })?;
     Ok(components)
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Entry {
     hash: u64,
     document: u32,
 }
 
-/// Joins the documents of one band after the other. The order in which they are joined does not matter, so they are not
-/// sorted: those that have some bits of their hashes in common are brought together, and put into a table.
+/// Entries that have some bits of their hashes in common.
 #[derive(Default)]
-struct Joining {
-    /// A band is read in so many parts, by the high bits of hashes.
-    parts: u64,
-    /// Low bits of the hashes that are brought together.
-    bits: u32,
+struct Run {
     entries: Vec<Entry>,
-    /// The end of each run of entries that have these bits in common.
-    ends: Vec<usize>,
-    /// Entries of a run by their hashes, as numbers from 1; or 0.
-    table: Vec<u32>,
+    /// For each entry that is not the first one with its hash, the first one's document and its own.
+    shared: Vec<(u32, u32)>,
 }
 
-impl Joining {
-    fn read<C: Hashes>(&mut self, corpus: &mut C, band: usize, part: u64) -> Result<(), C::Error> {
-        let Self { parts, bits, ref mut entries, ref mut ends, .. } = *self;
-        let is_here = |hash: u64| parts == 1 || ((hash >> 32) * parts) >> 32 == part;
-        let run = |hash: u64| hash as usize & ((1 << bits) - 1);
-        ends.clear();
-        memory::resize(ends, 1 << bits, 0).map_err(C::refused)?;
-        corpus.hashes(band, &mut |_, hash| ends[run(hash)] += usize::from(is_here(hash)))?;
-        let mut next = 0;
-        for end in &mut *ends {
-            next += std::mem::replace(end, next);
-        }
-        entries.clear();
-        if entries.capacity() < next {
-            // Parts are nearly alike, so there is hardly room to spare.
-            *entries = Vec::new();
-            *entries = memory::with_capacity(next + next / 16).map_err(C::refused)?;
-        }
-        entries.resize(next, Entry::default());
-        corpus.hashes(band, &mut |document, hash| {
-            if is_here(hash) {
-                let end = &mut ends[run(hash)];
-                entries[*end] = Entry { hash, document };
-                *end += 1;
-            }
-        })
+/// Reads one band after the other, each in as many passes as memory needs. The order in which documents are joined
+/// does not matter, so they are not sorted: those that have some bits of their hashes in common are brought together,
+/// and put into a table.
+struct Reading {
+    /// A band is read in so many passes, by the high bits of hashes.
+    passes: u64,
+    /// Low bits of the hashes that are brought together.
+    bits: u32,
+    /// Entries of a run at most, about.
+    size: usize,
+    band: usize,
+    pass: u64,
+    /// Those that were read, and not given out.
+    runs: VecDeque<Run>,
+}
+
+impl Reading {
+    fn of<C: Hashes>(corpus: &C) -> Self {
+        let documents = corpus.documents() as usize;
+        // Runs have room to spare, for what is found as well.
+        let room = (corpus.sort_memory() / (size_of::<Entry>() * 5 / 4)).max(1);
+        let passes = documents.div_ceil(room).max(1);
+        let count = documents.div_ceil(passes);
+        let bits = (count / TOGETHER).max(1).ilog2().min(MOST_BITS);
+        // Parts by a hash are nearly alike.
+        let size = (count >> bits) + (count >> bits) / 16 + 64;
+        Self { passes: passes as u64, bits, size, band: 0, pass: 0, runs: VecDeque::new() }
     }
 
-    fn join<C: Hashes>(
+    /// The next run of a band, of which there are some.
+    fn next<C: Hashes>(
         &mut self,
         corpus: &mut C,
-        components: &mut Components,
-    ) -> Result<(), C::Error> {
-        let Self { entries, ends, table, .. } = self;
-        let mut start = 0;
-        for &end in &*ends {
+        spare: &mut Vec<Run>,
+    ) -> Result<Option<Run>, C::Error> {
+        while self.runs.is_empty() && self.band < corpus.probes() {
             corpus.check_interrupts()?;
-            join_run(&entries[start..end], table, components).map_err(C::refused)?;
-            start = end;
+            self.read(corpus, spare)?;
+            self.pass += 1;
+            if self.pass == self.passes {
+                (self.band, self.pass) = (self.band + 1, 0);
+            }
+        }
+        Ok(self.runs.pop_front())
+    }
+
+    fn read<C: Hashes>(&mut self, corpus: &mut C, spare: &mut Vec<Run>) -> Result<(), C::Error> {
+        let Self { passes, bits, size, band, pass, ref mut runs } = *self;
+        runs.try_reserve(1 << bits).map_err(|_| C::refused(Error::OutOfMemory { bytes: 0 }))?;
+        for _ in 0..1 << bits {
+            let mut run = spare.pop().unwrap_or_default();
+            run.entries.clear();
+            run.shared.clear();
+            if run.entries.capacity() < size {
+                run.entries = memory::with_capacity(size).map_err(C::refused)?;
+            }
+            runs.push_back(run);
+        }
+        let mut done = Ok(());
+        corpus.hashes(band, &mut |document, hash| {
+            if passes > 1 && ((hash >> 32) * passes) >> 32 != pass {
+                return;
+            }
+            let run = &mut runs[hash as usize & ((1 << bits) - 1)];
+            if let Err(error) = memory::push(&mut run.entries, Entry { hash, document }) {
+                done = Err(error);
+            }
+        })?;
+        done.map_err(C::refused)
+    }
+}
+
+impl Run {
+    /// Finds the documents that share a hash with one before them.
+    fn find(&mut self) -> Result<(), Error> {
+        let Self { entries, shared } = self;
+        shared.clear();
+        let size = (2 * entries.len()).next_power_of_two();
+        let mut table: Vec<u32> = memory::filled(0, size)?;
+        for (number, &Entry { hash, document }) in (1..).zip(&*entries) {
+            // Of the bits that neither passes nor runs are told by.
+            let mut at = (hash >> MOST_BITS) as usize & (size - 1);
+            loop {
+                match table[at] {
+                    0 => {
+                        table[at] = number;
+                        break;
+                    }
+                    other if entries[other as usize - 1].hash == hash => {
+                        memory::push(shared, (entries[other as usize - 1].document, document))?;
+                        break;
+                    }
+                    _ => at = (at + 1) & (size - 1),
+                }
+            }
         }
         Ok(())
     }
-}
-
-/// Joins each document with the first one of its hash.
-fn join_run(run: &[Entry], table: &mut Vec<u32>, components: &mut Components) -> Result<(), Error> {
-    let size = (2 * run.len()).next_power_of_two();
-    table.clear();
-    memory::resize(table, size, 0)?;
-    for (number, &Entry { hash, document }) in (1..).zip(run) {
-        // Of the bits that neither parts nor runs are told by.
-        let mut at = (hash >> MOST_BITS) as usize & (size - 1);
-        loop {
-            match table[at] {
-                0 => {
-                    table[at] = number;
-                    break;
-                }
-                other if run[other as usize - 1].hash == hash => {
-                    components.union(run[other as usize - 1].document, document);
-                    break;
-                }
-                _ => at = (at + 1) & (size - 1),
-            }
-        }
-    }
-    Ok(())
 }
