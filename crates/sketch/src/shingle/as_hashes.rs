@@ -22,17 +22,42 @@ pub(crate) fn append_hashes(
     out: &mut Vec<u64>,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
+    if text.len() <= CHUNK {
+        return append_chunk(config, level, text, out, check_interrupts);
+    }
     let mut outcome = Ok(());
     let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
         outcome = memory::extend(out, chunk);
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    // No text has more shingles than bytes.
-    let mut buffer = memory::filled(0, text.len().clamp(1, CHUNK))?;
+    let mut buffer = memory::filled(0, CHUNK)?;
     let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut append);
     text_hashes(config, level, text, &mut chunks)?;
     chunks.deliver();
     outcome
+}
+
+/// [`append_hashes`] of a text whose hashes fill one chunk at most: they are made where they belong.
+fn append_chunk(
+    config: &Config,
+    level: Level,
+    text: &str,
+    out: &mut Vec<u64>,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let start = out.len();
+    // No text has more shingles than bytes.
+    memory::resize(out, start + text.len().max(1), 0)?;
+    let mut count = 0;
+    let mut keep = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+        count = chunk.len();
+        ControlFlow::Continue(())
+    };
+    let mut chunks = HashBuffer::new(&mut out[start..], check_interrupts, &mut keep);
+    let made = text_hashes(config, level, text, &mut chunks);
+    chunks.deliver();
+    out.truncate(start + count);
+    made
 }
 
 /// Hands the hash of each shingle of a normalised text to `chunks`.

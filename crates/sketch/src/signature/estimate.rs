@@ -51,9 +51,10 @@ pub fn estimate_gate(threshold: f64, num_perm: usize) -> f64 {
 pub fn signature_hash(signature: &[i32]) -> u64 {
     // Four independent chains: the multiplications overlap.
     let mut lanes = [signature.len() as u64, 1, 2, 3];
-    for slots in signature.chunks(4) {
-        for (lane, slot) in lanes.iter_mut().zip(slots) {
-            *lane = (*lane ^ u64::from(*slot as u32)).wrapping_mul(crate::hash::mix::GOLDEN);
+    for slots in signature.chunks(8) {
+        for (lane, pair) in lanes.iter_mut().zip(slots.chunks(2)) {
+            let pair = pair.iter().fold(0, |pair, slot| pair << 32 | u64::from(*slot as u32));
+            *lane = (*lane ^ pair).wrapping_mul(crate::hash::mix::GOLDEN);
             *lane ^= *lane >> 32;
         }
     }
