@@ -36,16 +36,20 @@ const BATCH: usize = 1 << 14;
 /// The parameters of a statement that fetches: places, and the first and last of them.
 pub const PARAMETERS: [Oid; 3] = [pg_sys::TIDARRAYOID, pg_sys::TIDOID, pg_sys::TIDOID];
 
+/// The first rows of a page: all that pages of documents have.
+const FIRST: usize = u16::BITS as usize;
+
 /// Words of bits for a page of a table, which has at most a row for each 28 bytes: a header of 24,
 /// and a line pointer.
-const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(64);
+const WORDS: usize = (pg_sys::BLCKSZ as usize / 28 + 1).div_ceil(FIRST);
 
 /// A bit for each place of the first pages of a table.
 struct Marked {
-    /// The first word of each page, which is all that pages of documents have.
-    first: Vec<u64>,
+    /// The first word of each page. They are so small because they are written in the order of hashes: those of a
+    /// million documents stay in the second-level cache.
+    first: Vec<u16>,
     /// The other words of each page, if a row needed one.
-    others: Vec<u64>,
+    others: Vec<u16>,
 }
 
 /// An index that has all rows of a source, under their documents.
@@ -171,7 +175,7 @@ impl Marked {
     fn mark(&mut self, row: u64) -> Result<()> {
         let (page, offset) = ((row >> 16) as usize, row as usize & 0xffff);
         match self.first.get_mut(page) {
-            Some(word) if offset < 64 => *word |= 1 << offset,
+            Some(word) if offset < FIRST => *word |= 1 << offset,
             Some(_) => self.mark_behind(page, offset)?,
             None => {}
         }
@@ -185,7 +189,7 @@ impl Marked {
             self.others = memory::filled(0, self.first.len() * (WORDS - 1)).map_err(engine)?;
         }
         let words = &mut self.others[page * (WORDS - 1)..][..WORDS - 1];
-        *words.get_mut(offset / 64 - 1).ok_or_else(damaged)? |= 1 << (offset % 64);
+        *words.get_mut(offset / FIRST - 1).ok_or_else(damaged)? |= 1 << (offset % FIRST);
         Ok(())
     }
 
@@ -199,7 +203,7 @@ impl Marked {
                 std::iter::from_fn(move || {
                     let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
                     left &= left - 1;
-                    Some(u64_to_tid((page << 16 | (word * 64 + bit)) as u64))
+                    Some(u64_to_tid((page << 16 | (word * FIRST + bit)) as u64))
                 })
             })
         })

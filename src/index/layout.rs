@@ -168,6 +168,7 @@ impl Layout {
     }
 
     /// The first `columns` slices of a key, from a tuple that may lack the others.
+    #[inline]
     pub fn prefix(&self, tuple: &[u8], columns: usize) -> Option<u64> {
         let mut key = 0;
         for slice in self.columns.get(..columns)? {

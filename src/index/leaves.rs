@@ -20,10 +20,10 @@ pub fn each(index: Oid, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result
     unsafe {
         let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
         let result = Keys::of(relation).and_then(|keys| {
-            let mut block = leftmost(relation)?;
+            let (mut block, mut copy) = (leftmost(relation)?, PageCopy::empty());
             while block != NO_BLOCK {
                 check_interrupts();
-                let page = page(relation, block)?;
+                let page = copy.read(relation, block).ok_or_else(|| damaged(relation, block))?;
                 let opaque = page.opaque().ok_or_else(|| damaged(relation, block))?;
                 if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
                     for offset in first_item(&opaque)..=page.last_item() {
@@ -48,6 +48,7 @@ pub fn first_item(opaque: &Opaque) -> u16 {
 }
 
 /// The key of a leaf item, and its rows: one, or those of a posting list. `None` if it is neither.
+#[inline]
 pub fn entries<'a>(
     layout: &Layout,
     item: &'a [u8],

@@ -224,21 +224,38 @@ impl Deref for PageCopy {
     }
 }
 
+impl PageCopy {
+    /// A copy of no page yet.
+    pub fn empty() -> Self {
+        Self(Box::new(Page([0; PAGE])))
+    }
+
+    /// Makes it a copy of this page; `None` if the index has no such block.
+    ///
+    /// # Safety
+    /// `index` is open.
+    pub unsafe fn read(&mut self, index: Relation, block: BlockNumber) -> Option<&Page> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+            if block >= pg_sys::RelationGetNumberOfBlocksInFork(index, fork) {
+                return None;
+            }
+            self.0.0.copy_from_slice(&LockedPage::of(index, block).0);
+        }
+        Some(&self.0)
+    }
+}
+
 /// Copies a page; `None` if the index has no such block.
 ///
 /// # Safety
 /// `index` is open.
 pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy> {
-    let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
+    let mut copy = PageCopy::empty();
     // SAFETY: the caller's promise.
-    unsafe {
-        if block >= pg_sys::RelationGetNumberOfBlocksInFork(index, fork) {
-            return None;
-        }
-        let mut copy = Box::new(Page([0; PAGE]));
-        copy.0.copy_from_slice(&LockedPage::of(index, block).0);
-        Some(PageCopy(copy))
-    }
+    unsafe { copy.read(index, block) }?;
+    Some(copy)
 }
 
 /// A page that keeps its place in memory until this is dropped, but that others may write meanwhile. An ERROR
