@@ -1,10 +1,10 @@
-//! Documents of some groups: in memory, or in files until their turn comes.
+//! Documents of some groups: in memory, or until their turn comes in their table, or in files.
 
 use std::ops::Range;
 
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, Stored};
-use sketch::{Error, memory};
+use sketch::{Error, Level, memory};
 
 use crate::corpus::scopes::Scope;
 use crate::error::{engine, raise};
@@ -14,7 +14,18 @@ use crate::pg::temp_file::TempFile;
 pub struct Batch {
     /// Those that are in memory.
     pub held: Held,
-    file: Option<Files>,
+    files: Option<Files>,
+}
+
+/// The place where what is compared of documents is until their turn comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Memory.
+    Held,
+    /// Their table, of which they are fetched again.
+    InTable,
+    /// A file.
+    InFile,
 }
 
 /// Documents in memory, which threads may look at.
@@ -50,89 +61,111 @@ pub struct Bytes<'a> {
 
 /// A batch whose turn has not come: nothing of its documents is in memory but their scopes.
 struct Files {
-    /// Of each document its name, its group, the number of its bytes, and how they are stored.
+    /// Of each document its name, its group, and where it is: the number of its bytes in their file, and how they are
+    /// stored; or the place of its row.
     places: TempFile,
     count: usize,
     hashes: TempFile,
-    bytes: TempFile,
+    /// The bytes that are compared, unless they are fetched again.
+    bytes: Option<TempFile>,
 }
 
-/// The properties of a document that others may lack.
-pub struct Particulars {
+/// The properties of a document that are known before it is compared.
+pub struct Known<'a> {
+    /// Its name.
+    pub name: u32,
+    /// Its group.
+    pub root: u32,
     /// Its scope, if there are any.
     pub scope: Option<Scope>,
     /// The least similarity that it asks for itself, if documents do.
     pub least: Option<f64>,
+    /// Its hashes.
+    pub hashes: &'a [u64],
 }
+
+/// Takes what is compared of a document, as it is stored.
+pub type Take<'a> = dyn FnMut(Stored) -> crate::error::Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;
 
 impl Batch {
-    /// An empty one, in memory or in files.
-    pub fn new(width: usize, in_file: bool) -> Self {
-        Self {
-            held: Held { width, ..Held::default() },
-            file: in_file.then(|| Files {
-                places: TempFile::create(),
-                count: 0,
-                hashes: TempFile::create(),
-                bytes: TempFile::create(),
-            }),
-        }
+    /// An empty one.
+    pub fn new(width: usize, until: Until) -> Self {
+        let files = || Files {
+            places: TempFile::create(),
+            count: 0,
+            hashes: TempFile::create(),
+            bytes: (until == Until::InFile).then(TempFile::create),
+        };
+        let held = Held { width, ..Held::default() };
+        Self { held, files: (until != Until::Held).then(files) }
     }
 
-    /// Adds a document of the group `root`: its name, its hashes and what is compared of it, as it is stored.
-    pub fn push(
-        &mut self,
-        name: u32,
-        root: u32,
-        own: Particulars,
-        hashes: &[u64],
-        stored: Stored,
-    ) -> crate::error::Result<()> {
+    /// True if what is compared of its documents is fetched again.
+    pub fn is_in_table(&self) -> bool {
+        self.files.as_ref().is_some_and(|files| files.bytes.is_none())
+    }
+
+    /// Adds a document, and what is compared of it as it is stored.
+    pub fn push(&mut self, document: &Known, stored: Stored) -> crate::error::Result<()> {
+        self.held.add(document)?;
+        let Some(files) = &mut self.files else {
+            let held = &mut self.held;
+            memory::extend(&mut held.hashes, document.hashes).map_err(engine)?;
+            return held.push(document.name, document.root, stored);
+        };
         let Stored { bytes, packing } = stored;
-        if let Some(scope) = own.scope {
-            memory::push(&mut self.held.scopes, scope).map_err(engine)?;
-        }
-        if let Some(least) = own.least {
-            memory::push(&mut self.held.leasts, least).map_err(engine)?;
-        }
-        match &mut self.file {
-            Some(files) => {
-                // A value has less than 1 GB.
-                files.places.append(&[name, root, bytes.len() as u32, packing.code()]);
-                files.count += 1;
-                files.hashes.append(hashes);
-                files.bytes.append(bytes);
-                Ok(())
-            }
-            None => {
-                let held = &mut self.held;
-                held.place(name, root, bytes.len(), packing)?;
-                memory::extend(&mut held.hashes, hashes).map_err(engine)?;
-                memory::extend(&mut held.bytes, bytes).map_err(engine)
-            }
-        }
+        // A value has less than 1 GB.
+        files.push(document, [bytes.len() as u32, packing.code()]);
+        files.bytes.iter_mut().for_each(|file| file.append(bytes));
+        Ok(())
+    }
+
+    /// Adds a document that is fetched again from this place.
+    pub fn push_place(&mut self, document: &Known, place: u64) -> crate::error::Result<()> {
+        self.held.add(document)?;
+        let halves = [(place >> 32) as u32, place as u32];
+        self.files.iter_mut().for_each(|files| files.push(document, halves));
+        Ok(())
     }
 
     /// Reads what lies in files, as far as `memory` bytes hold it, to where the documents of the batch before were.
-    pub fn load(&mut self, memory: usize, before: Held) -> crate::error::Result<()> {
-        let Some(mut files) = self.file.take() else { return Ok(()) };
-        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
-        files.places.read(0, &mut places)?;
+    /// `fetch` is called with the places of documents that are fetched again, and with what takes one after the other.
+    pub fn load(
+        &mut self,
+        memory: usize,
+        before: Held,
+        fetch: &mut dyn FnMut(&mut dyn Iterator<Item = u64>, &mut Take) -> crate::error::Result<()>,
+    ) -> crate::error::Result<()> {
+        let Some(mut files) = self.files.take() else { return Ok(()) };
         let held = &mut self.held;
-        for place in places.chunks_exact(PLACE) {
-            let packing = Packing::of_code(place[3]);
-            held.place(place[0], place[1], place[2] as usize, packing)?;
-        }
         held.hashes = sized(before.hashes, files.count * held.width).map_err(engine)?;
         files.hashes.read(0, &mut held.hashes)?;
-        if files.bytes.len() <= memory as u64 {
-            held.bytes = sized(before.bytes, files.bytes.len() as usize).map_err(engine)?;
-            files.bytes.read(0, &mut held.bytes)?;
+        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
+        files.places.read(0, &mut places)?;
+        let places = places.as_chunks::<PLACE>().0;
+        let Some(bytes) = &mut files.bytes else {
+            held.bytes = before.bytes;
+            held.bytes.clear();
+            let (mut place, mut next) = (
+                places.iter().map(|&[.., high, low]| u64::from(high) << 32 | u64::from(low)),
+                places.iter(),
+            );
+            return fetch(&mut place, &mut |stored| {
+                let Some(&[name, root, ..]) = next.next() else { return Ok(()) };
+                held.push(name, root, stored)
+            });
+        };
+        for &[name, root, size, packing] in places {
+            held.place(name, root, size as usize, Packing::of_code(packing))?;
+        }
+        if bytes.len() <= memory as u64 {
+            held.bytes = sized(before.bytes, bytes.len() as usize).map_err(engine)?;
+            bytes.read(0, &mut held.bytes)?;
         } else {
-            self.file = Some(files);
+            self.files = Some(files);
         }
         Ok(())
     }
@@ -145,19 +178,43 @@ impl Batch {
     /// Its documents, and where their bytes are.
     pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
         let held = &self.held;
-        match &mut self.file {
-            None => (held, Bytes::held(held)),
-            Some(files) => (held, Bytes { file: Some(&mut files.bytes), ..Bytes::held(held) }),
-        }
+        let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
+        (held, Bytes { file, ..Bytes::held(held) })
     }
 
     /// True if the bytes of its documents are in memory.
     pub fn is_held(&self) -> bool {
-        self.file.is_none()
+        self.files.is_none()
+    }
+}
+
+impl Files {
+    /// Adds a document that is there.
+    fn push(&mut self, document: &Known, [first, second]: [u32; 2]) {
+        self.places.append(&[document.name, document.root, first, second]);
+        self.count += 1;
+        self.hashes.append(document.hashes);
     }
 }
 
 impl Held {
+    /// Notes what stays in memory of each document until its turn comes.
+    fn add(&mut self, document: &Known) -> crate::error::Result<()> {
+        if let Some(scope) = document.scope {
+            memory::push(&mut self.scopes, scope).map_err(engine)?;
+        }
+        if let Some(least) = document.least {
+            memory::push(&mut self.leasts, least).map_err(engine)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what is compared of a document.
+    fn push(&mut self, name: u32, root: u32, stored: Stored) -> crate::error::Result<()> {
+        self.place(name, root, stored.bytes.len(), stored.packing)?;
+        memory::extend(&mut self.bytes, stored.bytes).map_err(engine)
+    }
+
     /// Notes a document, whose bytes come behind those of the one before.
     fn place(
         &mut self,
@@ -193,6 +250,11 @@ impl Held {
     /// The bytes that are compared of some documents, each with its root and its place.
     pub fn sizes(&self, group: &[(u32, u32)]) -> usize {
         group.iter().map(|(_, place)| self.size(*place)).sum()
+    }
+
+    /// Has the processor fetch what is compared of some documents, which is in memory.
+    pub fn fetch(&self, group: &[(u32, u32)]) {
+        group.iter().for_each(|(_, place)| Level::best().fetch(self.of(*place).bytes));
     }
 
     /// The bytes of a document as they are stored, which are in memory.

@@ -1,9 +1,9 @@
 //! Groups of documents that share buckets, as many at a time as memory holds.
 //!
-//! The rows are gone through once more, in order. A document of the first batch stays in memory,
-//! one of a later batch goes to the end of that batch's file, and the file is read when its turn
-//! comes. A group that is too large for memory is a batch of its own, and its documents stay in
-//! their file.
+//! The rows are gone through once more, in order. A document of the first batch stays in memory. One of a later
+//! batch is fetched again when its turn comes, if rows can be had as often as they are needed; else it goes to the end
+//! of that batch's file. A group that is too large for memory is a batch of its own, and its documents stay in their
+//! file.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,7 +15,8 @@ use sketch::stored::{Packing, Stored};
 use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::batch::{Batch, Bytes, Held, Particulars};
+use crate::corpus::aside::{Again, Document};
+use crate::corpus::batch::{Batch, Bytes, Held, Known, Take, Until};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
@@ -73,15 +74,19 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
     }
 }
 
+/// Is called with the name that a document has from then on, the place at which it is fetched again, if it is, and
+/// what gives it.
+pub type Visit<'a> = dyn FnMut(u32, u64, &Document) -> Result<()> + 'a;
+
 /// Rows that can be had once more.
 pub trait Rows {
-    /// Goes through the documents in order, and calls `visit` with each that is wanted: with the
-    /// name that it has from then on, and its value.
-    fn each(
-        &mut self,
-        wanted: &dyn Fn(u32) -> bool,
-        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
-    ) -> Result<()>;
+    /// Goes through the documents in order, and calls `visit` with each that is wanted.
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()>;
+
+    /// The rows as often as they are needed, and in any order; `None` if they are rather written into files.
+    fn again(&self) -> Option<Again> {
+        None
+    }
 }
 
 /// The state of comparing groups; threads may look at it.
@@ -99,6 +104,8 @@ pub struct Batches {
     batches: Vec<Batch>,
     /// The number of documents of all batches.
     documents: usize,
+    /// The rows of batches that are in their table until their turn comes.
+    again: Option<Again>,
     progress: Rc<Progress>,
     /// The table of the documents, which may say how many threads help.
     table: Option<Oid>,
@@ -127,11 +134,15 @@ impl Batches {
             _ => Crew::With(setting(memory.documents), threads),
         };
         let mut components = groups(&mut documents.columns, &mut crew)?;
-        let batch_of = assign(&documents, &mut components, second, memory.batch)?;
+        let Assigned { batch_of, until } =
+            assign(&documents, &mut components, second, memory.batch)?;
+        let again = rows.again();
         let width = documents.columns.probes() + 1;
-        let count =
-            batch_of.iter().filter(|batch| **batch != ALONE).max().map_or(0, |most| most + 1);
-        let batches = (0..count).map(|number| Batch::new(width, number > 0)).collect();
+        let batch = |until: &Until| match until {
+            Until::InTable if again.is_none() => Batch::new(width, Until::InFile),
+            _ => Batch::new(width, *until),
+        };
+        let batches = until.iter().map(batch).collect();
         // What the batches were chosen by is not needed any more.
         let all = 0..documents.len();
         documents.sizes = Vec::new();
@@ -141,7 +152,7 @@ impl Batches {
         let progress = documents.progress.clone();
         progress.enter(Phase::Fetching);
         let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
-        let mut job = Self { comparing, batches, documents: 0, progress, table };
+        let mut job = Self { comparing, batches, again, documents: 0, progress, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -161,10 +172,9 @@ impl Batches {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
         let Self { comparing, batches, documents: total, .. } = self;
-        let mut sketcher = Sketcher::new(comparing.criteria.config.clone());
-        let (mut hashes, mut room, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut context = Memory::child(c"minlsh document");
-        rows.each(&wanted, &mut |name, value| {
+        let mut copying = Copying::new(comparing);
+        let (mut hashes, mut count) = (Vec::new(), 0);
+        rows.each(&wanted, &mut |name, place, value| {
             check_interrupts();
             let Some(document) = all.next() else { return Ok(()) };
             count += 1;
@@ -173,13 +183,18 @@ impl Batches {
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
             let root = roots[document as usize];
-            let own = Particulars {
+            let known = Known {
+                name,
+                root,
                 scope: documents.scopes.get(document as usize).copied(),
                 least: documents.leasts.get(document as usize).copied(),
+                hashes: &hashes,
             };
             let batch = &mut batches[batch_of[root as usize] as usize];
-            let push = |stored: Stored| batch.push(name, root, own, &hashes, stored);
-            context.run_and_reset(|| comparing.compared(value, &mut sketcher, &mut room, push))
+            if batch.is_in_table() {
+                return batch.push_place(&known, place);
+            }
+            copying.copy(value()?, &mut |stored| batch.push(&known, stored))
         })
     }
 
@@ -191,7 +206,7 @@ impl Batches {
         let mut before = 0;
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
-            batch.load(self.comparing.memory, std::mem::take(&mut last))?;
+            self.load(&mut batch, std::mem::take(&mut last))?;
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places).map_err(engine)?;
             order.sort_unstable();
@@ -213,6 +228,15 @@ impl Batches {
             last = batch.into_held();
         }
         Ok(left_out)
+    }
+
+    /// Brings a batch whose turn has come into memory, to where the one before was.
+    fn load(&self, batch: &mut Batch, before: Held) -> Result<()> {
+        let mut copying = Copying::new(&self.comparing);
+        batch.load(self.comparing.memory, before, &mut |places, take| match &self.again {
+            Some(again) => again.each(places, &mut |document| copying.copy(document, take)),
+            None => Ok(()),
+        })
     }
 
     /// The number of threads that may help.
@@ -282,30 +306,45 @@ impl Batches {
     }
 }
 
-impl Comparing {
-    /// Calls `look` with what is compared of a document, as it is stored.
-    fn compared<T>(
-        &self,
-        value: Datum,
-        sketcher: &mut Sketcher,
-        room: &mut Vec<u8>,
-        look: impl FnOnce(Stored) -> Result<T>,
-    ) -> Result<T> {
+/// Copies what is compared of documents, one after the other.
+struct Copying<'a> {
+    criteria: &'a Criteria,
+    sketcher: Sketcher,
+    room: Vec<u8>,
+    /// Memory for one document.
+    context: Memory,
+}
+
+impl<'a> Copying<'a> {
+    fn new(comparing: &'a Comparing) -> Self {
+        let criteria = &comparing.criteria;
+        Self {
+            criteria,
+            sketcher: Sketcher::new(criteria.config.clone()),
+            room: Vec::new(),
+            context: Memory::child(c"minlsh document"),
+        }
+    }
+
+    /// Calls `take` with what is compared of a document, as it is stored.
+    fn copy(&mut self, value: Datum, take: &mut Take) -> Result<()> {
+        let Self { criteria, sketcher, room, context } = self;
         // SAFETY: a value of that kind, as the rows promise.
-        unsafe {
-            let reader = self.criteria.reader;
-            if self.criteria.verify == Verify::Exact {
-                return reader.with_stored(value, room, look);
+        context.run_and_reset(|| unsafe {
+            if criteria.verify == Verify::Exact {
+                return criteria.reader.with_stored(value, room, take);
             }
             room.clear();
-            if let Some(sketched) = reader.sketch(value, sketcher)? {
+            if let Some(sketched) = criteria.reader.sketch(value, sketcher)? {
                 // Of a few kB at most.
                 room.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
             }
-        }
-        look(Stored::plain(room))
+            take(Stored::plain(room))
+        })
     }
+}
 
+impl Comparing {
     /// Judges a group in the backend, and gives `taker` what is found as it is found. What the documents are
     /// compared by is made by threads as well, if it is worth them.
     fn at_once<T>(
@@ -463,7 +502,10 @@ impl<T: Send> Work for Judging<'_, T> {
         let Judged { range, found, left_out } = judged;
         found.clear();
         *left_out = LeftOut::default();
-        for group in self.order[range.clone()].chunk_by(|a, b| a.0 == b.0) {
+        let mut groups = self.order[range.clone()].chunk_by(|a, b| a.0 == b.0).peekable();
+        while let Some(group) = groups.next() {
+            // They lie here and there in the batch.
+            groups.peek().iter().for_each(|next| self.held.fetch(next));
             let parts = (self.held, Bytes::held(self.held));
             let judge = self.judge;
             let crew = &mut Crew::Alone(check);
@@ -481,13 +523,21 @@ const ALONE: u32 = u32::MAX;
 /// Bytes in which the sizes of groups are counted.
 const UNIT: usize = 64;
 
-/// The batch of each group, at the place of its least document.
+/// The batches of groups.
+struct Assigned {
+    /// The batch of each group, at the place of its least document.
+    batch_of: Vec<u32>,
+    /// For each batch where it is until its turn comes, if rows can be had again.
+    until: Vec<Until>,
+}
+
+/// Puts groups into batches.
 fn assign(
     documents: &Documents,
     components: &mut Components,
     second: u32,
     memory: usize,
-) -> Result<Vec<u32>> {
+) -> Result<Assigned> {
     let count = documents.len() as usize;
     // What a group takes, and at last its batch: both are four bytes a document.
     let mut sizes: Vec<u32> = memory::filled(0, count).map_err(engine)?;
@@ -505,7 +555,8 @@ fn assign(
     }
     // Vectors that grow have room left; and the first batch is filled beside the groups and batches of all documents.
     let limit = (memory - memory / 8).saturating_sub(2 * size_of::<u32>() * count).max(memory / 4);
-    let (mut batch, mut taken) = (0, 0);
+    // The first batch alone is never in a file.
+    let (mut until, mut taken) = (vec![Until::Held], 0);
     let mut batch_of = sizes;
     for (place, members) in batch_of.iter_mut().zip(&members) {
         let size = std::mem::replace(place, ALONE) as usize * UNIT;
@@ -516,12 +567,14 @@ fn assign(
         if !worth {
             continue;
         }
-        // The first batch alone is never in a file.
-        if (taken > 0 || batch == 0) && taken + size > limit {
-            (batch, taken) = (batch + 1, 0);
+        if taken + size > limit {
+            // One that memory does not hold is in a batch of its own, and stays in a file.
+            let next = if size > limit { Until::InFile } else { Until::InTable };
+            memory::push(&mut until, next).map_err(engine)?;
+            taken = 0;
         }
         taken += size;
-        *place = batch;
+        *place = until.len() as u32 - 1;
     }
-    Ok(batch_of)
+    Ok(Assigned { batch_of, until })
 }

@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
 use crate::corpus::arguments::Criteria;
+use crate::corpus::soon;
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, error};
 use crate::index::info::Info;
@@ -136,10 +137,11 @@ impl Buckets {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let snapshot = Snapshot::statement();
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
-        for place in self.marked(table.pages())?.places() {
-            rows.at(place).map_or(Ok(()), &mut *visit)?;
-        }
-        Ok(())
+        let marked = self.marked(table.pages())?;
+        let places = marked.places().map(tid_to_u64);
+        soon::each(&table, places, &mut |place| {
+            rows.at(u64_to_tid(place)).map_or(Ok(()), &mut *visit)
+        })
     }
 
     /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the

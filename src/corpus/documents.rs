@@ -185,7 +185,7 @@ impl Documents {
         let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
             return Ok(without);
         };
-        rows.each(&mut |_| true, &mut |key, _| {
+        rows.each(&mut |_| true, &mut |_, key, _| {
             unique.complain(key, repeated, argument).map_or(Ok(()), Err)
         })?;
         Ok(without)

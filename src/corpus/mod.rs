@@ -5,7 +5,7 @@
 //!    caller and reads only; [`criteria`] how its documents are read, signed and compared.
 //! 2. [`documents`] reads its rows once; where an index serves, those alone that share a bucket
 //!    there ([`buckets`]), which of a plain table are fetched by their places. Each is signed, by threads as
-//!    well; its band hashes go into [`columns`], and the row is put [`aside`]: of a plain table its place,
+//!    well; its band hashes go into [`columns`], and the row is put [`aside`]: of a plain table its place and its key,
 //!    else the row as it is (what PostgreSQL stores out of line stays there).
 //! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
@@ -19,8 +19,8 @@
 //! scopes and keys; [`batch`], [`sets`], [`group`], [`batches`]; [`work`], which does a job up to
 //! its groups; and a file for each SQL function.
 //!
-//! So files are read and written from one end to the other, and memory beyond
-//! maintenance_work_mem is a few bytes for each document.
+//! So files are read and written from one end to the other, rows of a table that the cache holds are fetched
+//! [`soon`], and memory beyond maintenance_work_mem is a few bytes for each document.
 
 pub mod arguments;
 mod aside;
@@ -47,6 +47,7 @@ mod progress;
 pub mod reader;
 pub mod scopes;
 mod sets;
+mod soon;
 pub mod source;
 pub mod statement;
 mod suggest;

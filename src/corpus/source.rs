@@ -26,6 +26,7 @@ use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
@@ -291,12 +292,15 @@ impl Source {
         keep: Option<&CStr>,
         chosen: Chosen,
         memory: usize,
-    ) -> Aside {
+    ) -> Result<Aside> {
         let places = self.plain(key_type, keep, chosen).and_then(|columns| {
-            let table = Open::relation(self.relation?, Lock::Held)?;
-            Some(Places::new(table, columns.clone()))
+            Some((Open::relation(self.relation?, Lock::Held)?, columns.clone()))
         });
-        places.map_or_else(|| Aside::Rows(TupleStore::new(memory)), Aside::Places)
+        let Some((table, columns)) = places else {
+            return Ok(Aside::Rows(TupleStore::new(memory)));
+        };
+        let keys = DocumentKeys::new(key_type, self.columns[self.key].collation)?;
+        Ok(Aside::Places(Box::new(Places::new(table, columns, keys, memory))))
     }
 
     /// The columns of rows that are fetched by their places. In another order than that of the table,

@@ -51,13 +51,7 @@ impl Unique {
     }
 
     /// The error about a key, if it has that hash.
-    pub fn complain(
-        &self,
-        key: Option<Datum>,
-        repeated: u64,
-        argument: &str,
-    ) -> Option<ErrorReport> {
-        let key = key?;
+    pub fn complain(&self, key: Datum, repeated: u64, argument: &str) -> Option<ErrorReport> {
         (self.hash_of(key) == repeated).then(|| {
             // SAFETY: a key of that type.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };

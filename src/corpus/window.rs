@@ -8,7 +8,7 @@ use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::{Batches, Emit, Rows};
+use crate::corpus::batches::{Batches, Emit, Rows, Visit};
 use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
 use crate::corpus::group::Group;
@@ -168,16 +168,12 @@ impl Partition<'_> {
 }
 
 impl Rows for Partition<'_> {
-    fn each(
-        &mut self,
-        wanted: &dyn Fn(u32) -> bool,
-        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
-    ) -> Result<()> {
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
         let mut context = Memory::child(c"minlsh row");
         for (document, &place) in (0..).zip(&self.places) {
             if wanted(document) {
                 context.run_and_reset(|| match self.window.argument_at(0, place) {
-                    Some(value) => visit(place, value),
+                    Some(value) => visit(place, place.into(), &|| Ok(value)),
                     None => Ok(()),
                 })?;
             }

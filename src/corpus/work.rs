@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
 use crate::corpus::arguments::{Arguments, Criteria};
-use crate::corpus::aside::Aside;
-use crate::corpus::batches::{Batches, Rows};
+use crate::corpus::aside::{Again, Aside, place_of_source};
+use crate::corpus::batches::{Batches, Rows, Visit};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::criteria::criteria;
 use crate::corpus::documents::{Documents, Reading};
@@ -147,7 +147,7 @@ impl Work {
                 argument: source.argument,
             };
             let share = memory.rows / sources.len();
-            let mut rows = source.aside(key.0, order.keep, order.chosen, share);
+            let mut rows = source.aside(key.0, order.keep, order.chosen, share)?;
             let without = documents.read(&mut reading, &mut rows)?;
             stores.push((rows, without));
             keys.push(key);
@@ -182,11 +182,7 @@ struct Stored {
 }
 
 impl Rows for Stored {
-    fn each(
-        &mut self,
-        wanted: &dyn Fn(u32) -> bool,
-        visit: &mut dyn FnMut(u32, Datum) -> Result<()>,
-    ) -> Result<()> {
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
         let Self { stores, members } = self;
         let mut document = 0;
         for (part, (store, without)) in stores.iter_mut().enumerate() {
@@ -198,15 +194,18 @@ impl Rows for Stored {
                 document += 1;
                 wanted(document - 1)
             };
-            store.each(&mut is_wanted, &mut |key, value| {
-                let (Some(key), Some(value)) = (key, value) else { return Ok(()) };
+            store.each(&mut is_wanted, &mut |place, key, document| {
                 let name = members.len();
                 // SAFETY: the key column of the rows that this source gave.
                 unsafe { members.push(part, key)? };
-                visit(name, value)
+                visit(name, place_of_source(part, place), document)
             })?;
         }
         Ok(())
+    }
+
+    fn again(&self) -> Option<Again> {
+        Again::of(self.stores.iter().map(|(aside, _)| aside))
     }
 }
 

@@ -23,7 +23,7 @@ pub mod leaves;
 mod nbtree;
 mod own_rows;
 mod page_file;
-mod pages;
+pub mod pages;
 mod passage_scan;
 mod pivot;
 pub mod reloptions;

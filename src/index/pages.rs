@@ -269,18 +269,18 @@ pub struct PinnedPage {
 const GLIMPSE: usize = 32;
 
 impl PinnedPage {
-    /// Pins pages of an index. An ERROR is raised if it has no such block.
+    /// Pins pages of an index, or of a table. An ERROR is raised if it has no such block.
     ///
     /// # Safety
-    /// `index` is open.
+    /// `relation` is open.
     pub unsafe fn each(
-        index: Relation,
+        relation: Relation,
         blocks: impl Iterator<Item = BlockNumber>,
     ) -> impl Iterator<Item = Self> {
         let mut pages: Vec<_> =
             blocks.map(|block| (block, pg_sys::InvalidBuffer as Buffer)).collect();
         // SAFETY: the caller's promise.
-        unsafe { ffi::pin_each(index, &mut pages) };
+        unsafe { ffi::pin_each(relation, &mut pages) };
         // SAFETY: pinned, each for its own.
         pages.into_iter().map(|(_, buffer)| Self { buffer, page: unsafe { page_of(buffer) } })
     }
@@ -294,6 +294,11 @@ impl PinnedPage {
         // SAFETY: the buffer is pinned; the pin is the other's from now on.
         unsafe { pg_sys::LockBuffer(page.buffer, pg_sys::BUFFER_LOCK_SHARE as i32) };
         LockedPage { buffer: page.buffer, page: page.page }
+    }
+
+    /// Has the processor fetch the page's header.
+    pub fn fetch_header(&self) {
+        self.fetch(0);
     }
 
     /// Has the processor fetch the page's header and its last words.
@@ -314,6 +319,14 @@ impl PinnedPage {
         }
     }
 
+    /// Has the processor fetch all of an item, as it may be.
+    pub fn fetch_whole_item(&self, offset: u16) {
+        const LINE: usize = 64;
+        let Some(start) = self.glimpse_start(offset) else { return };
+        let end = start + self.glimpse_pointer(offset).lp_len() as usize;
+        (start..end.min(PAGE)).step_by(LINE).for_each(|place| self.fetch(place));
+    }
+
     /// The number of the last item, and the page to the right, as they may be.
     pub fn glimpse_ends(&self) -> (u16, BlockNumber) {
         let lower = self.glimpse_at::<u16>(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
@@ -332,11 +345,14 @@ impl PinnedPage {
     }
 
     fn glimpse_start(&self, offset: u16) -> Option<usize> {
+        let start = self.glimpse_pointer(offset).lp_off() as usize;
+        (start.is_multiple_of(8) && start + GLIMPSE <= PAGE).then_some(start)
+    }
+
+    fn glimpse_pointer(&self, offset: u16) -> pg_sys::ItemIdData {
         let bits = self.glimpse_at::<u32>(pointer(offset).min(PAGE - 8));
         // SAFETY: any bits make a line pointer.
-        let start =
-            unsafe { std::mem::transmute::<u32, pg_sys::ItemIdData>(bits) }.lp_off() as usize;
-        (start.is_multiple_of(8) && start + GLIMPSE <= PAGE).then_some(start)
+        unsafe { std::mem::transmute::<u32, pg_sys::ItemIdData>(bits) }
     }
 
     /// Reads a number, which others may be writing: it may be any.

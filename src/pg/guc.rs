@@ -56,6 +56,12 @@ impl Drop for LocalSettings {
     }
 }
 
+/// Reads `effective_cache_size`: pages that caches are thought to hold for a query.
+pub fn cache_pages() -> u64 {
+    // SAFETY: a setting of this backend.
+    u64::try_from(unsafe { pg_sys::effective_cache_size }).unwrap_or(0)
+}
+
 thread_local! {
     static ASSERTIONS: OnceCell<bool> = const { OnceCell::new() };
 }

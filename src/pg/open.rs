@@ -69,6 +69,13 @@ impl Open {
         }
     }
 
+    /// The number of its pages, and of those with values that are stored out of line.
+    pub fn pages_and_toast(&self) -> u64 {
+        let toast = self.class().reltoastrelid;
+        let toast = (toast != Oid::INVALID).then(|| Self::relation(toast, Lock::Read)).flatten();
+        u64::from(self.pages()) + toast.map_or(0, |toast| u64::from(toast.pages()))
+    }
+
     /// The number of its pages.
     pub fn pages(&self) -> u32 {
         // SAFETY: an open relation with storage.

@@ -184,7 +184,7 @@ impl Texts {
         if let Some(repeated) = unique.repeated(hashes) {
             for document in 0..texts.keys.len() {
                 check_interrupts();
-                let key = Some(texts.keys.stored(document));
+                let key = texts.keys.stored(document);
                 unique.complain(key, repeated, "source").map_or(Ok(()), Err)?;
             }
         }

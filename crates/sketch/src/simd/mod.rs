@@ -228,7 +228,7 @@ impl Level {
 
     /// Has the processor fetch values that are read soon, while others are looked at. It changes none.
     #[inline(always)]
-    pub(crate) fn fetch<T: Copy>(self, values: &[T]) {
+    pub fn fetch<T: Copy>(self, values: &[T]) {
         const LINE: usize = 64;
         #[cfg(target_arch = "x86_64")]
         for line in values.chunks(LINE / size_of::<T>().clamp(1, LINE)) {

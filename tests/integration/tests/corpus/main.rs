@@ -6,7 +6,9 @@ mod indexed;
 use std::time::{Duration, Instant};
 
 use minlsh_integration::near::assert_same;
-use minlsh_integration::{Client, Database, backend, cancel, database, texts, wait_until};
+use minlsh_integration::{
+    Client, Database, backend, cancel, database, sqlstate, texts, wait_until,
+};
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
 /// The index finds every pair of similarity 0.5, but for one in a million.
@@ -172,27 +174,56 @@ fn results_do_not_depend_on_memory_or_plans() {
              SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
         ),
         // The least there is, in every version.
-        ("spilled", "SET maintenance_work_mem = '1MB'; SET work_mem = '64kB'"),
+        ("fetched_again", "SET maintenance_work_mem = '1MB'; SET work_mem = '64kB'"),
+        ("spilled", "SET effective_cache_size = 1"),
     ];
     for job in jobs {
         for (name, setting) in settings {
             client
                 .batch_execute(&format!(
-                    "{setting}; DROP TABLE IF EXISTS {name}; \
+                    "RESET effective_cache_size; {setting}; DROP TABLE IF EXISTS {name}; \
                      CREATE TABLE {name} AS SELECT * FROM {job}"
                 ))
                 .unwrap_or_else(|cause| panic!("{job}, {name}: {cause:?}"));
         }
-        for name in ["parallel", "spilled"] {
+        for name in ["parallel", "fetched_again", "spilled"] {
             assert_same(&mut client, "SELECT * FROM in_memory", &format!("SELECT * FROM {name}"));
         }
     }
     // The spilled ones did use temporary files: where these are not allowed, they fail.
-    client
-        .batch_execute("SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'")
-        .expect("settings");
+    client.batch_execute("SET temp_file_limit = '1MB'").expect("settings");
     let error = client.batch_execute("SELECT count(*) FROM near_duplicate_pairs('docs', 0.8)");
     assert_eq!(error.expect_err("no room").code().map(|code| code.code()), Some("53400"));
+}
+
+#[test]
+fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE docs (id text PRIMARY KEY, body text); \
+             INSERT INTO docs SELECT 'key ' || i, (SELECT string_agg(md5((i / 2 * 1000 + w)::text), ' ') \
+             FROM generate_series(1, 600) w) || i FROM generate_series(0, 199) i; \
+             SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'",
+        )
+        .expect("a table");
+    let jobs = [
+        ("near_duplicate_pairs('docs', 0.9)", "100"),
+        ("near_duplicate_clusters('docs', 0.9)", "200"),
+        ("near_duplicate_plan('docs', 0.9)", "100"),
+        ("near_duplicates_between('docs', 'docs', 0.9)", "400"),
+    ];
+    for index in ["", "CREATE INDEX ON docs USING minlsh (body)"] {
+        client.batch_execute(index).expect("an index, or none");
+        for (job, found) in jobs {
+            let job = format!("SELECT count(*) FROM {job}");
+            client.batch_execute("RESET effective_cache_size").expect("a setting");
+            assert_eq!(texts(&mut client, &job), [found], "{job}");
+            client.batch_execute("SET effective_cache_size = 1").expect("a setting");
+            assert_eq!(sqlstate(&mut client, &job), "53400", "{job}");
+        }
+    }
 }
 
 #[test]
