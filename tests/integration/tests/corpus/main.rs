@@ -201,27 +201,29 @@ fn texts_of_a_table_in_the_cache_are_fetched_again_and_not_written_into_files() 
     let database = database();
     let mut client = database.connect();
     client
-        .batch_execute(
-            "CREATE TABLE docs (id text PRIMARY KEY, body text); \
-             INSERT INTO docs SELECT 'key ' || i, (SELECT string_agg(md5((i / 2 * 1000 + w)::text), ' ') \
-             FROM generate_series(1, 600) w) || i FROM generate_series(0, 199) i; \
-             SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'",
-        )
-        .expect("a table");
+        .batch_execute("SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'")
+        .expect("settings");
     let jobs = [
         ("near_duplicate_pairs('docs', 0.9)", "100"),
         ("near_duplicate_clusters('docs', 0.9)", "200"),
         ("near_duplicate_plan('docs', 0.9)", "100"),
         ("near_duplicates_between('docs', 'docs', 0.9)", "400"),
     ];
-    for index in ["", "CREATE INDEX ON docs USING minlsh (body)"] {
-        client.batch_execute(index).expect("an index, or none");
-        for (job, found) in jobs {
-            let job = format!("SELECT count(*) FROM {job}");
-            client.batch_execute("RESET effective_cache_size").expect("a setting");
-            assert_eq!(texts(&mut client, &job), [found], "{job}");
-            client.batch_execute("SET effective_cache_size = 1").expect("a setting");
-            assert_eq!(sqlstate(&mut client, &job), "53400", "{job}");
+    let table = "TABLE docs (id text PRIMARY KEY, body text); \
+                 INSERT INTO docs SELECT 'key ' || i, (SELECT string_agg(md5((i / 2 * 1000 + w)::text), ' ') \
+                 FROM generate_series(1, 600) w) || i FROM generate_series(0, 199) i";
+    // Pages of a temporary table are the backend's own.
+    for kind in ["", "TEMP"] {
+        client.batch_execute(&format!("CREATE {kind} {table}")).expect("a table");
+        for index in ["", "CREATE INDEX ON docs USING minlsh (body)"] {
+            client.batch_execute(index).expect("an index, or none");
+            for (job, found) in jobs {
+                let job = format!("SELECT count(*) FROM {job}");
+                client.batch_execute("RESET effective_cache_size").expect("a setting");
+                assert_eq!(texts(&mut client, &job), [found], "{kind} {index}: {job}");
+                client.batch_execute("SET effective_cache_size = 1").expect("a setting");
+                assert_eq!(sqlstate(&mut client, &job), "53400", "{kind} {index}: {job}");
+            }
         }
     }
 }
