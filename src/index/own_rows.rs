@@ -56,8 +56,9 @@ struct OwnRows {
     elements: Vec<u64>,
     /// The places of outlines by row.
     rows: AHashMap<Index, AHashMap<u64, usize>>,
-    /// The places of the rows that a search has found, while they are compared; `None` of a row that is not known.
-    found: Vec<Option<usize>>,
+    /// The places of the rows that a search has found, and of those that may be similar, while they are compared.
+    found: Vec<usize>,
+    reaching: Vec<usize>,
     /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
     keys: Vec<Option<Key>>,
     oldest: usize,
@@ -262,6 +263,7 @@ impl OwnRows {
             elements: Vec::new(),
             rows: AHashMap::default(),
             found: Vec::new(),
+            reaching: Vec::new(),
             keys: Vec::new(),
             oldest: 0,
             pending: Vec::new(),
@@ -270,20 +272,20 @@ impl OwnRows {
 
     /// Removes from `rows` those of an index that cannot be similar to the document in hand.
     fn rule_out(&mut self, index: Index, threshold: f64, rows: &mut Vec<u64>) -> Result<()> {
-        let Self { outlines, rows: own, found, .. } = self;
+        let Self { outlines, rows: own, found, reaching, keys, .. } = self;
         let Some(own) = own.get(&index) else { return Ok(()) };
-        // First where their outlines are: these come from memory meanwhile.
         found.clear();
         memory::reserve(found, rows.len()).map_err(engine)?;
-        found.extend(rows.iter().map(|row| {
-            let place = own.get(row).copied();
-            place.inspect(|place| outlines.fetch(*place))
-        }));
-        let mut found = found.iter();
-        rows.retain(|_| {
-            let place = found.next().copied().flatten();
-            place.is_none_or(|place| outlines.may_reach(LAST, place, threshold))
+        rows.retain(|row| {
+            let place = own.get(row);
+            found.extend(place);
+            place.is_none()
         });
+        outlines.reaching(LAST, found, threshold, reaching).map_err(engine)?;
+        let rows_of = reaching.iter().filter_map(|place| keys[place - 1]).map(|(_, row)| row);
+        // There is room: these were among them.
+        rows.extend(rows_of);
+        rows.sort_unstable();
         Ok(())
     }
 

@@ -36,6 +36,9 @@ const DIGEST: u32 = 4;
 /// Words that are looked at between two looks at the bound.
 const STRIDE: usize = 64;
 
+/// Documents between the one that is looked at and the one that is fetched.
+const AHEAD: usize = 8;
+
 /// Outlines by document.
 pub struct Outlines {
     level: Level,
@@ -207,17 +210,8 @@ impl Outlines {
             std::mem::swap(&mut wide, &mut narrow);
         }
         let (Some(left), Some(right)) = (wide.elements, narrow.elements) else { return true };
-        let total = u64::from(left.least) + u64::from(right.least);
-        // The bits that one has and the other has not stand for an element each, at least.
-        let reaches = |lacking: Lacking| {
-            let within =
-                |elements: Elements, lacking| u64::from(elements.most).saturating_sub(lacking);
-            let common = within(left, lacking.wide).min(within(right, lacking.narrow));
-            let united = total.saturating_sub(common).max(common + lacking.wide + lacking.narrow);
-            // As the similarity itself is rounded.
-            common as f64 / united as f64 >= threshold
-        };
-        if !reaches(Lacking::default()) {
+        let bound = Bound { left, right, threshold };
+        if !bound.allows(Lacking::default()) {
             return false;
         }
         if let (Some(x), Some(y)) = (self.digests.get(digest(a)), self.digests.get(digest(b))) {
@@ -226,10 +220,66 @@ impl Outlines {
                 #[inline(always)]
                 || Lacking::of(x, y, 0..y.len()),
             );
-            if !reaches(lacking) {
+            if !bound.allows(lacking) {
                 return false;
             }
         }
+        self.outlines_allow(wide, narrow, bound)
+    }
+
+    /// Replaces `found` by those of `others` for which [`Outlines::may_reach`] is true of a document and them, and in
+    /// less time: all are looked at together, while the processor fetches those that come next.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn reaching(
+        &self,
+        document: usize,
+        others: &[usize],
+        threshold: f64,
+        found: &mut Vec<usize>,
+    ) -> Result<(), Error> {
+        found.clear();
+        memory::reserve(found, others.len())?;
+        let own = self.documents[document];
+        let (Some(left), Some(digest_of_own)) = (own.elements, self.digests.get(digest(document)))
+        else {
+            found
+                .extend(others.iter().filter(|other| self.may_reach(document, **other, threshold)));
+            return Ok(());
+        };
+        let (digests, _) = self.digests.as_chunks::<{ 1 << DIGEST }>();
+        let mut x = [0; 1 << DIGEST];
+        x.copy_from_slice(digest_of_own);
+        others.iter().take(AHEAD).for_each(|other| self.fetch(*other));
+        self.level.counting(
+            #[inline(always)]
+            || {
+                for (place, &other) in others.iter().enumerate() {
+                    if let Some(next) = others.get(place + AHEAD) {
+                        self.fetch(*next);
+                    }
+                    let Some(right) = self.documents[other].elements else {
+                        found.push(other);
+                        continue;
+                    };
+                    let bound = Bound { left, right, threshold };
+                    if bound.allows(Lacking::of(&x, &digests[other], 0..x.len())) {
+                        found.push(other);
+                    }
+                }
+            },
+        );
+        found.retain(|other| {
+            let other = self.documents[*other];
+            let Some(right) = other.elements else { return true };
+            self.outlines_allow(own, other, Bound { left, right, threshold })
+        });
+        Ok(())
+    }
+
+    /// True if the words of two outlines allow what is bounded, the wider one first.
+    fn outlines_allow(&self, wide: Document, narrow: Document, bound: Bound) -> bool {
         let mut lacking = Lacking::default();
         let (x, y) = (self.of(wide), self.of(narrow));
         for start in (0..y.len()).step_by(STRIDE) {
@@ -240,7 +290,7 @@ impl Outlines {
             );
             lacking.wide += part.wide;
             lacking.narrow += part.narrow;
-            if !reaches(lacking) {
+            if !bound.allows(lacking) {
                 return false;
             }
         }
@@ -248,6 +298,7 @@ impl Outlines {
     }
 
     /// Has the processor fetch what [`Outlines::may_reach`] looks at first of a document.
+    #[inline(always)]
     pub fn fetch(&self, document: usize) {
         self.level.fetch(&self.documents[document..=document]);
         match self.digests.get(digest(document)) {
@@ -258,6 +309,29 @@ impl Outlines {
 
     fn of(&self, document: Document) -> &[u64] {
         &self.bits[document.start..][..1 << document.width]
+    }
+}
+
+/// The bound of a similarity, by what is known of two sets.
+#[derive(Clone, Copy)]
+struct Bound {
+    left: Elements,
+    right: Elements,
+    threshold: f64,
+}
+
+impl Bound {
+    /// True if the similarity may be the threshold or more. The bits that one has and the other has not stand for an
+    /// element each, at least.
+    #[inline(always)]
+    fn allows(self, lacking: Lacking) -> bool {
+        let Self { left, right, threshold } = self;
+        let total = u64::from(left.least) + u64::from(right.least);
+        let within = |elements: Elements, lacking| u64::from(elements.most).saturating_sub(lacking);
+        let common = within(left, lacking.wide).min(within(right, lacking.narrow));
+        let united = total.saturating_sub(common).max(common + lacking.wide + lacking.narrow);
+        // As the similarity itself is rounded.
+        common as f64 / united as f64 >= threshold
     }
 }
 
@@ -393,7 +467,7 @@ mod tests {
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0)], elements in 0_usize..2000,
         ) {
             let mut outlines = Outlines::for_sets_of(elements);
-            let (a, b, c) = (outlines.add().unwrap(), outlines.add().unwrap(), outlines.add().unwrap());
+            let [a, b, c, empty] = [0; 4].map(|_| outlines.add().unwrap());
             for pair in sets.windows(2) {
                 // Identifiers repeat, and are in no order.
                 let hashes = [0, 1].map(|of: usize| pair[of].iter().map(|id| mix64(*id)).collect::<Vec<_>>());
@@ -404,6 +478,11 @@ mod tests {
                 let similar = sets[0].jaccard(&sets[1]).is_some_and(|jaccard| jaccard >= threshold);
                 prop_assert!(!similar || outlines.may_reach(a, b, threshold));
                 prop_assert_eq!(outlines.may_reach(a, b, threshold), outlines.may_reach(a, c, threshold));
+                let (others, mut found) = ([b, a, c, empty], vec![a]);
+                outlines.reaching(a, &others, threshold, &mut found).unwrap();
+                let mut expected = others.to_vec();
+                expected.retain(|other| outlines.may_reach(a, *other, threshold));
+                prop_assert_eq!(found, expected);
                 prop_assert!(sets[1].is_empty() || outlines.may_reach(b, c, 1.0));
             }
         }
