@@ -115,7 +115,7 @@ impl Buckets {
         };
         let mut places = memory::with_capacity(BATCH).map_err(engine)?;
         show(&mut places)?;
-        for place in self.marked(table.pages())?.places() {
+        for place in self.marked(table.pages(), &snapshot)?.places() {
             places.push(place);
             if places.len() == BATCH {
                 show(&mut places)?;
@@ -137,7 +137,7 @@ impl Buckets {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let snapshot = Snapshot::statement();
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
-        let marked = self.marked(table.pages())?;
+        let marked = self.marked(table.pages(), &snapshot)?;
         let places = marked.places().map(tid_to_u64);
         soon::each(&table, places, &mut |place| {
             rows.at(u64_to_tid(place)).map_or(Ok(()), &mut *visit)
@@ -145,13 +145,13 @@ impl Buckets {
     }
 
     /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the
-    /// statement.
-    fn marked(&self, pages: u32) -> Result<Marked> {
+    /// snapshot.
+    fn marked(&self, pages: u32, snapshot: &Snapshot) -> Result<Marked> {
         let mut marked = Marked::new(pages)?;
         let mut mark = |row| marked.mark(row);
         // The first row of a bucket, until there is another one.
         let (mut bucket, mut first) = (NO_BAND, None);
-        leaves::each(self.info.index.oid, |key, row| {
+        leaves::each(self.info.index.oid, snapshot, |key, row| {
             if key == NO_BAND {
                 return Ok(());
             }

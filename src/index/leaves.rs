@@ -11,11 +11,17 @@ use crate::index::layout::{Layout, downlink, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::snapshot::Snapshot;
 use pgrx::prelude::*;
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
-/// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone.
-pub fn each(index: Oid, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+/// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone. None is missing that
+/// the snapshot sees.
+pub fn each(
+    index: Oid,
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(u64, u64) -> Result<()>,
+) -> Result<()> {
     // SAFETY: the index is open until the end; an ERROR closes it too.
     unsafe {
         let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
@@ -23,7 +29,8 @@ pub fn each(index: Oid, mut visit: impl FnMut(u64, u64) -> Result<()>) -> Result
             let (mut block, mut copy) = (leftmost(relation)?, PageCopy::empty());
             while block != NO_BLOCK {
                 check_interrupts();
-                let page = copy.read(relation, block).ok_or_else(|| damaged(relation, block))?;
+                let page = copy.read(relation, block, snapshot.raw());
+                let page = page.ok_or_else(|| damaged(relation, block))?;
                 let opaque = page.opaque().ok_or_else(|| damaged(relation, block))?;
                 if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
                     for offset in first_item(&opaque)..=page.last_item() {

@@ -230,18 +230,26 @@ impl PageCopy {
         Self(Box::new(Page([0; PAGE])))
     }
 
-    /// Makes it a copy of this page; `None` if the index has no such block.
+    /// Makes it a copy of this page; `None` if the index has no such block. Raises the ERROR of
+    /// [`LockedPage::refuse_old`].
     ///
     /// # Safety
-    /// `index` is open.
-    pub unsafe fn read(&mut self, index: Relation, block: BlockNumber) -> Option<&Page> {
+    /// `index` is open, and the snapshot null or valid.
+    pub unsafe fn read(
+        &mut self,
+        index: Relation,
+        block: BlockNumber,
+        snapshot: pg_sys::Snapshot,
+    ) -> Option<&Page> {
         // SAFETY: the caller's promise.
         unsafe {
             let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
             if block >= pg_sys::RelationGetNumberOfBlocksInFork(index, fork) {
                 return None;
             }
-            self.0.0.copy_from_slice(&LockedPage::of(index, block).0);
+            let page = LockedPage::of(index, block);
+            page.refuse_old(index, snapshot);
+            self.0.0.copy_from_slice(&page.0);
         }
         Some(&self.0)
     }
@@ -254,7 +262,7 @@ impl PageCopy {
 pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy> {
     let mut copy = PageCopy::empty();
     // SAFETY: the caller's promise.
-    unsafe { copy.read(index, block) }?;
+    unsafe { copy.read(index, block, std::ptr::null_mut()) }?;
     Some(copy)
 }
 
