@@ -51,7 +51,7 @@ impl DocumentKeys {
             passing: Passing::of(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
-                kept: vec![None; KEPT],
+                kept: memory::filled(None, KEPT).map_err(engine)?,
                 retired: [None; ROW],
                 next: 0,
                 memory: PgMemoryContexts::new("minlsh keys as text"),
