@@ -149,12 +149,10 @@ impl Batch {
         let Some(bytes) = &mut files.bytes else {
             held.bytes = before.bytes;
             held.bytes.clear();
-            let (mut place, mut next) = (
-                places.iter().map(|&[.., high, low]| u64::from(high) << 32 | u64::from(low)),
-                places.iter(),
-            );
-            return fetch(&mut place, &mut |stored| {
-                let Some(&[name, root, ..]) = next.next() else { return Ok(()) };
+            let whole = |&[.., high, low]: &[u32; PLACE]| u64::from(high) << 32 | u64::from(low);
+            let mut fetched = places.iter();
+            return fetch(&mut places.iter().map(whole), &mut |stored| {
+                let Some(&[name, root, ..]) = fetched.next() else { return Ok(()) };
                 held.push(name, root, stored)
             });
         };
