@@ -1,7 +1,7 @@
 //! Rows put aside until it is known which of them are needed again: the rows themselves, or of a plain
 //! table their places, under a snapshot that holds them, and their keys as long as memory holds them.
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
@@ -9,7 +9,7 @@ use crate::corpus::form::{Form, Plain};
 use crate::corpus::soon;
 use crate::error::{Result, engine, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
-use crate::pg::document_keys::DocumentKeys;
+use crate::pg::datums::Datums;
 use crate::pg::guc::cache_pages;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -27,26 +27,26 @@ pub enum Aside {
 
 /// Rows of a table, to be fetched by their places.
 pub struct Places {
-    from: Fetched,
+    from: PlainTable,
     places: Vec<u64>,
     /// The key of each, unless they take more than `memory` bytes.
-    keys: Option<DocumentKeys>,
+    keys: Option<Datums>,
     memory: usize,
 }
 
 /// A plain table whose rows are fetched by their places.
-struct Fetched {
+struct PlainTable {
     table: Open,
     /// The columns of its keys and documents.
     columns: Plain,
 }
 
 /// The sources of a job, if their rows can be fetched as often as they are needed.
-pub struct Again(Vec<Fetched>);
+pub struct Again(Vec<PlainTable>);
 
 /// Fetches rows of a table, one after the other.
 struct Fetcher<'a> {
-    from: &'a Fetched,
+    from: &'a PlainTable,
     snapshot: Snapshot,
     row: Row,
 }
@@ -61,9 +61,10 @@ pub fn place_of_source(source: usize, place: u64) -> u64 {
 }
 
 impl Places {
-    /// No rows yet; `keys` are those of none, and may take `memory` bytes.
-    pub fn new(table: Open, columns: Plain, keys: DocumentKeys, memory: usize) -> Self {
-        Self { from: Fetched { table, columns }, places: Vec::new(), keys: Some(keys), memory }
+    /// No rows yet. Their keys, of that type, may take `memory` bytes.
+    pub fn new(table: Open, columns: Plain, key_type: Oid, memory: usize) -> Self {
+        let keys = Some(Datums::new(key_type));
+        Self { from: PlainTable { table, columns }, places: Vec::new(), keys, memory }
     }
 
     /// Adds a row, which is read in that form.
@@ -81,7 +82,7 @@ impl Places {
     }
 }
 
-impl Fetched {
+impl PlainTable {
     fn fetcher(&self) -> Fetcher<'_> {
         Fetcher { from: self, snapshot: Snapshot::statement(), row: Row::empty(&self.table) }
     }
@@ -119,7 +120,7 @@ impl Again {
             let from = &aside.from;
             pages += from.table.pages_and_toast();
             let table = Open::relation(from.table.oid(), Lock::Held)?;
-            all.push(Fetched { table, columns: from.columns.clone() });
+            all.push(PlainTable { table, columns: from.columns.clone() });
         }
         (pages <= cache_pages()).then_some(Self(all))
     }
@@ -143,10 +144,10 @@ impl Again {
 }
 
 /// Gives a document, which is fetched if nobody has fetched it.
-pub type Document<'a> = dyn Fn() -> Result<Datum> + 'a;
+pub type GiveDocument<'a> = dyn Fn() -> Result<Datum> + 'a;
 
 /// Is called with the place of a row in its table, if that was put aside, its key and its document.
-pub type Visit<'a> = dyn FnMut(u64, Datum, &Document) -> Result<()> + 'a;
+pub type Visit<'a> = dyn FnMut(u64, Datum, &GiveDocument) -> Result<()> + 'a;
 
 impl Aside {
     /// Adds a row, which is read in that form.
@@ -179,7 +180,7 @@ impl Aside {
                 let fetcher = aside.from.fetcher();
                 let mut places = (0..).zip(&aside.places).filter(|(number, _)| wanted(*number));
                 places.try_for_each(|(number, &place)| {
-                    let kept = aside.keys.as_ref().map(|keys| keys.datum(number));
+                    let kept = aside.keys.as_ref().map(|keys| keys.get(number));
                     let key = kept.map_or_else(|| fetcher.key(place), Ok)?;
                     visit(place, key, &|| fetcher.document(place))
                 })

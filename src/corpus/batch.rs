@@ -71,7 +71,7 @@ struct Files {
 }
 
 /// The properties of a document that are known before it is compared.
-pub struct Known<'a> {
+pub struct Particulars<'a> {
     /// Its name.
     pub name: u32,
     /// Its group.
@@ -109,7 +109,7 @@ impl Batch {
     }
 
     /// Adds a document, and what is compared of it as it is stored.
-    pub fn push(&mut self, document: &Known, stored: Stored) -> crate::error::Result<()> {
+    pub fn push(&mut self, document: &Particulars, stored: Stored) -> crate::error::Result<()> {
         self.held.add(document)?;
         let Some(files) = &mut self.files else {
             let held = &mut self.held;
@@ -124,7 +124,7 @@ impl Batch {
     }
 
     /// Adds a document that is fetched again from this place.
-    pub fn push_place(&mut self, document: &Known, place: u64) -> crate::error::Result<()> {
+    pub fn push_place(&mut self, document: &Particulars, place: u64) -> crate::error::Result<()> {
         self.held.add(document)?;
         let halves = [(place >> 32) as u32, place as u32];
         self.files.iter_mut().for_each(|files| files.push(document, halves));
@@ -188,7 +188,7 @@ impl Batch {
 
 impl Files {
     /// Adds a document that is there.
-    fn push(&mut self, document: &Known, [first, second]: [u32; 2]) {
+    fn push(&mut self, document: &Particulars, [first, second]: [u32; 2]) {
         self.places.append(&[document.name, document.root, first, second]);
         self.count += 1;
         self.hashes.append(document.hashes);
@@ -197,7 +197,7 @@ impl Files {
 
 impl Held {
     /// Notes what stays in memory of each document until its turn comes.
-    fn add(&mut self, document: &Known) -> crate::error::Result<()> {
+    fn add(&mut self, document: &Particulars) -> crate::error::Result<()> {
         if let Some(scope) = document.scope {
             memory::push(&mut self.scopes, scope).map_err(engine)?;
         }

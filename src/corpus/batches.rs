@@ -15,8 +15,8 @@ use sketch::stored::{Packing, Stored};
 use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::aside::{Again, Document};
-use crate::corpus::batch::{Batch, Bytes, Held, Known, Take, Until};
+use crate::corpus::aside::{Again, GiveDocument};
+use crate::corpus::batch::{Batch, Bytes, Held, Particulars, Take, Until};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
@@ -76,7 +76,7 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
 
 /// Is called with the name that a document has from then on, the place at which it is fetched again, if it is, and
 /// what gives it.
-pub type Visit<'a> = dyn FnMut(u32, u64, &Document) -> Result<()> + 'a;
+pub type Visit<'a> = dyn FnMut(u32, u64, &GiveDocument) -> Result<()> + 'a;
 
 /// Rows that can be had once more.
 pub trait Rows {
@@ -183,7 +183,7 @@ impl Batches {
             hashes.clear();
             documents.columns.row(document, &mut hashes)?;
             let root = roots[document as usize];
-            let known = Known {
+            let own = Particulars {
                 name,
                 root,
                 scope: documents.scopes.get(document as usize).copied(),
@@ -192,9 +192,9 @@ impl Batches {
             };
             let batch = &mut batches[batch_of[root as usize] as usize];
             if batch.is_in_table() {
-                return batch.push_place(&known, place);
+                return batch.push_place(&own, place);
             }
-            copying.copy(value()?, &mut |stored| batch.push(&known, stored))
+            copying.copy(value()?, &mut |stored| batch.push(&own, stored))
         })
     }
 

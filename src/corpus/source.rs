@@ -26,7 +26,6 @@ use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
-use crate::pg::document_keys::DocumentKeys;
 use crate::pg::element;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
@@ -292,15 +291,14 @@ impl Source {
         keep: Option<&CStr>,
         chosen: Chosen,
         memory: usize,
-    ) -> Result<Aside> {
+    ) -> Aside {
         let places = self.plain(key_type, keep, chosen).and_then(|columns| {
             Some((Open::relation(self.relation?, Lock::Held)?, columns.clone()))
         });
         let Some((table, columns)) = places else {
-            return Ok(Aside::Rows(TupleStore::new(memory)));
+            return Aside::Rows(TupleStore::new(memory));
         };
-        let keys = DocumentKeys::new(key_type, self.columns[self.key].collation)?;
-        Ok(Aside::Places(Box::new(Places::new(table, columns, keys, memory))))
+        Aside::Places(Box::new(Places::new(table, columns, key_type, memory)))
     }
 
     /// The columns of rows that are fetched by their places. In another order than that of the table,

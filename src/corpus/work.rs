@@ -147,7 +147,7 @@ impl Work {
                 argument: source.argument,
             };
             let share = memory.rows / sources.len();
-            let mut rows = source.aside(key.0, order.keep, order.chosen, share)?;
+            let mut rows = source.aside(key.0, order.keep, order.chosen, share);
             let without = documents.read(&mut reading, &mut rows)?;
             stores.push((rows, without));
             keys.push(key);

@@ -181,6 +181,7 @@ pub unsafe fn take(index: Relation) -> Trail {
     if !is_same || !is_inserted {
         trail.forget();
     }
+    trail.is_followed = false;
     trail
 }
 

@@ -8,16 +8,13 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
+use crate::pg::datums::Datums;
 use crate::pg::order::Order;
 use crate::pg::output::Output;
-use crate::pg::passing::Passing;
 
 /// Keys by document number.
 pub struct DocumentKeys {
-    datums: Vec<Datum>,
-    /// The memory of keys that are passed by reference.
-    memory: PgMemoryContexts,
-    passing: Passing,
+    datums: Datums,
     order: Order,
     texts: RefCell<KeyTexts>,
 }
@@ -46,9 +43,7 @@ impl DocumentKeys {
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         Ok(Self {
-            datums: Vec::new(),
-            memory: PgMemoryContexts::new("minlsh keys"),
-            passing: Passing::of(type_oid),
+            datums: Datums::new(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
                 kept: memory::filled(None, KEPT).map_err(engine)?,
@@ -67,9 +62,7 @@ impl DocumentKeys {
 
     /// The number of bytes that they take.
     pub fn bytes(&self) -> usize {
-        // SAFETY: a context that is alive.
-        let own = unsafe { pg_sys::MemoryContextMemAllocated(self.memory.value(), true) };
-        own as usize + self.datums.capacity() * size_of::<Datum>()
+        self.datums.bytes()
     }
 
     /// Adds a copy of the next document's key.
@@ -77,15 +70,13 @@ impl DocumentKeys {
     /// # Safety
     /// `key` must be a non-null value of the type of the keys.
     pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
-        let passing = self.passing;
         // SAFETY: the caller's promise.
-        let copy = unsafe { self.memory.switch_to(|_| passing.copy(key)) };
-        memory::push(&mut self.datums, copy).map_err(engine)
+        unsafe { self.datums.push(key) }
     }
 
     /// The key of a document.
     pub fn datum(&self, document: u32) -> Datum {
-        self.datums[document as usize]
+        self.datums.get(document)
     }
 
     /// Orders two documents by their keys.

@@ -12,6 +12,7 @@ pub mod bytes;
 pub mod call;
 pub mod catalog;
 pub mod catching;
+pub mod datums;
 pub mod dependency;
 pub mod document_keys;
 pub mod element;

@@ -224,20 +224,25 @@ fn a_near_duplicate_that_came_between_the_two_searches_counts() {
     }
 }
 
-/// The second search begins at the pages to which the first one came. Here these are split between the two, or deleted
-/// since VACUUM finds nothing alive in them, and a near-duplicate comes afterwards.
-#[test]
-fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
-    let database = database();
-    let (mut first, mut second) = (database.connect(), database.connect());
-    first.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
-    first
+/// Creates a table under a constraint that waits between its two searches.
+fn create_docs(client: &mut Client) {
+    client.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
+    client
         .batch_execute(
             "CREATE TABLE docs (id integer, body text, \
                EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
                WITH (autovacuum_enabled = off)",
         )
         .expect("a table");
+}
+
+/// The second search begins at the pages to which the first one came. Here these are split between the two, or deleted
+/// since VACUUM finds nothing alive in them, and a near-duplicate comes afterwards.
+#[test]
+fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
+    let database = database();
+    let (mut first, mut second) = (database.connect(), database.connect());
+    create_docs(&mut first);
     let fill = |from: i32| {
         format!(
             "INSERT INTO docs SELECT i, text_of(i) FROM generate_series({from}, {from} + 1499) AS i"
@@ -277,14 +282,7 @@ fn a_near_duplicate_counts_after_the_pages_were_split_or_deleted() {
 fn a_near_duplicate_in_the_place_of_one_that_was_found_counts() {
     let database = database();
     let (mut first, mut second) = (database.connect(), database.connect());
-    first.batch_execute(&[SECOND_TIME_SLOW, TEXT_OF].join("; ")).expect("functions");
-    first
-        .batch_execute(
-            "CREATE TABLE docs (id integer, body text, \
-               EXCLUDE USING minlsh (minlsh_document(second_time_slow(body), 0.8) WITH ~=)) \
-               WITH (autovacuum_enabled = off)",
-        )
-        .expect("a table");
+    create_docs(&mut first);
     let place = |client: &mut Client, id: i32| {
         texts(client, &format!("SELECT ctid FROM docs WHERE id = {id}"))
     };

@@ -223,7 +223,7 @@ impl Entries {
     /// The entry of a hash with its number plus one.
     #[inline(always)]
     fn of(self, number: u32, hash: u64) -> u32 {
-        // The place of an entry already tells the top bits of its hash.
+        // Entries are placed by the top bits of their hashes, so these need not be stored.
         hash as u32 & !self.numbers | number
     }
 

@@ -1,0 +1,52 @@
+//! Values of one type, kept as datums.
+
+use pgrx::memcxt::PgMemoryContexts;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
+
+use crate::error::{Result, engine};
+use crate::pg::passing::Passing;
+
+/// Copies of values, by number.
+pub struct Datums {
+    all: Vec<Datum>,
+    /// The memory of values that are passed by reference.
+    memory: PgMemoryContexts,
+    passing: Passing,
+}
+
+impl Datums {
+    /// No values yet, of that type.
+    pub fn new(type_oid: Oid) -> Self {
+        let (memory, passing) = (PgMemoryContexts::new("minlsh values"), Passing::of(type_oid));
+        Self { all: Vec::new(), memory, passing }
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The number of bytes that they take.
+    pub fn bytes(&self) -> usize {
+        // SAFETY: a context that is alive.
+        let own = unsafe { pg_sys::MemoryContextMemAllocated(self.memory.value(), true) };
+        own as usize + self.all.capacity() * size_of::<Datum>()
+    }
+
+    /// Adds a copy of the next value.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value of the type of the others.
+    pub unsafe fn push(&mut self, value: Datum) -> Result<()> {
+        let passing = self.passing;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { self.memory.switch_to(|_| passing.copy(value)) };
+        memory::push(&mut self.all, copy).map_err(engine)
+    }
+
+    /// The value of that number.
+    pub fn get(&self, number: u32) -> Datum {
+        self.all[number as usize]
+    }
+}
