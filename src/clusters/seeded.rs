@@ -307,7 +307,7 @@ impl Seeded<'_> {
         (changed, all): (&DocumentKeys, &[u32]),
         known: &mut Known,
     ) -> Result<(Vec<Change>, Vec<u64>)> {
-        let mut memory = Memory::child(c"minlsh change");
+        let mut memory = Memory::scratch(c"minlsh change");
         let mut changes = Vec::new();
         for at in 0..changed.len() as u32 {
             check_interrupts();

@@ -43,7 +43,7 @@ pub fn write(
     state: &mut State,
 ) -> Result<Counts> {
     let Difference { places, blocks, update, .. } = difference;
-    let mut memory = Memory::child(c"minlsh cluster");
+    let mut memory = Memory::scratch(c"minlsh cluster");
     let mut counts = Counts::default();
     // First, while the snapshot shows the members that are named as they are stored.
     for event in &update.events {
@@ -109,7 +109,7 @@ fn merge(
     (cluster, other): (ClusterId, ClusterId),
     counts: &mut Counts,
 ) -> Result<()> {
-    let mut memory = Memory::child(c"minlsh member");
+    let mut memory = Memory::scratch(c"minlsh member");
     let table = &tables.members;
     // SAFETY: the columns are of the key's type, bigint and uuid.
     unsafe {

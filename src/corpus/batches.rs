@@ -322,7 +322,7 @@ impl<'a> Copying<'a> {
             criteria,
             sketcher: Sketcher::new(criteria.config.clone()),
             room: Vec::new(),
-            context: Memory::child(c"minlsh document"),
+            context: Memory::scratch(c"minlsh document"),
         }
     }
 

@@ -104,7 +104,7 @@ impl Buckets {
     /// caller's rights before the index is read.
     pub fn each(&self, visit: &mut dyn FnMut(&[Parameter]) -> Result<()>) -> Result<()> {
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
-        let mut context = Memory::child(c"minlsh places");
+        let mut context = Memory::scratch(c"minlsh places");
         let snapshot = Snapshot::statement();
         let mut show = |places: &mut Vec<pg_sys::ItemPointerData>| {
             table.resolve(&snapshot, places);
@@ -132,7 +132,7 @@ impl Buckets {
         select: &Select,
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
-        Memory::child(c"minlsh places")
+        Memory::scratch(c"minlsh places")
             .run(|| select.each(&parameters(&mut [])?, &mut |_| Ok(())))?;
         let Some(table) = Open::relation(self.info.index.table, Lock::Held) else { return Ok(()) };
         let snapshot = Snapshot::statement();

@@ -76,7 +76,7 @@ impl Chosen<'_> {
             Self::Keys(key, keys) => {
                 let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)));
                 for some in all.map_err(engine)?.chunks(AT_A_TIME) {
-                    let context = Memory::child(c"minlsh keys of a statement");
+                    let context = Memory::scratch(c"minlsh keys of a statement");
                     let array = context.run(|| array(key, some))?;
                     select.each(&[array], visit)?;
                 }

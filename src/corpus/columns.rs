@@ -6,7 +6,6 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::temp_file::TempFile;
 
 /// Documents of a block. Its part of a column is a page of the temporary file.
@@ -27,8 +26,6 @@ pub struct Columns {
     at: usize,
     /// The blocks that memory does not hold.
     file: Option<TempFile>,
-    /// The memory context of the file: it is made while a row is read, and outlives the row.
-    context: Memory,
     sort_memory: usize,
 }
 
@@ -43,7 +40,6 @@ impl Columns {
             current: memory::filled(0, width * BLOCK).map_err(engine)?,
             at: 0,
             file: None,
-            context: Memory::child(c"minlsh hashes"),
             sort_memory,
         })
     }
@@ -65,8 +61,7 @@ impl Columns {
         if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
             memory::extend(&mut self.blocks, &self.current).map_err(engine)?;
         } else {
-            let create = || self.context.run(TempFile::create);
-            self.file.get_or_insert_with(create).append(&self.current);
+            self.file.get_or_insert_with(TempFile::create).append(&self.current);
         }
         self.at += 1;
         Ok(())

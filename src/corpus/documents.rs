@@ -126,7 +126,7 @@ impl Documents {
         self.signed = 0;
         hands(setting(self.memory), make(), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
-            let (batch, context) = (Batch::default(), Memory::child(c"minlsh document"));
+            let (batch, context) = (Batch::default(), Memory::scratch(c"minlsh document"));
             let mut intake = Intake { documents: self, hands, batch, full, context };
             read(&mut intake)?;
             intake.give()?;

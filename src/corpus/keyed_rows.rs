@@ -30,7 +30,8 @@ impl<'a> KeyedRows<'a> {
 
     /// Calls `visit` with each row that has a document.
     pub fn each(&self, visit: &mut Visit) -> Result<()> {
-        let (mut context, output) = (Memory::child(c"minlsh document"), Output::of(self.key_type));
+        let (mut context, output) =
+            (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {

@@ -60,7 +60,7 @@ impl Scopes {
         Ok(Self {
             columns: columns.iter().map(column).collect::<Result<_>>()?,
             rows: HashMap::new(),
-            context: Memory::child(c"minlsh scopes"),
+            context: Memory::scratch(c"minlsh scopes"),
         })
     }
 

@@ -142,7 +142,7 @@ struct Partition<'a> {
 impl Partition<'_> {
     /// Takes in the rows that are documents.
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
-        let mut context = Memory::child(c"minlsh row");
+        let mut context = Memory::scratch(c"minlsh row");
         let Self { window, places } = self;
         let without = documents.take_in(&|| for_job(None), |intake| {
             for place in 0..rows {
@@ -169,7 +169,7 @@ impl Partition<'_> {
 
 impl Rows for Partition<'_> {
     fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
-        let mut context = Memory::child(c"minlsh row");
+        let mut context = Memory::scratch(c"minlsh row");
         for (document, &place) in (0..).zip(&self.places) {
             if wanted(document) {
                 context.run_and_reset(|| match self.window.argument_at(0, place) {

@@ -22,6 +22,7 @@ use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
 use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::temp_file::TempFile;
 
 /// Entries that are sorted at a time, about.
 const PART: usize = 16 << 10;
@@ -30,8 +31,7 @@ const CHUNK: usize = 64 << 10;
 /// Bytes read of a run at a time: not more, nor less.
 const RUN_BUFFER: std::ops::RangeInclusive<usize> = 8 << 10..=128 << 10;
 
-/// Takes entries in any order. Its files belong to the memory context that is current when entries
-/// are pushed.
+/// Takes entries in any order.
 pub struct Sorter {
     entries: Vec<Entry>,
     /// Bytes for all; and entries held in memory at most, beside copies of parts.
@@ -453,7 +453,7 @@ fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, taker: &mut impl Tak
 
 /// Sorted entries in a temporary file, packed.
 struct Run {
-    file: *mut pg_sys::BufFile,
+    file: TempFile,
     /// Entries and bytes that are still to be read, and the bytes that an entry takes on average.
     left: usize,
     bytes: usize,
@@ -493,10 +493,7 @@ impl Taker for Run {
 
     fn made(&mut self, (bytes, count): Self::Made) -> Result<()> {
         check_interrupts();
-        // SAFETY: an open file; the bytes are valid for the call.
-        unsafe {
-            pg_sys::BufFileWrite(self.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
-        }
+        self.file.append(&bytes);
         self.left += count;
         self.bytes += bytes.len();
         Ok(())
@@ -505,11 +502,7 @@ impl Taker for Run {
 
 impl Run {
     fn create() -> Self {
-        // SAFETY: a temporary file of the query, which an ERROR removes.
-        let file = unsafe {
-            pg_sys::PrepareTempTablespaces();
-            pg_sys::BufFileCreateTemp(false)
-        };
+        let file = TempFile::create();
         let (packed, buffer, ready) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { file, left: 0, bytes: 0, average: 0, packed, buffer, position: 0, size: 0, ready }
     }
@@ -521,11 +514,7 @@ impl Run {
         self.average = self.bytes.div_ceil(self.left.max(1));
         let packed = (size * self.average).max(MOST_PACKED_BYTES);
         self.packed = memory::with_capacity(packed).map_err(engine)?;
-        // SAFETY: an open file.
-        match unsafe { pg_sys::BufFileSeek(self.file, 0, 0, 0) } {
-            0 => Ok(()),
-            _ => Err(unreadable()),
-        }
+        Ok(())
     }
 
     /// The entries that were read, and not taken yet.
@@ -564,23 +553,10 @@ impl Run {
     fn read(&mut self, bytes: usize) -> Result<()> {
         let kept = self.packed.len();
         memory::resize(&mut self.packed, kept + bytes, 0).map_err(engine)?;
-        let room = &mut self.packed[kept..];
-        // SAFETY: an open file; there is room for that many bytes.
-        let read = unsafe { pg_sys::BufFileRead(self.file, room.as_mut_ptr().cast(), bytes) };
-        if read != bytes {
-            return Err(unreadable());
-        }
+        let offset = self.file.len() - self.bytes as u64;
+        self.file.read(offset, &mut self.packed[kept..])?;
         self.bytes -= bytes;
         Ok(())
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: made by `create`, closed once; after an ERROR PostgreSQL does it.
-            unsafe { pg_sys::BufFileClose(self.file) };
-        }
     }
 }
 

@@ -115,7 +115,7 @@ impl FoundMembers {
         // SAFETY: made a text by `to_text`, of a key of that type.
         let name = unsafe { text::read(row_key::to_text(key, self.key_type)) }?;
         self.add(name)?;
-        let mut memory = Memory::child(c"minlsh member");
+        let mut memory = Memory::scratch(c"minlsh member");
         let mut next = 0;
         while next < self.keys.len() {
             check_interrupts();

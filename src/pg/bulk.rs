@@ -37,7 +37,7 @@ pub struct Bulk<'a> {
     used: usize,
     /// The state of bulk insertion; null if rows go wherever there is room.
     place: pg_sys::BulkInsertState,
-    /// Of the rows, and of one batch.
+    /// Memory for the descriptions of indexes, and for one batch.
     lasting: Memory,
     batch: Memory,
 }
@@ -45,21 +45,22 @@ pub struct Bulk<'a> {
 impl<'a> Bulk<'a> {
     /// Begins to write to the end of `table`, which has no index that is kept meanwhile.
     pub fn at_end(table: &'a Open) -> Self {
-        // SAFETY: freed by `finish`, or with its memory context after an ERROR.
-        let place = unsafe { pg_sys::GetBulkInsertState() };
-        Self { place, ..Self::new(table, &[], 0) }
+        let mut bulk = Self::new(table, &[], 0);
+        // SAFETY: freed by `finish`, or with its memory; the pin that it may hold is given back by then, or by an abort.
+        bulk.place = bulk.lasting.run(|| unsafe { pg_sys::GetBulkInsertState() });
+        bulk
     }
 
     /// Begins to write to `table`, which has these indexes. Entries of up to `memory` bytes of each are inserted in
     /// their order.
     pub fn new(table: &'a Open, indexes: &'a [OpenIndex], memory: usize) -> Self {
+        let (lasting, batch) = (Memory::scratch(c"minlsh rows"), Memory::scratch(c"minlsh batch"));
         let targets = indexes.iter().map(|index| {
             let late = late_column(table, index).map(|column| Late { column, entries: Vec::new() });
-            Target { index, info: index.info(), late }
+            Target { index, info: lasting.run(|| index.info()), late }
         });
         let (indexes, rows, place) = (targets.collect(), Vec::new(), std::ptr::null_mut());
         let most_late = memory / size_of::<(i64, pg_sys::ItemPointerData)>();
-        let (lasting, batch) = (Memory::child(c"minlsh rows"), Memory::child(c"minlsh batch"));
         Self { table, indexes, most_late, rows, used: 0, place, lasting, batch }
     }
 
@@ -69,7 +70,7 @@ impl<'a> Bulk<'a> {
     /// The values are of the columns' types. The indexes are those of the table, and plain.
     pub unsafe fn push(&mut self, values: &[Option<Datum>]) {
         if self.used == self.rows.len() {
-            self.rows.push(self.lasting.run(|| Row::empty(self.table)));
+            self.rows.push(Row::empty(self.table));
         }
         let row = &self.rows[self.used];
         // SAFETY: the caller's promise; the values are copied at once.

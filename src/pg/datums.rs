@@ -1,24 +1,24 @@
 //! Values of one type, kept as datums.
 
-use pgrx::memcxt::PgMemoryContexts;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
+use crate::pg::memory::Memory;
 use crate::pg::passing::Passing;
 
 /// Copies of values, by number.
 pub struct Datums {
     all: Vec<Datum>,
     /// The memory of values that are passed by reference.
-    memory: PgMemoryContexts,
+    memory: Memory,
     passing: Passing,
 }
 
 impl Datums {
     /// No values yet, of that type.
     pub fn new(type_oid: Oid) -> Self {
-        let (memory, passing) = (PgMemoryContexts::new("minlsh values"), Passing::of(type_oid));
+        let (memory, passing) = (Memory::scratch(c"minlsh values"), Passing::of(type_oid));
         Self { all: Vec::new(), memory, passing }
     }
 
@@ -29,9 +29,7 @@ impl Datums {
 
     /// The number of bytes that they take.
     pub fn bytes(&self) -> usize {
-        // SAFETY: a context that is alive.
-        let own = unsafe { pg_sys::MemoryContextMemAllocated(self.memory.value(), true) };
-        own as usize + self.all.capacity() * size_of::<Datum>()
+        self.memory.bytes() + self.all.capacity() * size_of::<Datum>()
     }
 
     /// Adds a copy of the next value.
@@ -41,7 +39,7 @@ impl Datums {
     pub unsafe fn push(&mut self, value: Datum) -> Result<()> {
         let passing = self.passing;
         // SAFETY: the caller's promise.
-        let copy = unsafe { self.memory.switch_to(|_| passing.copy(value)) };
+        let copy = self.memory.run(|| unsafe { passing.copy(value) });
         memory::push(&mut self.all, copy).map_err(engine)
     }
 

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
-use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::pg::datums::Datums;
+use crate::pg::memory::Memory;
 use crate::pg::order::Order;
 use crate::pg::output::Output;
 
@@ -28,7 +28,7 @@ struct KeyTexts {
     retired: [Option<Datum>; ROW],
     /// The place where the next of these goes.
     next: usize,
-    memory: PgMemoryContexts,
+    memory: Memory,
     output: Output,
 }
 
@@ -49,7 +49,7 @@ impl DocumentKeys {
                 kept: memory::filled(None, KEPT).map_err(engine)?,
                 retired: [None; ROW],
                 next: 0,
-                memory: PgMemoryContexts::new("minlsh keys as text"),
+                memory: Memory::scratch(c"minlsh keys as text"),
                 output: Output::of(type_oid),
             }),
         })
@@ -110,14 +110,12 @@ impl DocumentKeys {
                     *next = (*next + 1) % ROW;
                 }
                 // SAFETY: a key of that type. What is gone was made here, and is no longer valid.
-                let text = unsafe {
-                    memory.switch_to(|_| {
-                        if let Some(text) = gone {
-                            pg_sys::pfree(text.cast_mut_ptr());
-                        }
-                        output.text(key)
-                    })
-                };
+                let text = memory.run(|| unsafe {
+                    if let Some(text) = gone {
+                        pg_sys::pfree(text.cast_mut_ptr());
+                    }
+                    output.text(key)
+                });
                 *place = Some((document, text));
                 text
             }

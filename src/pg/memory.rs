@@ -1,4 +1,8 @@
-//! Memory contexts of our own.
+//! Memory contexts of our own, and what owns that which PostgreSQL makes for a value of Rust.
+//!
+//! It belongs to the transaction, or subtransaction, in progress, and not to the memory context that is current: a call
+//! ends before its transaction does, so that no order in which values are dropped can be wrong. Each value frees its own
+//! when it is dropped, and the abort after an ERROR frees what is left.
 
 use std::ffi::CStr;
 
@@ -18,16 +22,14 @@ impl Memory {
     pub fn scratch(name: &'static CStr) -> Self {
         // SAFETY: a function is called within a transaction, whose context outlives the call.
         Self(unsafe {
-            create(pg_sys::CurTransactionContext, name, pg_sys::ALLOCSET_SMALL_INITSIZE)
+            create(pg_sys::CurTransactionContext, name, pg_sys::ALLOCSET_DEFAULT_INITSIZE)
         })
     }
 
-    /// A child of the context that is current now: freed with it at the latest.
-    pub fn child(name: &'static CStr) -> Self {
-        // SAFETY: the current context is alive.
-        Self(unsafe {
-            create(pg_sys::CurrentMemoryContext, name, pg_sys::ALLOCSET_DEFAULT_INITSIZE)
-        })
+    /// The bytes that it has.
+    pub fn bytes(&self) -> usize {
+        // SAFETY: the context is alive.
+        unsafe { pg_sys::MemoryContextMemAllocated(self.0, true) }
     }
 
     /// Runs `work` with what it allocates in this context.
@@ -57,6 +59,31 @@ impl Drop for Memory {
             // SAFETY: made by `create`, deleted once; an ERROR deletes it with its parent.
             unsafe { pg_sys::MemoryContextDelete(self.0) };
         }
+    }
+}
+
+/// Runs `make` with what it allocates in the memory of the transaction: it outlives the call, and is to be freed by
+/// whoever holds it.
+pub fn in_transaction<T>(make: impl FnOnce() -> T) -> T {
+    // SAFETY: a function is called within a transaction; an ERROR sets the current context itself.
+    unsafe {
+        let previous = pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
+        let made = make();
+        pg_sys::MemoryContextSwitchTo(previous);
+        made
+    }
+}
+
+/// The same, for what keeps temporary files: these belong to the transaction as well, whoever owns what is opened
+/// otherwise. PostgreSQL notes the owner with each file.
+pub fn with_files<T>(make: impl FnOnce() -> T) -> T {
+    // SAFETY: a transaction in progress has its owner, as alive as its memory; an abort sets the current one itself.
+    unsafe {
+        let previous = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::CurTransactionResourceOwner;
+        let made = in_transaction(make);
+        pg_sys::CurrentResourceOwner = previous;
+        made
     }
 }
 

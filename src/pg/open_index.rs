@@ -252,7 +252,7 @@ pub struct Search<'a> {
     scan: pg_sys::IndexScanDesc,
     key: pg_sys::ScanKeyData,
     row: Row,
-    /// Of what the index keeps from one value to the next.
+    /// Memory for what the index keeps from one value to the next.
     memory: Memory,
     /// The index and its table stay open.
     open: std::marker::PhantomData<&'a Open>,
@@ -269,7 +269,7 @@ impl<'a> Search<'a> {
         operator: SearchOperator,
         snapshot: &'a Snapshot,
     ) -> Self {
-        let memory = Memory::child(c"minlsh search");
+        let memory = Memory::scratch(c"minlsh search");
         let mut key = pg_sys::ScanKeyData::default();
         let SearchOperator { strategy, right, function } = operator;
         // SAFETY: the caller's promise; the snapshot is held. `Drop` ends the scan before all of them.

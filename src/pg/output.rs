@@ -5,11 +5,14 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog;
+use crate::pg::memory::Memory;
 use crate::pg::text;
 
 /// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
 pub struct Output {
     function: RefCell<pg_sys::FmgrInfo>,
+    /// Memory for what the function keeps from one call to the next.
+    _memory: Memory,
     is_padded: bool,
 }
 
@@ -18,13 +21,14 @@ impl Output {
     pub fn of(type_oid: Oid) -> Self {
         let mut output = pg_sys::FmgrInfo::default();
         let (mut function, mut is_varlena) = (Oid::INVALID, false);
-        // SAFETY: the output function of an existing type.
-        unsafe {
+        let memory = Memory::scratch(c"minlsh output");
+        // SAFETY: the output function of an existing type, which keeps what it makes in the memory that is current here.
+        memory.run(|| unsafe {
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
-        }
+        });
         let is_padded = catalog::base_type(type_oid) == pg_sys::BPCHAROID;
-        Self { function: output.into(), is_padded }
+        Self { function: output.into(), _memory: memory, is_padded }
     }
 
     /// The value as a `text` datum, in the current memory context.

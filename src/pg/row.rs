@@ -3,6 +3,7 @@
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum};
 
+use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
 
 /// The answer of a visitor of rows.
@@ -23,8 +24,10 @@ pub struct Row {
 impl Row {
     /// An empty row of a table's kind.
     pub fn empty(table: &Open) -> Self {
-        // SAFETY: an open table; `Drop` frees the slot.
-        let slot = unsafe { pg_sys::table_slot_create(table.raw(), std::ptr::null_mut()) };
+        // SAFETY: an open table; `Drop` frees the slot, which lives in the transaction's memory.
+        let slot = in_transaction(|| unsafe {
+            pg_sys::table_slot_create(table.raw(), std::ptr::null_mut())
+        });
         Self { slot, owned: true }
     }
 

@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
+use crate::pg::memory::{Memory, with_files};
 use crate::pg::order::Order;
 
 /// Values that are sorted.
@@ -20,16 +20,17 @@ impl Sorted {
     pub fn new(type_oid: Oid, collation: Oid, memory: usize) -> Result<Self> {
         let order = Order::of(type_oid, collation)?;
         let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
-        // SAFETY: a type with a default order has that operator; the sort is ended by `Drop`, or by an abort.
-        let state = unsafe {
+        // SAFETY: a type with a default order has that operator; the sort, which lives in the transaction's memory, is
+        // ended by `Drop`, or by an abort.
+        let state = with_files(|| unsafe {
             let flags = pg_sys::TYPECACHE_LT_OPR as i32;
             let less = (*pg_sys::lookup_type_cache(type_oid, flags)).lt_opr;
             let (coordinate, options) = (std::ptr::null_mut(), 0);
             pg_sys::tuplesort_begin_datum(
                 type_oid, less, collation, false, kilobytes, coordinate, options,
             )
-        };
-        let memory = [Memory::child(c"minlsh value"), Memory::child(c"minlsh next value")];
+        });
+        let memory = [Memory::scratch(c"minlsh value"), Memory::scratch(c"minlsh next value")];
         Ok(Self { state, order, memory })
     }
 
@@ -38,14 +39,14 @@ impl Sorted {
     /// # Safety
     /// It is a non-null value of the type.
     pub unsafe fn push(&mut self, value: Datum) {
-        // SAFETY: a sort that has not begun, and the caller's promise.
-        unsafe { pg_sys::tuplesort_putdatum(self.state, value, false) };
+        // SAFETY: a sort that has not begun, and the caller's promise. A tape may be begun here.
+        with_files(|| unsafe { pg_sys::tuplesort_putdatum(self.state, value, false) });
     }
 
     /// Calls `visit` with each value, in their order; with equal ones once.
     pub fn each_distinct(mut self, visit: &mut dyn FnMut(Datum) -> Result<()>) -> Result<()> {
-        // SAFETY: all values are there.
-        unsafe { pg_sys::tuplesort_performsort(self.state) };
+        // SAFETY: all values are there. Tapes may be begun here.
+        with_files(|| unsafe { pg_sys::tuplesort_performsort(self.state) });
         let mut before = None;
         let (mut kept, mut free) = (0, 1);
         loop {

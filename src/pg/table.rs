@@ -12,6 +12,7 @@ use pgrx::pg_sys::{self, Oid};
 use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::list;
+use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
 use crate::pg::open_index::{Entries, OpenIndex};
 use crate::pg::relation::Lock;
@@ -171,7 +172,7 @@ impl<'a> RowsAt<'a> {
         let methods = unsafe { &*(*table.raw()).rd_tableam };
         let begin = methods.index_fetch_begin?;
         // SAFETY: an open table; ended by `Drop`.
-        let state = unsafe { pg_guard_ffi_boundary(|| begin(table.raw())) };
+        let state = in_transaction(|| unsafe { pg_guard_ffi_boundary(|| begin(table.raw())) });
         Some(Self { snapshot, methods, state, row: Row::empty(table), open: PhantomData })
     }
 

@@ -1,11 +1,12 @@
 //! A temporary file, under PostgreSQL's temp_tablespaces and temp_file_limit, gone at the end of
-//! the query whatever happens.
+//! the transaction whatever happens.
 
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
 use crate::pg::job::spilled;
+use crate::pg::memory::with_files;
 
 /// Plain numbers, written as they lie in memory.
 pub trait Plain: Copy {}
@@ -21,13 +22,14 @@ pub struct TempFile {
 }
 
 impl TempFile {
-    /// An empty file, which lives as long as the current memory context.
+    /// An empty file.
     pub fn create() -> Self {
-        // SAFETY: BufFileCreateTemp needs the tablespaces to be prepared.
-        let file = unsafe {
+        // SAFETY: BufFileCreateTemp needs the tablespaces to be prepared. The file and its owner are the transaction's,
+        // which outlives the value.
+        let file = with_files(|| unsafe {
             pg_sys::PrepareTempTablespaces();
             pg_sys::BufFileCreateTemp(false)
-        };
+        });
         Self { file, written: 0 }
     }
 

@@ -4,7 +4,7 @@
 use pgrx::pg_sys;
 
 use crate::error::Result;
-use crate::pg::memory::Memory;
+use crate::pg::memory::{in_transaction, with_files};
 use crate::pg::row::Row;
 
 /// Rows of one type, read in the order in which they came.
@@ -12,18 +12,16 @@ pub struct TupleStore {
     store: *mut pg_sys::Tuplestorestate,
     /// A slot to read with, once the type of the rows is known.
     slot: *mut pg_sys::TupleTableSlot,
-    context: Memory,
 }
 
 impl TupleStore {
     /// No rows yet; `memory` bytes for them.
     pub fn new(memory: usize) -> Self {
-        let context = Memory::child(c"minlsh rows");
         let kilobytes = i32::try_from(memory / 1024).unwrap_or(i32::MAX).max(64);
-        // SAFETY: a store in a context that lives as long as it.
+        // SAFETY: a store in the transaction's memory, which outlives it; so does the owner of its file.
         let store =
-            context.run(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
-        Self { store, slot: std::ptr::null_mut(), context }
+            with_files(|| unsafe { pg_sys::tuplestore_begin_heap(false, false, kilobytes) });
+        Self { store, slot: std::ptr::null_mut() }
     }
 
     /// The same, to be read several times: see [`Self::rewind`].
@@ -43,8 +41,8 @@ impl TupleStore {
     /// Adds a row. All rows are of one type.
     pub fn push(&mut self, row: &Row) {
         if self.slot.is_null() {
-            // SAFETY: a slot for rows of that type, with a copy of the descriptor.
-            self.slot = self.context.run(|| unsafe {
+            // SAFETY: a slot for rows of that type, with a copy of the descriptor, which no one else holds.
+            self.slot = in_transaction(|| unsafe {
                 let descriptor = pg_sys::CreateTupleDescCopy((*row.raw()).tts_tupleDescriptor);
                 pg_sys::MakeSingleTupleTableSlot(descriptor, &raw const pg_sys::TTSOpsMinimalTuple)
             });
@@ -74,7 +72,9 @@ impl Drop for TupleStore {
             // SAFETY: made in `new` and `push`, ended once; on an ERROR the abort cleans up.
             unsafe {
                 if !self.slot.is_null() {
+                    let descriptor = (*self.slot).tts_tupleDescriptor;
                     pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+                    pg_sys::FreeTupleDesc(descriptor);
                 }
                 pg_sys::tuplestore_end(self.store);
             }

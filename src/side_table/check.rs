@@ -120,7 +120,7 @@ fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Res
     }
     let snapshot = Snapshot::statement();
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
-    let mut memory = Memory::child(c"minlsh check");
+    let mut memory = Memory::scratch(c"minlsh check");
     let mut matched = 0u64;
     let output = Output::of(side.key.type_oid);
     let wanted = |key: Datum| share.is_none_or(|share| has(share, &output, key));
@@ -197,7 +197,7 @@ fn superfluous(
             Some((open, index))
         })
         .collect();
-    let mut memory = Memory::child(c"minlsh check");
+    let mut memory = Memory::scratch(c"minlsh check");
     storage.rows.table.each(snapshot, |row| {
         memory.run_and_reset(|| {
             let Some(key) = row.value(DOC_ID) else {

@@ -94,7 +94,7 @@ impl SideTable {
         let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
         let index = storage.signature_index();
         let operator = SearchOperator::only_of(index.family()).ok_or_else(missing)?;
-        let mut memory = Memory::child(c"minlsh candidate");
+        let mut memory = Memory::scratch(c"minlsh candidate");
         let visit = |row: &Row| {
             memory.run_and_reset(|| {
                 if let Some((key, signature, _)) = stored(row)? {

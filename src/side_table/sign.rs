@@ -56,7 +56,7 @@ pub fn fill(
     options: &IndexOptions,
 ) -> Result<usize> {
     let mut bulk = Bulk::at_end(side);
-    let mut memory = Memory::child(c"minlsh document");
+    let mut memory = Memory::scratch(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
     let (_shown, mut tuples) = Build::of(documents.oid);

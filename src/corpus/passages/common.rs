@@ -38,7 +38,7 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     };
     let cut = texts.cut.clone();
     let taken = memory::filled(false, counts.len()).map_err(engine)?;
-    let context = Memory::child(c"minlsh passages listed");
+    let context = Memory::scratch(c"minlsh passages listed");
     let listing = Listing { counts, taken, cut: cut.clone(), result: &result, context };
     let make = || finder(&cut, &frequent, &wanted);
     texts.each_by_hands(Phase::Finding, false, WEIGHT, &make, &mut Looking(listing))?;
@@ -99,7 +99,8 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let counts = Counts::of(&mut texts, &frequent, min_documents)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();
-    let mut writing = Writing { result: &result, context: Memory::child(c"minlsh texts stripped") };
+    let mut writing =
+        Writing { result: &result, context: Memory::scratch(c"minlsh texts stripped") };
     let make = || Stripping::new(cut.clone(), test(&frequent), count.clone());
     texts.each_by_hands(Phase::Finding, true, 2, &make, &mut writing)?;
     Ok(None)

@@ -8,8 +8,6 @@
 //! 4. What is asked for meets the texts that have it, in the order of fingerprints: these pairs are the candidates.
 //! 5. Sorted by contained text, candidates are read from the temporary file and compared. The texts decide.
 
-use std::rc::Rc;
-
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, Given, TextBatch};
@@ -22,7 +20,6 @@ use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::temp_file::TempFile;
@@ -120,7 +117,7 @@ impl Job<'_> {
         let texts = self.texts;
         texts.progress.enter(Phase::Counting);
         let half = texts.share / 2;
-        let (by_text, mut met) = by_text(fingerprints, half, &texts.files)?;
+        let (by_text, mut met) = by_text(fingerprints, half)?;
         self.ask(by_text, &mut met)?;
         // By fingerprint: those that have it first, then those that ask for it.
         let mut candidates = Sorter::new(half);
@@ -139,14 +136,12 @@ impl Job<'_> {
             let others = having
                 .iter()
                 .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
-            texts.files.run(|| {
-                for other in others {
-                    check_interrupts();
-                    let key = u64::from(asking) << 32 | u64::from(*other);
-                    candidates.push(Entry { key, tid: 0 })?;
-                }
-                Ok(())
-            })
+            for other in others {
+                check_interrupts();
+                let key = u64::from(asking) << 32 | u64::from(*other);
+                candidates.push(Entry { key, tid: 0 })?;
+            }
+            Ok(())
         })?;
         Ok(candidates)
     }
@@ -158,10 +153,8 @@ impl Job<'_> {
         let make = || Ok(Asking::new(min_match, coverage));
         texts.by_hands(2, &make, |feeder| {
             let mut take = |batch: &TextBatch<<Asking as Find>::Found>| {
-                texts.files.run(|| {
-                    batch.found.iter().try_for_each(|&(key, number)| {
-                        met.push(Entry { key, tid: ASKED | u64::from(number) })
-                    })
+                batch.found.iter().try_for_each(|&(key, number)| {
+                    met.push(Entry { key, tid: ASKED | u64::from(number) })
                 })
             };
             let (mut known, mut buffer): (Vec<(u64, u32)>, _) = (Vec::new(), Vec::new());
@@ -255,18 +248,15 @@ impl Job<'_> {
 
 /// Fingerprints that several texts have: sorted by text, each with how many others have it; and as they are, to be met
 /// by those that ask for them.
-fn by_text(fingerprints: Sorter, memory: usize, files: &Rc<Memory>) -> Result<(Sorter, Sorter)> {
+fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     let (mut by_text, mut met) = (Sorter::new(memory), Sorter::new(memory));
     let mut flush = |key: u64, having: &mut Vec<u32>| {
         if having.len() > 1 {
-            files.run(|| {
-                let others = having.len() as u64 - 1;
-                for text in having.iter().map(|text| u64::from(*text)) {
-                    by_text.push(Entry { key: text << 32 | others, tid: key })?;
-                    met.push(Entry { key, tid: text })?;
-                }
-                Ok::<(), pgrx::pg_sys::panic::ErrorReport>(())
-            })?;
+            let others = having.len() as u64 - 1;
+            for text in having.iter().map(|text| u64::from(*text)) {
+                by_text.push(Entry { key: text << 32 | others, tid: key })?;
+                met.push(Entry { key, tid: text })?;
+            }
         }
         having.clear();
         Ok(())

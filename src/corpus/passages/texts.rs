@@ -52,8 +52,6 @@ pub struct Texts {
     out: usize,
     /// Memory for one text.
     context: Memory,
-    /// The temporary files of what is sorted, which outlive a text.
-    pub files: Rc<Memory>,
     /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
     table: Option<Open>,
@@ -117,8 +115,7 @@ impl Texts {
             cut: cut.clone(),
             share,
             out,
-            context: Memory::child(c"minlsh passages"),
-            files: Rc::new(Memory::child(c"minlsh passages sorted")),
+            context: Memory::scratch(c"minlsh passages"),
             progress: Rc::new(Progress::start(source.relation)),
             table: source.relation.and_then(|table| Open::relation(table, Lock::Held)),
         };
@@ -135,7 +132,6 @@ impl Texts {
             collapses: *collapses,
             min_match: cut.min_match,
             short: 0,
-            files: texts.files.clone(),
             progress: texts.progress.clone(),
             keep: keep.take(),
         };
@@ -340,7 +336,6 @@ struct Intake<'a, 'k> {
     collapses: bool,
     min_match: usize,
     short: usize,
-    files: Rc<Memory>,
     progress: Rc<Progress>,
     keep: Option<&'a mut Keep<'k>>,
 }
@@ -354,15 +349,13 @@ impl Intake<'_, '_> {
                 && memory::insert_at(&mut self.seen, of_text.hash, ()).map_err(engine)?.is_some();
             let document = Document { salt: given.salt, is_copy, length: of_text.length };
             memory::push(&mut self.documents, document).map_err(engine)?;
-            let Self { sorter, files, keep, .. } = self;
-            files.run(|| -> Result<()> {
-                if let Some(keep) = keep {
-                    keep(document, normalized)?;
-                }
-                let fingerprints = if is_copy { &[] } else { fingerprints };
-                fingerprints.iter().try_for_each(|entry| {
-                    sorter.push(Entry { key: entry ^ given.salt, tid: of_text.number.into() })
-                })
+            let Self { sorter, keep, .. } = self;
+            if let Some(keep) = keep {
+                keep(document, normalized)?;
+            }
+            let fingerprints = if is_copy { &[] } else { fingerprints };
+            fingerprints.iter().try_for_each(|entry| {
+                sorter.push(Entry { key: entry ^ given.salt, tid: of_text.number.into() })
             })?;
         }
         self.progress.read(self.documents.len() as u64);

@@ -1,6 +1,5 @@
 //! Windows that enough documents have.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::AHashMap;
@@ -15,7 +14,6 @@ use crate::error::{Failure, Result, engine, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::Memory;
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.
 pub const WEIGHT: usize = 1 + size_of::<Window>();
@@ -90,20 +88,17 @@ pub fn sorted(
 ) -> Result<Sorter> {
     struct Sorting<'a> {
         sorter: Sorter,
-        files: Rc<Memory>,
         record: &'a dyn Fn(Window) -> u64,
     }
     impl Look for Sorting<'_> {
         fn look(&mut self, _: &Members, _: Given, each: Each<'_>) -> Result<()> {
-            let Self { sorter, files, record } = self;
-            files.run(|| {
-                each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))
-            })
+            let Self { sorter, record } = self;
+            each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))
         }
     }
     let (cut, all): (_, Test) = (texts.cut.clone(), Arc::new(|_| true));
     let sorter = Sorter::new(texts.share);
-    let mut sorting = Looking(Sorting { sorter, files: texts.files.clone(), record });
+    let mut sorting = Looking(Sorting { sorter, record });
     let make = || finder(&cut, frequent, &all);
     texts.each_by_hands(Phase::Counting, false, WEIGHT, &make, &mut sorting)?;
     Ok(sorting.0.sorter)
