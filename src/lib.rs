@@ -18,6 +18,7 @@ mod pg;
 mod row_key;
 mod settings;
 mod side_table;
+mod types;
 mod wrong_calls;
 
 use pgrx::prelude::*;

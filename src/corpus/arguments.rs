@@ -12,6 +12,7 @@ use crate::options::{Options, Threshold, Verify};
 use crate::pg::bytes;
 use crate::pg::call::Call;
 use crate::pg::text;
+use crate::types;
 
 /// The positions of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
@@ -66,6 +67,8 @@ impl Arguments {
             let behind = positions.threshold + 1;
             let key = if call.is_polymorphic(behind) { behind } else { call.count() - 1 };
             arguments.key_type = call.argument_type(key);
+            let hint = "Pass a NULL of the type of the keys, as in key => NULL::bigint.";
+            types::check(arguments.key_type, || "key".to_owned(), hint)?;
             if arguments.values.remove(key).is_some() {
                 return Err(invalid_parameter("key must be a NULL of the type of the keys, not a value").set_hint(
                     "Pass key => NULL::bigint for keys of type bigint. To name the column of the keys, pass \

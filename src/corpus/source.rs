@@ -37,6 +37,7 @@ use crate::pg::sql::{self, Sql};
 use crate::pg::tuple_store::TupleStore;
 use crate::row_key::Key;
 use crate::side_table::SideTable;
+use crate::types;
 
 /// A HINT on how to write a query.
 const QUERY: &str = "Select the key first and the text second, as in $$SELECT id, title || ' ' || \
@@ -167,7 +168,7 @@ impl Source {
                 "Select only the key and the text, or name the text with body => '...'. {QUERY}"
             )));
         }
-        source.kind = source.kind_of_body(arguments)?;
+        source.kind = source.checked_kind(arguments)?;
         Ok(source)
     }
 
@@ -187,7 +188,7 @@ impl Source {
         };
         source.choose_key(arguments, &relation, None)?;
         source.scopes.extend(source.scope(arguments)?);
-        source.kind = source.kind_of_body(arguments)?;
+        source.kind = source.checked_kind(arguments)?;
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
         // Rows are asked for by their places, which are a column that nobody can be granted.
         let has_places = may_read(relation.oid, &[]);
@@ -347,11 +348,18 @@ impl Source {
             sql = sql.text(", d.").name(&self.columns[*scope].name);
             sql = sql.text(" AS ").name(&name(number + 3));
         }
+        let of_body = match self.kind {
+            Kind::Text => pg_sys::TEXTOID,
+            _ => self.columns[self.body].type_oid,
+        };
+        let mut gives = vec![key_type, of_body];
+        gives.extend(self.scopes.iter().map(|scope| self.columns[*scope].type_oid));
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
         let types = chosen.parameters();
         if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
             // A table that inherits from it since it was looked at has places of its own.
             sql = sql.text(", d.ctid FROM ONLY ").text(from);
+            gives.push(pg_sys::TIDOID);
         } else {
             sql = sql.text(" FROM ").text(from);
         }
@@ -377,7 +385,7 @@ impl Source {
                 format!("{} was renamed while it was being read", self.argument),
             )
             .set_hint("Retry the statement.")),
-            _ => Ok(select),
+            _ => Ok(select.giving(gives)),
         }
     }
 
@@ -573,7 +581,13 @@ impl Source {
         })
     }
 
-    fn kind_of_body(&self, arguments: &Arguments) -> Result<Kind> {
+    /// The kind of the documents, once the types of all columns that are used are known to be those of values.
+    fn checked_kind(&self, arguments: &Arguments) -> Result<Kind> {
+        for place in [self.key, self.body].iter().chain(&self.scopes) {
+            let SelectColumn { name, type_oid, .. } = &self.columns[*place];
+            let column = || format!("column \"{}\" of {}", label(name), self.argument);
+            types::check(*type_oid, column, "Cast it to text in a query.")?;
+        }
         let SelectColumn { name, type_oid, .. } = &self.columns[self.body];
         let wrong = |hint: &str| {
             let (name, type_label) = (label(name), type_label(*type_oid));

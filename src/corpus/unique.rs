@@ -1,27 +1,24 @@
 //! Keys that nothing but the user's word says are unique.
 
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::ElementHash;
 
 use crate::error::invalid_parameter;
 use crate::pg::output::Output;
+use crate::pg::passing::Passing;
 
 /// A check that keys are unique, where no index ensures it.
 pub struct Unique {
     checked: bool,
     type_oid: Oid,
-    by_value: bool,
-    length: i16,
+    passing: Passing,
 }
 
 impl Unique {
     /// Keys of that type.
     pub fn new(type_oid: Oid, checked: bool) -> Self {
-        let (mut length, mut by_value) = (0, false);
-        // SAFETY: a lookup in the system caches.
-        unsafe { pg_sys::get_typlenbyval(type_oid, &mut length, &mut by_value) };
-        Self { checked, type_oid, by_value, length }
+        Self { checked, type_oid, passing: Passing::of(type_oid) }
     }
 
     /// The hash of a key, where keys must be checked.
@@ -31,17 +28,11 @@ impl Unique {
 
     /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
     fn hash_of(&self, key: Datum) -> u64 {
-        if self.by_value {
+        if self.passing.by_value {
             return key.value() as u64;
         }
-        // SAFETY: a value of the type with that length: a varlena, or `length` bytes.
-        let bytes = unsafe {
-            match usize::try_from(self.length) {
-                Ok(length) => std::slice::from_raw_parts(key.cast_mut_ptr::<u8>(), length),
-                Err(_) => crate::pg::bytes::read(key),
-            }
-        };
-        ElementHash::Xxh3.hash(bytes)
+        // SAFETY: a value of the type that is passed like this, by reference, and is hashed at once.
+        ElementHash::Xxh3.hash(unsafe { self.passing.bytes(key) })
     }
 
     /// The hash of keys that came twice.

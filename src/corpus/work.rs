@@ -129,14 +129,14 @@ impl Work {
         let table = sources.iter().find_map(|source| source.relation);
         let scopes = Scopes::new(&common_scopes(sources)?)?;
         let mut documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
+        let keys: Vec<_> = sources.iter().map(|source| source.key_column(key_type)).collect();
+        let members = Members::new(&keys, key_type)?;
         let mut stores = Vec::new();
-        let mut keys = Vec::new();
         let mut second = u32::MAX;
-        for source in sources {
+        for (source, key) in sources.iter().zip(&keys) {
             if !stores.is_empty() {
                 second = documents.len();
             }
-            let key = source.key_column(key_type);
             let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
             let mut reading = Reading {
                 select: source.select(session, key.0, order.keep, order.chosen)?,
@@ -150,9 +150,8 @@ impl Work {
             let mut rows = source.aside(key.0, order.keep, order.chosen, share);
             let without = documents.read(&mut reading, &mut rows)?;
             stores.push((rows, without));
-            keys.push(key);
         }
-        let mut rows = Stored { stores, members: Members::new(&keys, key_type)? };
+        let mut rows = Stored { stores, members };
         let read = documents.len();
         let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
         Ok(Self { members: rows.members, batches, read })

@@ -120,7 +120,9 @@ impl Indexed {
                 let types = vec![pg_sys::INT4ARRAYOID, pg_sys::FLOAT8OID];
                 (c"minlsh_signature", types, vec![value, least])
             }
-            Kind::Document => return Ok(value),
+            Kind::Document => {
+                return Ok(expressions.relabelled(value, self.extension.document));
+            }
             Kind::Passage => return Err(missing()),
         };
         let function = own(expression::function(self.extension.schema, name, &types))?;

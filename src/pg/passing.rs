@@ -1,17 +1,22 @@
 //! The passing of values, for those that are known as datums only.
 
+use std::ffi::CStr;
+
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::ffi;
+use crate::pg::{bytes, ffi};
 
-/// The rules by which values of a type are passed. No column has a type of C strings.
+/// The rules by which values of a type are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
     /// `typbyval`
     pub by_value: bool,
-    /// `typlen`
+    /// `typlen`: -1 for a varlena, -2 for a C string.
     pub length: i16,
 }
+
+/// The length of C strings.
+const C_STRING: i16 = -2;
 
 impl Passing {
     /// That of a type, which must exist.
@@ -35,14 +40,34 @@ impl Passing {
         if self.by_value {
             return value;
         }
-        // SAFETY: the caller's promise: a varlena, or `length` bytes.
+        // SAFETY: the caller's promise: a C string, a varlena, or `length` bytes.
         unsafe {
+            if self.length == C_STRING {
+                return Datum::from(pg_sys::pstrdup(value.cast_mut_ptr()));
+            }
             let Ok(length) = usize::try_from(self.length) else {
                 return Datum::from(pg_sys::pg_detoast_datum_copy(value.cast_mut_ptr()));
             };
             let copy = pg_sys::palloc(length).cast::<u8>();
             std::ptr::copy_nonoverlapping(value.cast_mut_ptr(), copy, length);
             Datum::from(copy)
+        }
+    }
+
+    /// The bytes of a value that is passed by reference: those of a varlena without its header, detoasted.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value that is passed like this, not by value, and valid for `'a`.
+    pub unsafe fn bytes<'a>(self, value: Datum) -> &'a [u8] {
+        // SAFETY: the caller's promise: a C string, a varlena, or `length` bytes.
+        unsafe {
+            match usize::try_from(self.length) {
+                Ok(length) => std::slice::from_raw_parts(value.cast_mut_ptr::<u8>(), length),
+                Err(_) if self.length == C_STRING => {
+                    CStr::from_ptr(value.cast_mut_ptr()).to_bytes()
+                }
+                Err(_) => bytes::read(value),
+            }
         }
     }
 
@@ -55,6 +80,9 @@ impl Passing {
         // SAFETY: the caller's promise; a varlena has as many bytes as its header says, be it a TOAST
         // pointer or the value itself.
         unsafe {
+            if self.length == C_STRING {
+                return self.bytes(a) == self.bytes(b);
+            }
             if self.length == -1 {
                 let stored = |value: Datum| {
                     let start = value.cast_mut_ptr::<pg_sys::varlena>();

@@ -15,6 +15,8 @@ pub struct ResultRows {
     store: *mut pg_sys::Tuplestorestate,
     descriptor: pg_sys::TupleDesc,
     context: pg_sys::MemoryContext,
+    /// The type of the one OUT parameter, if that is composite: its columns are those of the rows.
+    composite: Option<Oid>,
 }
 
 impl ResultRows {
@@ -38,11 +40,13 @@ impl ResultRows {
             let previous = pg_sys::MemoryContextSwitchTo(context);
             let (mut result, mut descriptor) = (Oid::INVALID, std::ptr::null_mut());
             let class = pg_sys::get_call_result_type(call.raw(), &mut result, &mut descriptor);
+            let is_composite = class == pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE
+                || class == pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE_DOMAIN;
             if class == pg_sys::TypeFuncClass::TYPEFUNC_SCALAR {
                 // One OUT parameter makes a set of its type.
                 descriptor = pg_sys::CreateTemplateTupleDesc(1);
                 pg_sys::TupleDescInitEntry(descriptor, 1, std::ptr::null(), result, -1, 0);
-            } else if class != pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE {
+            } else if !is_composite {
                 pg_sys::MemoryContextSwitchTo(previous);
                 return Err(not_supported(
                     "function returning record called in context that cannot accept type record",
@@ -57,18 +61,25 @@ impl ResultRows {
             (*info).setResult = store;
             (*info).setDesc = descriptor;
             pg_sys::MemoryContextSwitchTo(previous);
-            Ok(Self { store, descriptor, context })
+            let composite = (is_composite && result != pg_sys::RECORDOID).then_some(result);
+            Ok(Self { store, descriptor, context, composite })
         }
     }
 
     /// The type of result column `column` (from 0) in this call.
     pub fn column_type(&self, column: usize) -> Oid {
+        if let Some(composite) = self.composite {
+            return composite;
+        }
         // SAFETY: the descriptor has the columns of the SQL declaration.
         unsafe { pg_sys::SPI_gettypeid(self.descriptor, column as i32 + 1) }
     }
 
     /// Adds a row: one value for each column, `None` for NULL.
     pub fn push<const COLUMNS: usize>(&self, row: &[Option<Datum>; COLUMNS]) {
+        if let (Some(_), [Some(value)]) = (self.composite, &row[..]) {
+            return self.push_composite(*value);
+        }
         // SAFETY: the descriptor of the call's result.
         let columns = unsafe { (*self.descriptor).natts } as usize;
         assert_eq!(COLUMNS, columns, "a row has the columns of the SQL declaration");
@@ -82,6 +93,20 @@ impl ResultRows {
                 values.as_mut_ptr(),
                 nulls.as_mut_ptr(),
             );
+        }
+    }
+
+    /// Adds the row that a value is: one of the composite type that is the type of the result.
+    fn push_composite(&self, value: Datum) {
+        // SAFETY: a value of that type is a varlena, and detoasted the header of a row; the store copies the row.
+        unsafe {
+            let header = pg_sys::pg_detoast_datum(value.cast_mut_ptr());
+            let mut tuple = pg_sys::HeapTupleData {
+                t_len: pgrx::varlena::varsize_any(header) as u32,
+                t_data: header.cast(),
+                ..Default::default()
+            };
+            pg_sys::tuplestore_puttuple(self.store, &mut tuple);
         }
     }
 

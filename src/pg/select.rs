@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, CString};
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
@@ -18,6 +19,8 @@ use crate::pg::spi::Session;
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
     plan: pg_sys::SPIPlanPtr,
+    /// The types of the columns that it must give, if they are known.
+    gives: Option<Vec<Oid>>,
     /// The plan lives as long as the session.
     session: std::marker::PhantomData<&'a Session>,
 }
@@ -60,7 +63,13 @@ impl<'a> Select<'a> {
                 "only a SELECT without locks and changes is allowed",
             ));
         }
-        Ok(Self { plan, session: std::marker::PhantomData })
+        Ok(Self { plan, gives: None, session: std::marker::PhantomData })
+    }
+
+    /// Has each run refuse to give columns of other types than these. PostgreSQL analyses the text again when something
+    /// that it names has changed, or when its names mean something else, and then its columns may have other types.
+    pub fn giving(self, types: Vec<Oid>) -> Self {
+        Self { gives: Some(types), ..self }
     }
 
     /// The columns of the result.
@@ -93,7 +102,7 @@ impl<'a> Select<'a> {
         parameters: &[Parameter],
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
-        let mut receiver = Receiver::new(visit);
+        let mut receiver = Receiver::new(self.gives.as_deref(), visit);
         let options = pg_sys::SPIExecuteOptions {
             params: parameter_list(parameters),
             read_only: true,
@@ -187,11 +196,12 @@ unsafe fn reads_only(plan: pg_sys::SPIPlanPtr) -> bool {
 #[repr(C)]
 struct Receiver<'a> {
     base: pg_sys::DestReceiver,
+    gives: Option<&'a [Oid]>,
     visit: &'a mut dyn FnMut(&Row) -> Result<()>,
 }
 
 impl<'a> Receiver<'a> {
-    fn new(visit: &'a mut dyn FnMut(&Row) -> Result<()>) -> Self {
+    fn new(gives: Option<&'a [Oid]>, visit: &'a mut dyn FnMut(&Row) -> Result<()>) -> Self {
         #[pg_guard]
         unsafe extern "C-unwind" fn receive(
             slot: *mut pg_sys::TupleTableSlot,
@@ -206,10 +216,22 @@ impl<'a> Receiver<'a> {
         }
         #[pg_guard]
         unsafe extern "C-unwind" fn start(
-            _receiver: *mut pg_sys::DestReceiver,
+            receiver: *mut pg_sys::DestReceiver,
             _operation: i32,
-            _descriptor: pg_sys::TupleDesc,
+            descriptor: pg_sys::TupleDesc,
         ) {
+            // SAFETY: called by the executor before the first row, with the descriptor of all rows, and with the
+            // receiver given to it, which is the head of ours.
+            let is_so = unsafe {
+                (*receiver.cast::<Receiver>()).gives.is_none_or(|types| {
+                    let found = (0..(*descriptor).natts as usize)
+                        .map(|column| ffi::attribute(descriptor, column).atttypid);
+                    found.eq(types.iter().copied())
+                })
+            };
+            if !is_so {
+                raise(changed());
+            }
         }
         #[pg_guard]
         unsafe extern "C-unwind" fn end(_receiver: *mut pg_sys::DestReceiver) {}
@@ -220,8 +242,16 @@ impl<'a> Receiver<'a> {
             rDestroy: Some(end),
             mydest: pg_sys::CommandDest::DestNone,
         };
-        Self { base, visit }
+        Self { base, gives, visit }
     }
+}
+
+fn changed() -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
+        "a column of the source changed its type while the statement read it",
+    )
+    .set_hint("Retry the statement.")
 }
 
 /// The text of the one statement that `sql` is.
