@@ -1,4 +1,4 @@
-//! Types of values that come from outside: refused before a value is touched, where PostgreSQL knows too little of them.
+//! Types of values that come from outside, refused before a value is touched where PostgreSQL knows too little of them.
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;

@@ -14,11 +14,12 @@ pub mod manual;
 pub mod near;
 mod random;
 mod server;
+pub mod types;
 
 use std::time::{Duration, Instant};
 
 pub use postgres::error::SqlState;
-pub use postgres::{Client, NoTls};
+pub use postgres::{Client, NoTls, Row};
 pub use random::Random;
 pub use server::{Database, Server, database, superuser};
 

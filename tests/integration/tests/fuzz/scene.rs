@@ -18,12 +18,12 @@ pub const SCENE: &str = "
     SELECT minlsh_create_index('parts', 'body');
     CREATE VIEW seen AS SELECT * FROM docs;
     CREATE SEQUENCE numbers;
-    CREATE TYPE pair AS (a int, b text);
     CREATE TABLE bare (a int);
     CREATE TABLE sets (id int PRIMARY KEY, elements text[], numbers int[], signature int[]);
     INSERT INTO sets SELECT i, ARRAY['a', 'b', i::text], ARRAY[i, i + 1], minhash('text ' || i)
         FROM generate_series(1, 20) i;
-    CREATE MATERIALIZED VIEW kept AS SELECT * FROM docs";
+    CREATE MATERIALIZED VIEW kept AS SELECT * FROM docs;
+    ANALYZE docs";
 
 /// Indexes of the access method, where the version has it.
 pub const NATIVE: &str = "
