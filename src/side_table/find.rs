@@ -13,6 +13,7 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::rights::no_such_relation;
 use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
+use crate::side_table::sync::check_body;
 use crate::side_table::watch::{self, Watch};
 
 /// True if a table is the side table of another, sound or not.
@@ -91,6 +92,8 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     let table = Relation::open(documents.oid(), Lock::Held).ok_or_else(gone)?;
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
     let (key, body) = (column(watch.key)?, column(watch.body)?);
+    // Whoever owns the table can make a trigger that names any two of its columns.
+    check_body(&body)?;
     let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
     let (index, options) = (storage.signature_index().oid(), storage.options.clone());
     Ok(SideTable { table, storage: watch.storage, index, key, body, options })
