@@ -8,8 +8,9 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Result, error, raise};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::list;
 use crate::pg::memory::in_transaction;
@@ -122,15 +123,32 @@ impl Open {
 
     /// Puts `row` in the place of `old`, which was found in this table.
     pub fn update(&self, old: &Row, row: &Row, indexes: &[OpenIndex]) {
-        // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes.
+        let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
+        // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes; nothing is dropped in the closure.
         unsafe {
             let place = &raw mut (*old.raw()).tts_tid;
             #[cfg(feature = "pg15")]
             let mut entries = false;
             #[cfg(not(feature = "pg15"))]
             let mut entries = pg_sys::TU_UpdateIndexes::TU_None;
-            let snapshot = pg_sys::GetActiveSnapshot();
-            pg_sys::simple_table_tuple_update(self.raw(), place, row.raw(), snapshot, &mut entries);
+            let Some(update) = (*(*self.raw()).rd_tableam).tuple_update else { return };
+            let command = pg_sys::GetCurrentCommandId(true);
+            let (snapshot, none) = (pg_sys::GetActiveSnapshot(), std::ptr::null_mut());
+            let (table, row_slot, failure, lock) = (self.raw(), row.raw(), &mut failure, &mut lock);
+            self.check_written(pg_guard_ffi_boundary(|| {
+                update(
+                    table,
+                    place,
+                    row_slot,
+                    command,
+                    snapshot,
+                    none,
+                    true,
+                    failure,
+                    lock,
+                    &mut entries,
+                )
+            }));
             #[cfg(feature = "pg15")]
             let entries = entries.then_some(Entries::All);
             #[cfg(not(feature = "pg15"))]
@@ -147,11 +165,37 @@ impl Open {
 
     /// Deletes a row that was found in this table.
     pub fn delete(&self, row: &Row) {
-        // SAFETY: an open table under ROW EXCLUSIVE lock, and a row of it.
+        let mut failure = pg_sys::TM_FailureData::default();
+        // SAFETY: an open table under ROW EXCLUSIVE lock, and a row of it; nothing is dropped in the closure.
         unsafe {
             let place = &raw mut (*row.raw()).tts_tid;
-            pg_sys::simple_table_tuple_delete(self.raw(), place, pg_sys::GetActiveSnapshot());
+            let Some(delete) = (*(*self.raw()).rd_tableam).tuple_delete else { return };
+            let command = pg_sys::GetCurrentCommandId(true);
+            let (snapshot, none) = (pg_sys::GetActiveSnapshot(), std::ptr::null_mut());
+            let (table, failure) = (self.raw(), &mut failure);
+            self.check_written(pg_guard_ffi_boundary(|| {
+                delete(table, place, command, snapshot, none, true, failure, false)
+            }));
         }
+    }
+
+    /// Raises an ERROR if a row could not be written, for somebody else has written it since it was found: whoever owns
+    /// the table may.
+    fn check_written(&self, result: pg_sys::TM_Result::Type) {
+        let (code, message) = match result {
+            pg_sys::TM_Result::TM_Ok => return,
+            pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => (
+                PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+                format!("a row of table \"{}\" was changed by another transaction", self.name()),
+            ),
+            _ => (
+                PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION,
+                format!("a row of table \"{}\" was changed by the same command", self.name()),
+            ),
+        };
+        raise(error(code, message).set_hint(
+            "Run the statement again. Do not write to the tables that minlsh keeps meanwhile.",
+        ));
     }
 }
 
