@@ -94,13 +94,14 @@ pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
                 .any(|table| owner_of(table) == owner)
 }
 
-/// Takes from everybody the rights that ALTER DEFAULT PRIVILEGES may have granted on a new table.
+/// Takes from everybody but the owner the rights on a table: those that ALTER DEFAULT PRIVILEGES has granted on a new
+/// one, or that a former owner has granted, also to those who have granted them to others.
 pub fn revoke_all(table: Oid) -> Result<()> {
     for grantee in grantees(table) {
         let revoke = Sql::new("REVOKE ALL ON TABLE ").relation(table).text(" FROM ");
         match grantee {
-            None => revoke.text("PUBLIC").run()?,
-            Some(role) => revoke.name(&role).run()?,
+            None => revoke.text("PUBLIC CASCADE").run()?,
+            Some(role) => revoke.name(&role).text(" CASCADE").run()?,
         }
     }
     Ok(())

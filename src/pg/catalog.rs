@@ -187,6 +187,18 @@ impl AttributeRow {
         let tuple = unsafe { pg_sys::SearchSysCache2(cache, relation, number) };
         (!tuple.is_null()).then(|| Self(tuple))
     }
+
+    /// The rights that were granted on the column, an array of aclitem; `None` for NULL. It is valid as long as the row
+    /// is held.
+    pub fn rights(&self) -> Option<Datum> {
+        let (cache, number) =
+            (pg_sys::SysCacheIdentifier::ATTNUM, pg_sys::Anum_pg_attribute_attacl);
+        let mut is_null = false;
+        // SAFETY: a row of that cache, which is held; the catalog has such a column.
+        let value =
+            unsafe { pg_sys::SysCacheGetAttr(cache as i32, self.0, number as i16, &mut is_null) };
+        (!is_null).then_some(value)
+    }
 }
 
 impl Deref for AttributeRow {

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::catalog::CatalogRow;
+use crate::pg::catalog::{AttributeRow, CatalogRow};
 use crate::pg::passing::Passing;
 use crate::pg::{array, ffi, text};
 
@@ -208,12 +208,15 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
         return Vec::new();
     };
     let owner = row.relowner;
-    let rights = row.column(pg_sys::Anum_pg_class_relacl);
-    // SAFETY: the list of rights is an array of aclitem, read while the row is held.
+    let columns = (1..=row.relnatts).filter_map(|number| AttributeRow::find(relation, number));
+    let columns: Vec<AttributeRow> = columns.collect();
+    let of_columns = columns.iter().filter_map(AttributeRow::rights);
+    let rights = row.column(pg_sys::Anum_pg_class_relacl).into_iter().chain(of_columns);
+    // SAFETY: the lists of rights are arrays of aclitem, read while the rows are held.
     let items = rights.map(|rights| unsafe { array::each_element(rights, pg_sys::ACLITEMOID) });
     // SAFETY: an item of that list.
     let grantee = |item: Datum| unsafe { (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee };
-    let grantees: Vec<Oid> = items.into_iter().flatten().flatten().map(grantee).collect();
+    let grantees: Vec<Oid> = items.flatten().flatten().map(grantee).collect();
     let others = grantees.into_iter().filter(|grantee| *grantee != owner);
     others
         .map(|grantee| {

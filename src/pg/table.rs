@@ -124,7 +124,8 @@ impl Open {
     /// Puts `row` in the place of `old`, which was found in this table.
     pub fn update(&self, old: &Row, row: &Row, indexes: &[OpenIndex]) {
         let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
-        // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes; nothing is dropped in the closure.
+        // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes. Nothing is dropped in the
+        // closure.
         unsafe {
             let place = &raw mut (*old.raw()).tts_tid;
             #[cfg(feature = "pg15")]

@@ -94,7 +94,7 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
     check_owner(found.documents)?;
     // The documents first, as every other user of an index locks them: no deadlock.
     if let Some(documents) = Open::relation(found.documents, Lock::Exclusive) {
-        owner::follow(found.watch.storage, &documents);
+        owner::follow(found.watch.storage, &documents)?;
         check_owner(found.watch.storage)?;
         if !watch::is_linked(found.documents, &found.watch) {
             watch::link(&documents, &found.watch);

@@ -8,23 +8,25 @@
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::{Result, wrong_state};
-use crate::pg::beside::is_of_owner;
+use crate::pg::beside::{is_of_owner, revoke_all};
 use crate::pg::ffi;
 use crate::pg::names::regclass_literal;
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, owner_of};
+use crate::pg::restricted::restricted_to;
 use crate::pg::snapshot::next_command;
 use crate::side_table::watch;
 
 /// Gives the side table to the owner of its documents, for a writer who has no lock on it yet.
-pub fn follow(storage: Oid, documents: &Open) {
+pub fn follow(storage: Oid, documents: &Open) -> Result<()> {
     let owner = owner_of(storage);
     if owner != Oid::INVALID
         && !is_of_owner(owner, documents)
         && let Some(table) = only_table(storage, documents)
     {
-        give(storage, owner_of(table));
+        give(storage, owner_of(table))?;
     }
+    Ok(())
 }
 
 /// Refuses a side table, under lock, that does not belong to the documents.
@@ -58,7 +60,9 @@ fn only_table(storage: Oid, documents: &Open) -> Option<Oid> {
 /// As ALTER TABLE does with the indexes of the table that it gives away: without asking for rights, since whoever could
 /// give the documents away has been asked. The lock is one that keeps out others who do the same, and that does not
 /// wait for readers and writers, who would wait for each other.
-fn give(storage: Oid, owner: Oid) {
+///
+/// Whom the former owner has let read the side table the new one does not know of: they would read what he writes.
+fn give(storage: Oid, owner: Oid) -> Result<()> {
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
     // SAFETY: an existing table and role.
     unsafe {
@@ -67,4 +71,6 @@ fn give(storage: Oid, owner: Oid) {
     }
     // What has been done is seen by the rest of this command.
     next_command();
+    let _rights = restricted_to(owner);
+    revoke_all(storage)
 }

@@ -12,6 +12,7 @@ use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::beside::Beside;
 use crate::pg::catalog::base_type;
+use crate::pg::index::SearchOperator;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
@@ -39,7 +40,7 @@ impl Storage {
     /// Opens the side table of `documents`, whose key column is of type `key`.
     pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
         if lock != Lock::Read {
-            owner::follow(oid, documents);
+            owner::follow(oid, documents)?;
         }
         let Some(table) = Open::relation(oid, lock) else {
             return Err(wrong_state(format!(
@@ -105,6 +106,8 @@ fn is_of_signatures(index: &OpenIndex) -> bool {
         && index.form().indisvalid
         && index.is_plain()
         && index.access_method() == "minlsh"
+        // Signatures have one operator, arrays as sets have several.
+        && SearchOperator::only_of(index.family()).is_some()
 }
 
 /// The signature and bands that a side table has of a document.

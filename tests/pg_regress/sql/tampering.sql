@@ -116,6 +116,13 @@ DELETE FROM docs WHERE id = 1;
 SELECT * FROM minlsh_check();
 ROLLBACK;
 
+-- An index of its signatures as sets is not the one of the signatures.
+BEGIN;
+DROP INDEX docs_minlsh_signature_idx;
+CREATE INDEX ON docs_minlsh USING minlsh (signature);
+SELECT * FROM near_duplicates(1, 0.9, 'docs');
+ROLLBACK;
+
 -- A side table is not emptied alone.
 TRUNCATE docs_minlsh;
 BEGIN;
