@@ -8,7 +8,8 @@
 //! our share by those of the conditions that lead to these rows, so it is a share of as many rows as these leave.
 //!
 //! Where a policy or a view that is a security barrier hides rows from the caller, the index is not asked: EXPLAIN
-//! would count the hidden rows that are similar to any text that the caller thinks of.
+//! would count the hidden rows that are similar to any text that the caller thinks of. Nor is it where the caller may
+//! not read what is compared: a query is planned before its rights are checked.
 
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -25,6 +26,8 @@ use crate::index::keys::Keys;
 use crate::index::stored_options;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::list;
+use crate::pg::restricted::current_role;
+use crate::pg::rights::may_select;
 
 sql_function!(minlsh_similar_sel, restriction);
 sql_function!(minlsh_similar_joinsel, join);
@@ -124,7 +127,12 @@ unsafe fn similar(
 ) -> f64 {
     // SAFETY: the caller's promise; what is not null is the planner's, and nodes are what their tags say.
     unsafe {
-        if variable.rel.is_null() || hides_rows(root) || !pg_sys::ActiveSnapshotSet() {
+        if variable.rel.is_null()
+            || (*variable.rel).rtekind != pg_sys::RTEKind::RTE_RELATION
+            || hides_rows(root)
+            || !may_read(root, variable)
+            || !pg_sys::ActiveSnapshotSet()
+        {
             return NEAR_DUPLICATES;
         }
         let constant = value.cast::<pg_sys::Const>();
@@ -142,7 +150,9 @@ unsafe fn similar(
         // An index of all rows needs no conditions beside this one.
         for whole in [true, false] {
             let indexes = list::pointers::<pg_sys::IndexOptInfo>((*relation).indexlist)
-                .filter(|index| (**index).relam == method && !(**index).hypothetical)
+                // A partitioned index is none that could be scanned: it has no pages.
+                .filter(|index| (**index).relam == method && (**index).amhasgettuple)
+                .filter(|index| !(**index).hypothetical)
                 .filter(|index| is_whole(*index) == whole);
             for index in indexes {
                 let document = (0..(*index).nkeycolumns).find(|&column| {
@@ -338,6 +348,65 @@ unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
     unsafe {
         let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*root).parse).rtable);
         entries.any(|entry| !(*entry).securityQuals.is_null()) || is_behind_barrier(root)
+    }
+}
+
+/// True if the role whose rights count for a variable's table may read the columns of the variable. Of a child these
+/// are the rights to the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does
+/// not matter here, for the index shows how many rows are similar.
+///
+/// # Safety
+/// `variable` is filled in for the planner's state `root`, and has a table.
+unsafe fn may_read(root: *const pg_sys::PlannerInfo, variable: &pg_sys::VariableStatData) -> bool {
+    // SAFETY: the caller's promise; what belongs to a relation of the planner is in its arrays.
+    unsafe {
+        let relation = &*variable.rel;
+        let user = if relation.userid == Oid::INVALID { current_role() } else { relation.userid };
+        let mut columns = null_mut();
+        pg_sys::pull_varattnos(variable.var, relation.relid, &mut columns);
+        let mut member = pg_sys::bms_next_member(columns, -1);
+        while member >= 0 {
+            let column = (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16;
+            let (table, column) = as_named(root, relation.relid, column);
+            if !may_select(table, column, user) {
+                return false;
+            }
+            member = pg_sys::bms_next_member(columns, member);
+        }
+        true
+    }
+}
+
+/// The table and column by which a query names a column of a relation: those of the parent, where it is of a child.
+///
+/// # Safety
+/// `relation` is the number of a table in the planner's state `root`.
+unsafe fn as_named(
+    root: *const pg_sys::PlannerInfo,
+    mut relation: pg_sys::Index,
+    mut column: i16,
+) -> (Oid, i16) {
+    // SAFETY: the caller's promise; each child has its link to its parent, with a column for each of its own.
+    unsafe {
+        let entry = |relation: pg_sys::Index| &**(*root).simple_rte_array.add(relation as usize);
+        let links = (*root).append_rel_array;
+        while !links.is_null()
+            && let Some(link) = (*links.add(relation as usize)).as_ref()
+            && entry(link.parent_relid).rtekind == pg_sys::RTEKind::RTE_RELATION
+        {
+            if let Ok(place @ 1..) = usize::try_from(column) {
+                let of_parent = match place <= link.num_child_cols as usize {
+                    true => *link.parent_colnos.add(place - 1),
+                    false => 0,
+                };
+                if of_parent == 0 {
+                    break;
+                }
+                column = of_parent;
+            }
+            relation = link.parent_relid;
+        }
+        (entry(relation).relid, column)
     }
 }
 

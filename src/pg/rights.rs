@@ -45,6 +45,23 @@ pub fn may_read(table: Oid, columns: &[i16]) -> bool {
     }
 }
 
+/// True if a role may read a column of a table; 0 stands for the whole row.
+pub fn may_select(table: Oid, column: i16, role: Oid) -> bool {
+    let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+    let ok = pg_sys::AclResult::ACLCHECK_OK;
+    // SAFETY: look-ups in the system caches.
+    unsafe {
+        pg_sys::pg_class_aclcheck(table, role, select) == ok
+            || match column {
+                0 => {
+                    let all = pg_sys::AclMaskHow::ACLMASK_ALL;
+                    pg_sys::pg_attribute_aclcheck_all(table, role, select, all) == ok
+                }
+                _ => pg_sys::pg_attribute_aclcheck(table, column, role, select) == ok,
+            }
+    }
+}
+
 /// Checks that the caller may read those columns of a table whose side table is to be read.
 pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
     // SAFETY: lookups in the system caches.

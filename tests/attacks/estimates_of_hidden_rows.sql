@@ -68,3 +68,21 @@ SELECT evil.tells('SELECT FROM app.mine AS a JOIN app.mine AS b ON a.body ~= %L 
 SELECT evil.tells('SELECT id FROM app.closed WHERE body ~= %L');
 -- refused: 42501
 SELECT evil.tells('SELECT FROM app.part WHERE body ~= %L');
+-- A query is planned before its rights are checked. Whoever may not read what is compared must not have the index
+-- asked, for how long that takes tells as well. What a session reads of it first are its options.
+CREATE FUNCTION evil.fetched(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE before bigint;
+BEGIN
+	before := pg_stat_get_xact_blocks_fetched('app.closed_near'::regclass);
+	BEGIN
+		EXECUTE 'EXPLAIN ' || query;
+		RAISE 'it is allowed';
+	EXCEPTION WHEN insufficient_privilege THEN
+	END;
+	RETURN pg_stat_get_xact_blocks_fetched('app.closed_near'::regclass) - before;
+END $$;
+SELECT evil.fetched('SELECT id FROM app.closed WHERE body ~= $$the SECRET words of somebody$$');
+-- gives: 0
+SELECT evil.fetched('SELECT id FROM app.closed WHERE body ~= $$the SECRET words of somebody$$');
+-- gives: 0
+SELECT evil.fetched('SELECT a.id FROM app.closed AS a JOIN app.closed AS b ON a.body ~= b.body');
