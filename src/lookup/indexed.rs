@@ -81,6 +81,11 @@ impl Indexed {
         self.info.index.table
     }
 
+    /// True if it is of the table's own rows alone, and not of those of tables that inherit from it: a side table is.
+    pub fn is_of_own_rows(&self) -> bool {
+        self.side.as_ref().is_some_and(|side| !side.table.is_partitioned())
+    }
+
     /// The key, or an error that shows what to do without one.
     pub fn key(&self) -> Result<Key> {
         self.key.map_err(|cause| match &self.side {

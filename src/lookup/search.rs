@@ -66,6 +66,7 @@ impl Indexed {
                 session,
                 &Parts {
                     table: Some(self.table()),
+                    only: self.is_of_own_rows(),
                     columns: std::iter::once(document).chain(of_row).collect(),
                     conditions: vec![of_key.equals(&expressions, 1)],
                     parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
@@ -224,6 +225,7 @@ impl Indexed {
             session,
             &Parts {
                 table: Some(self.table()),
+                only: self.is_of_own_rows(),
                 columns: vec![key.shown_as(expressions, shown), similarity],
                 conditions,
                 order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],

@@ -137,6 +137,7 @@ impl<'a> Side<'a> {
             let expressions = Expressions::new();
             let parts = Parts {
                 table: Some(table),
+                only: self.index.is_of_own_rows(),
                 columns: vec![expressions.bool(true)],
                 conditions: vec![self.key.equals(&expressions, 1)],
                 parameters: vec![self.key.base_type],

@@ -60,6 +60,7 @@ impl<'a> Documents<'a> {
                 session,
                 &Parts {
                     table: Some(self.index.table()),
+                    only: self.index.is_of_own_rows(),
                     columns: vec![self.body(&expressions)],
                     conditions: vec![self.key.equals(&expressions, 1)],
                     parameters: vec![self.key.base_type],
@@ -107,6 +108,7 @@ impl<'a> Documents<'a> {
             .chain(self.index.info.columns(&expressions).predicate);
         let mut parts = Parts {
             table: Some(self.index.table()),
+            only: self.index.is_of_own_rows(),
             columns,
             conditions: conditions.collect(),
             ..Parts::default()

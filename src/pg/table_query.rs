@@ -21,6 +21,8 @@ use crate::pg::sql::Sql;
 pub struct Parts<'a> {
     /// The table; none to evaluate expressions of parameters.
     pub table: Option<Oid>,
+    /// True if the rows of tables that inherit from it are left out.
+    pub only: bool,
     /// The columns of the result.
     pub columns: Vec<Expression<'a>>,
     /// The conditions of a row, in full.
@@ -174,7 +176,7 @@ impl Parts<'_> {
         let columns: Vec<String> = self.columns.iter().map(|column| number(*column)).collect();
         let mut text = format!("SELECT {}", columns.join(", ")).into_bytes();
         if let Some(table) = self.table {
-            text.extend(b" FROM ");
+            text.extend(if self.only { &b" FROM ONLY "[..] } else { b" FROM " });
             if relation_name(table).is_empty() {
                 let oid = table.to_u32();
                 return Err(wrong_state(format!("relation with OID {oid} does not exist")));

@@ -70,6 +70,13 @@ INSERT INTO docs VALUES (1, 'a row of the parent'), (2, 'another row of the pare
 INSERT INTO child VALUES (1, 'a row of the child with the same key'), (3, 'another row of the child');
 UPDATE docs SET body = body || '!';
 SELECT * FROM minlsh_check();
+INSERT INTO docs VALUES (4, 'another row of the parent!');
+INSERT INTO child VALUES (4, 'another row of the parent!'), (5, 'another row of the parent!');
+SELECT * FROM near_duplicates(2, 0.9, 'docs_minlsh');
+SELECT * FROM near_duplicates(5, 0.9, 'docs_minlsh');
+SELECT * FROM near_duplicates(2, 0.9, 'docs_minlsh', verify => 'signature');
+SELECT DISTINCT sampled, documents, copies, copies_found FROM minlsh_recall('docs_minlsh', 0.9);
+DELETE FROM docs WHERE id > 3;
 DELETE FROM ONLY docs WHERE id = 2;
 DELETE FROM docs WHERE id = 3;
 SELECT * FROM minlsh_check();
