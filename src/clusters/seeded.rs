@@ -475,6 +475,7 @@ impl Seeded<'_> {
         budget: &mut Budget,
         (blocks, job): (&mut Blocks, &mut Job),
     ) -> Result<bool> {
+        let key_type = self.tracked.key.base_type;
         let Some(column) = self.tracked.documents.column(self.tracked.key.column) else {
             return Ok(false);
         };
@@ -485,9 +486,10 @@ impl Seeded<'_> {
                 return Ok(false);
             }
             let Some(table) = Relation::open(leaf.table, Lock::Held) else { return Ok(false) };
-            let (Some(own), Some(open)) =
-                (table.column_called(&column.raw_name), Open::relation(leaf.table, Lock::Held))
-            else {
+            // What the owner's expressions run may have dropped the column, and added another of that name.
+            let own = table.column_called(&column.raw_name);
+            let own = own.filter(|own| catalog::base_type(own.type_oid) == key_type);
+            let (Some(own), Some(open)) = (own, Open::relation(leaf.table, Lock::Held)) else {
                 return Ok(false);
             };
             // SAFETY: an open table, and a snapshot that is held.

@@ -5,12 +5,14 @@
 //! every row.
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use pgrx::prelude::*;
 use sketch::pipeline::Batch;
 use sketch::{Scope, memory};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, not_supported};
+use crate::error::{Result, engine, error, not_supported};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
+use crate::index::reloptions::has_our_options;
 use crate::index::validate::is_readable;
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
@@ -28,11 +30,17 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// Makes those of an index of this access method; refuses any other relation.
+    ///
     /// # Safety
-    /// `index` is an open index of this access method, and stays open while the result is used.
+    /// `index` is open, and stays open while the result is used.
     pub unsafe fn of(index: Relation) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: an open relation; once it is known for an index of ours it has what these read.
         unsafe {
+            if !has_our_options(index) {
+                let message = format!("\"{}\" is not a minlsh index", layout::name(index));
+                return Err(error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message));
+            }
             let layout = Layout::of(index)?;
             let input_type = layout::input_type(index, layout.document());
             if !is_readable(*(*index).rd_opfamily.add(layout.document()), input_type) {

@@ -325,9 +325,11 @@ pub unsafe fn is_partitioned(relation: Relation) -> bool {
     unsafe { (*(*relation).rd_rel).relkind as u8 == kind && has_our_options(relation) }
 }
 
+/// True if an open relation is an index of this access method, be it partitioned or not.
+///
 /// # Safety
 /// `relation` is open.
-unsafe fn has_our_options(relation: Relation) -> bool {
+pub unsafe fn has_our_options(relation: Relation) -> bool {
     // SAFETY: the caller's promise; an index has its routine.
     unsafe {
         let routine = (*relation).rd_indam;

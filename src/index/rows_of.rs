@@ -1,5 +1,6 @@
 //! The rows of some buckets, without a query: for jobs that compare them by themselves.
 
+use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::{Datum, Oid};
@@ -13,16 +14,19 @@ use crate::pg::open::Open;
 use crate::pg::snapshot::Snapshot;
 
 /// Makes keys of an open index, or of a partitioned one.
-pub struct KeyMaker {
+pub struct KeyMaker<'a> {
     keys: Keys,
     found: Vec<u64>,
+    /// The index stays open.
+    open: PhantomData<&'a Open>,
 }
 
-impl KeyMaker {
+impl<'a> KeyMaker<'a> {
     /// Keys of that index.
-    pub fn of(index: &Open) -> Result<Self> {
-        // SAFETY: an open index.
-        Ok(Self { keys: unsafe { Keys::of(index.raw())? }, found: Vec::new() })
+    pub fn of(index: &'a Open) -> Result<Self> {
+        // SAFETY: a relation that is open for `'a`.
+        let keys = unsafe { Keys::of(index.raw())? };
+        Ok(Self { keys, found: Vec::new(), open: PhantomData })
     }
 
     /// Appends the keys of the buckets in which rows with these band hashes and scope values are.
@@ -53,7 +57,7 @@ pub fn each(
     keys: &[u64],
     visit: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: an open index.
+    // SAFETY: a relation that is open until the end, found to be an index of the access method; the snapshot is held.
     unsafe {
         let own = Keys::of(index.raw())?;
         let wanted = Wanted::Keys(keys);
