@@ -99,7 +99,7 @@ class Crate:
 
     def needs(self, module):
         code = re.sub(r"\bpub(\([^)]*\))? use [^;]+;", "", self.code[module])
-        paths = [path for tree in re.findall(r"\buse ([^;]+);", code) for path, _ in self.names(tree)]
+        paths = [path for tree in re.findall(r"(?m)^\s*use ([^;]+);", code) for path, _ in self.names(tree)]
         code = re.sub(r"\buse [^;]+;", "", code)
         paths += [tuple(path.split("::")) for path in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", code)]
         for path in paths:

@@ -8,6 +8,7 @@ use crate::pg::call::Call;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::catching::catching;
 use crate::pg::expression::{Expression, Expressions};
+use crate::pg::foreign_code;
 use crate::pg::index::Index;
 use crate::pg::names::type_label;
 use crate::pg::output::Output;
@@ -242,6 +243,7 @@ fn from_integer(value: i64, key: Oid) -> Option<Datum> {
 
 /// A string is read as the key's base type reads its literals; its error is the type's own.
 pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
+    foreign_code::check_type(base_type, "the key")?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
         // SAFETY: the input function of an existing type, with a text of this database.

@@ -20,6 +20,7 @@ use crate::pg::catalog;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
+use crate::pg::rights::check_owner_before;
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
 use crate::row_key::{Key, NoKey};
 use crate::side_table::arguments::open_table;
@@ -55,6 +56,7 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
 }
 
 fn index_of(oid: Oid) -> Result<Info> {
+    check_owner_before(oid)?;
     let info = Info::open(oid).ok_or_else(|| {
         let of_table = Info::of_table(oid);
         let indexes: Vec<String> =

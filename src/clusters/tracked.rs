@@ -63,6 +63,12 @@ impl Located {
             .collect();
         tables.sort_unstable_by_key(|table| table.to_u32());
         tables.dedup();
+        // Nobody's documents are locked but the caller's.
+        let owned = tables.iter().map(|table| check_owner(*table));
+        if !owned.clone().any(|owned| owned.is_ok()) {
+            owned.collect::<Result<()>>()?;
+        }
+        tables.retain(|table| check_owner(*table).is_ok());
         // Others may have made triggers that name the queue: only tables with a record count.
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;

@@ -14,9 +14,10 @@ use crate::index::info::{Info, Part, Text};
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::catalog;
 use crate::pg::catching::catching;
+use crate::pg::index::Index;
 use crate::pg::names::{regclass_literal, visible_name};
-use crate::pg::relation::Relation;
-use crate::pg::rights::may_read;
+use crate::pg::relation::{self, Lock, Relation};
+use crate::pg::rights::{check_before_reading, may_read};
 use crate::pg::spi::Session;
 use crate::pg::sql;
 use crate::side_table::SideTable;
@@ -137,20 +138,29 @@ impl Named {
     }
 }
 
-/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would.
+/// The relation of that name, as PostgreSQL finds it for the caller, locked as a SELECT would; an index after its
+/// table, as DROP locks them. Nothing is locked of which the caller may read nothing.
 pub fn relation_named(name: pg_sys::Datum, argument: &str) -> Result<Oid> {
+    let meant = found(name, argument, Lock::Held)?;
+    let kind = catalog::relation_kind(meant);
+    if matches!(kind, b'r' | b'p' | b'i' | b'I') {
+        check_before_reading(meant)?;
+    }
+    if matches!(kind, b'i' | b'I') {
+        relation::lock(Index::table_of(meant), Lock::Read);
+    }
+    found(name, argument, Lock::Read)
+}
+
+/// The relation of that name, locked.
+fn found(name: pg_sys::Datum, argument: &str, lock: Lock) -> Result<Oid> {
     catching(|| {
         // SAFETY: an argument of type text; the parts of a name, and the relation they name.
         unsafe {
             let names = pg_sys::textToQualifiedNameList(name.cast_mut_ptr());
             let relation = pg_sys::makeRangeVarFromNameList(names);
-            pg_sys::RangeVarGetRelidExtended(
-                relation,
-                pg_sys::AccessShareLock as i32,
-                0,
-                None,
-                std::ptr::null_mut(),
-            )
+            let argument = std::ptr::null_mut();
+            pg_sys::RangeVarGetRelidExtended(relation, lock.mode(), 0, None, argument)
         }
     })
     .map_err(|cause| {

@@ -27,11 +27,12 @@ use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
 use crate::pg::element;
+use crate::pg::foreign_code::runs_restricted;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, has_row_security};
 use crate::pg::rights::may_read;
-use crate::pg::select::{Select, SelectColumn, one_statement};
+use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::{self, Sql};
 use crate::pg::tuple_store::TupleStore;
@@ -379,6 +380,7 @@ impl Source {
                 Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?
             }
         };
+        let select = select.with_stored(self.stored());
         match self.relation {
             Some(relation) if !select.reads(relation) => Err(error(
                 PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
@@ -387,6 +389,17 @@ impl Source {
             .set_hint("Retry the statement.")),
             _ => Ok(select.giving(gives)),
         }
+    }
+
+    /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.
+    fn stored(&self) -> Option<Stored> {
+        let index = self.named.as_ref().filter(|named| named.info.is_some());
+        let of = match index {
+            Some(named) => format!("index \"{}\"", named.name),
+            None => self.argument.to_owned(),
+        };
+        let is_safe = self.relation.is_some_and(runs_restricted);
+        (!is_safe).then_some(Stored { of, has_expressions: index.is_some() })
     }
 
     /// The columns of a table whose rows have places, and values as they are stored.

@@ -11,6 +11,7 @@ use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Oid, Relation};
 
 use crate::error::Result;
+use crate::extension::access_method;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::share::Share;
@@ -20,12 +21,13 @@ use crate::index::tree_check::{self, Links};
 use crate::index::{reloptions, stored_options};
 use crate::memory;
 use crate::options::IndexOptions;
+use crate::pg::catalog::{CatalogRow, table_of_index};
 use crate::pg::heap_page::look_at;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 
-/// Checks an index, whose table the caller has locked ([`lock`]), by a share of its rows if one was asked for;
+/// Checks an index that the caller has locked, its table first ([`lock`]), by a share of its rows if one was asked for;
 /// calls `report` with each problem.
 pub fn check(index: Oid, share: Option<Share>, report: &mut Report) -> Result<()> {
     // SAFETY: both relations are open until the end; an ERROR closes them too.
@@ -267,15 +269,9 @@ fn row_name(row: u64) -> String {
 }
 
 /// The table that an index belongs to; `None` if it is not an index with pages of this access method.
+/// Nothing is locked: the table comes first.
 pub fn table_of(index: Oid) -> Option<Oid> {
-    // SAFETY: opened and closed here.
-    unsafe {
-        let relation = pg_sys::try_relation_open(index, pg_sys::AccessShareLock as i32);
-        if relation.is_null() {
-            return None;
-        }
-        let table = reloptions::is_ours(relation).then(|| (*(*relation).rd_index).indrelid);
-        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-        table
-    }
+    let row = CatalogRow::<pg_sys::FormData_pg_class>::find(index)?;
+    let is_ours = row.relkind as u8 == pg_sys::RELKIND_INDEX && row.relam == access_method();
+    is_ours.then(|| table_of_index(index)).filter(|table| *table != Oid::INVALID)
 }

@@ -16,7 +16,7 @@ use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
 use crate::pg::catalog;
-use crate::pg::expression::{Expression, Expressions};
+use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::{Column, Lock, Relation};
@@ -228,12 +228,28 @@ impl Info {
         Ok(Text { document, scopes, predicate })
     }
 
+    /// Refuses expressions and a predicate that run somebody else's code with the caller's rights: to be called before
+    /// they are evaluated as the caller.
+    pub fn check_code(&self) -> Result<()> {
+        if self.has_only_columns() {
+            return Ok(());
+        }
+        let expressions = Expressions::new();
+        let Columns { document, scopes, predicate } = self.columns(&expressions);
+        let all = scopes.into_iter().chain([document]).chain(predicate);
+        expression::check_code(all, &format!("index \"{}\"", self.index.name))
+    }
+
+    /// True if it has no expression and no predicate.
+    fn has_only_columns(&self) -> bool {
+        !self.index.partial && self.index.columns.iter().all(|column| column.attribute != 0)
+    }
+
     /// The columns of the table that it is made of, and those of its predicate; 0 stands for the whole
     /// row.
     pub fn columns_read(&self) -> Vec<i16> {
-        let columns = self.index.columns.iter().map(|column| column.attribute);
-        if !self.index.partial && columns.clone().all(|column| column != 0) {
-            return columns.collect();
+        if self.has_only_columns() {
+            return self.index.columns.iter().map(|column| column.attribute).collect();
         }
         let expressions = Expressions::new();
         let Columns { document, scopes, predicate } = self.columns(&expressions);

@@ -8,12 +8,13 @@ use crate::error::{Result, error, invalid_parameter, not_supported};
 use crate::index;
 use crate::index::share::Share;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog;
 use crate::pg::names::relation_name;
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, is_owned_by, leaves, owner_of};
+use crate::pg::relation::{self, Lock, Relation, is_owned_by, leaves, owner_of};
 use crate::pg::restricted::{current_role, restricted_to};
 use crate::pg::result_rows::ResultRows;
-use crate::pg::rights::check_owner;
+use crate::pg::rights::{check_owner, check_owner_before, no_such_relation};
 use crate::pg::spi::Session;
 use crate::pg::text;
 use crate::side_table;
@@ -76,6 +77,7 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<(
     if clusters::check::check(name, result)? {
         return Ok(());
     }
+    check_owner_before(name)?;
     let of_side_tables = side_table::check::check(name, share, result)?;
     let mut indexes = native_indexes(name);
     if of_side_tables.is_none() && indexes.is_empty() {
@@ -91,10 +93,13 @@ fn check_named(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<(
 /// The native indexes that a name stands for: itself, the parts of a partitioned one, or all of a
 /// table.
 fn native_indexes(name: Oid) -> Vec<Oid> {
+    match catalog::relation_kind(name) {
+        b'i' => return index::check::table_of(name).map(|_| name).into_iter().collect(),
+        b'I' => return leaves_of_index(name),
+        _ => {}
+    }
     let Some(relation) = Relation::open(name, Lock::Read) else { return Vec::new() };
     match relation.kind {
-        b'i' => index::check::table_of(name).map(|_| name).into_iter().collect(),
-        b'I' => leaves_of_index(name),
         b'r' | b'p' | b'm' => leaves(&relation, Lock::Read)
             .iter()
             .filter_map(|table| Open::relation(table.oid, Lock::Held))
@@ -108,7 +113,7 @@ fn native_indexes(name: Oid) -> Vec<Oid> {
 
 /// The indexes with pages below a partitioned one.
 fn leaves_of_index(index: Oid) -> Vec<Oid> {
-    let all = crate::pg::ffi::inheritors(index, Lock::Read.mode());
+    let all = crate::pg::ffi::inheritors(index, Lock::Held.mode());
     all.into_iter().filter(|index| index::check::table_of(*index).is_some()).collect()
 }
 
@@ -122,8 +127,11 @@ fn check_native(
     let Some(table) = index::check::table_of(index) else { return Ok(()) };
     check_owner(table)?;
     // SAFETY: takes a lock that the end of the transaction releases; a table that has gone meanwhile
-    // has taken the index along, which is opened next.
+    // has taken the index along, which is locked next.
     unsafe { pg_sys::LockRelationOid(table, index::check::lock(share)) };
+    if !relation::lock(index, Lock::Read) {
+        return if several { Ok(()) } else { Err(no_such_relation(index)) };
+    }
     let name = relation_name(index);
     let _owner = restricted_to(owner_of(table));
     index::check::check(index, share, &mut |row, problem| {

@@ -112,6 +112,7 @@ impl Finder {
 
     /// An index of a table, or that of a side table.
     fn index(self, oid: Oid) -> Result<Rc<Indexed>> {
+        rights::check_before_reading(oid)?;
         let Some(info) = Info::open(oid) else { return Err(self.other_index(oid)) };
         if info.kind == Kind::Passage {
             return Err(info.of_passages());
@@ -129,6 +130,7 @@ impl Finder {
 
     /// The index of all rows of a table, or the side table that it is.
     fn of_table(self, table: Oid) -> Result<Option<Rc<Indexed>>> {
+        rights::check_before_reading(table)?;
         // It may be gone by the time that we have the lock.
         let Some(_locked) = Open::relation(table, Lock::Read) else {
             return Err(self.no_such_relation(table));
@@ -280,6 +282,9 @@ impl Finder {
 
     fn other_index(self, oid: Oid) -> ErrorReport {
         let table = Index::table_of(oid);
+        if table == Oid::INVALID {
+            return self.no_such_relation(oid);
+        }
         let of_table = oids(&Info::of_table(table));
         let report = error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,

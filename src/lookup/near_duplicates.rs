@@ -91,6 +91,7 @@ impl<'a> Asked<'a> {
     /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
     pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
         check_verify(index, verify)?;
+        index.info.check_code()?;
         let side = Side::of(index)?;
         Ok(Self { index, side, threshold, verify: verify.unwrap_or(Verify::Exact) })
     }

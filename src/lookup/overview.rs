@@ -31,6 +31,7 @@ const INDEX: &str = "index";
 
 /// `minlsh_options(index) → jsonb`: as it was built.
 fn of_index(call: &Call) -> Result<Option<Datum>> {
+    call.oid(0).map_or(Ok(()), rights::check_before_reading)?;
     let of_passages = call.oid(0).and_then(Info::open).filter(|info| info.kind == Kind::Passage);
     if let Some(info) = of_passages {
         return json(&stored_options::to_json(&*info.current_options()?)?).map(Some);

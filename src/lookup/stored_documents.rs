@@ -34,6 +34,7 @@ pub struct Stored<'a> {
 impl<'a> Documents<'a> {
     /// The documents of an index that is asked.
     pub fn of(index: &'a Indexed) -> Result<Self> {
+        index.info.check_code()?;
         Ok(Self { index, key: index.key()? })
     }
 

@@ -110,6 +110,11 @@ unsafe impl CatalogForm for pg_sys::FormData_pg_proc {
     const CACHE: u32 = pg_sys::SysCacheIdentifier::PROCOID;
 }
 
+// SAFETY: `pg_type` by its OID.
+unsafe impl CatalogForm for pg_sys::FormData_pg_type {
+    const CACHE: u32 = pg_sys::SysCacheIdentifier::TYPEOID;
+}
+
 /// A row of a catalog, held while this lives.
 pub struct CatalogRow<F: CatalogForm> {
     tuple: pg_sys::HeapTuple,

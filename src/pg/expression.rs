@@ -9,10 +9,11 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Datum, Node, NodeTag, Oid};
 
+use crate::error::Result;
 use crate::pg::catalog::type_collation;
 use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::memory::Memory;
-use crate::pg::{index::Index, list, text};
+use crate::pg::{foreign_code, index::Index, list, text};
 
 /// The place of the relation in the range table of a query.
 const RELATION: i32 = 1;
@@ -337,6 +338,15 @@ impl<'a> Expression<'a> {
     pub(super) fn node(self) -> *mut Node {
         self.node
     }
+}
+
+/// Refuses expressions that run somebody else's code with the caller's rights; `of` is what they belong to.
+pub fn check_code<'a>(
+    expressions: impl IntoIterator<Item = Expression<'a>>,
+    of: &str,
+) -> Result<()> {
+    // SAFETY: expressions are valid trees of nodes.
+    unsafe { foreign_code::check(expressions.into_iter().map(Expression::node), of) }
 }
 
 /// # Safety

@@ -3,6 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog::{self, CatalogRow};
+use crate::pg::relation::{self, Lock};
 use crate::pg::{list, text};
 
 /// An index, as it is while we hold a lock on its table.
@@ -110,8 +111,13 @@ pub struct IndexColumn {
 }
 
 impl Index {
-    /// Describes an index, locking it as a SELECT does; `None` if there is no such index.
+    /// Describes an index, locking its table and it as a SELECT does; `None` if there is no such index.
     pub fn open(oid: Oid) -> Option<Self> {
+        // The table first, as DROP and REINDEX lock them: no deadlock.
+        let table = Self::table_of(oid);
+        if table != Oid::INVALID && !relation::lock(table, Lock::Read) {
+            return None;
+        }
         // SAFETY: null for a relation that does not exist, else a reference that is given back;
         // of an index, the arrays have an entry for each key column.
         unsafe {

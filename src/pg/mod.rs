@@ -18,6 +18,7 @@ pub mod document_keys;
 pub mod element;
 pub mod expression;
 pub mod ffi;
+pub mod foreign_code;
 pub mod guc;
 pub mod hands;
 pub mod heap_page;

@@ -10,7 +10,9 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error, not_allowed};
-use crate::pg::catalog::relation_schema;
+use crate::pg::catalog::{self, relation_schema};
+use crate::pg::dependency;
+use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, Relation};
 use crate::pg::restricted::current_role;
@@ -81,6 +83,50 @@ pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
         let joined = security == enabled || table.is_partitioned() || table.is_temporary();
         Ok(if joined { Visibility::Joined } else { Visibility::All })
     }
+}
+
+/// The tables that a relation is about, as the catalogs say without a lock: itself, or that of an index, and
+/// those whose triggers it is needed by, as a side table is.
+fn tables_behind(relation: Oid) -> Vec<Oid> {
+    let table = match catalog::relation_kind(relation) {
+        b'i' | b'I' => Index::table_of(relation),
+        _ => relation,
+    };
+    let triggers = dependency::triggers_of(table).into_iter();
+    let tables = triggers.filter_map(dependency::table_of_trigger);
+    std::iter::once(table).chain(tables).collect()
+}
+
+/// Refuses whoever may read nothing of the table behind a relation: before a lock stands in the way of others.
+pub fn check_before_reading(relation: Oid) -> Result<()> {
+    let select = pg_sys::ACL_SELECT as pg_sys::AclMode;
+    let (ok, any) = (pg_sys::AclResult::ACLCHECK_OK, pg_sys::AclMaskHow::ACLMASK_ANY);
+    let user = current_role();
+    // SAFETY: lookups in the system caches; nobody may read what is gone.
+    let may_read_some = |table: &Oid| unsafe {
+        let schema = relation_schema(*table);
+        schema != Oid::INVALID
+            && may_use_schema(schema, user)
+            && (pg_sys::pg_class_aclcheck_ext(*table, user, select, &mut false) == ok
+                || pg_sys::pg_attribute_aclcheck_all(*table, user, select, any) == ok)
+    };
+    let tables = tables_behind(relation);
+    if relation::owner_of(tables[0]) == Oid::INVALID {
+        return Err(no_such_relation(relation));
+    }
+    if tables.iter().any(may_read_some) {
+        return Ok(());
+    }
+    Err(not_allowed(format!("permission denied for table {}", relation_name(tables[0]))))
+}
+
+/// Refuses whoever does not own the table behind a relation: before a lock stands in the way of others.
+pub fn check_owner_before(relation: Oid) -> Result<()> {
+    let tables = tables_behind(relation);
+    let is_owner = |table: &Oid| {
+        relation::owner_of(*table) != Oid::INVALID && relation::is_owned_by(*table, current_role())
+    };
+    if tables.iter().any(is_owner) { Ok(()) } else { check_owner(tables[0]) }
 }
 
 fn may_use_schema(schema: Oid, user: Oid) -> bool {

@@ -11,6 +11,8 @@ use pgrx::prelude::*;
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::ffi;
+use crate::pg::foreign_code;
+use crate::pg::list;
 use crate::pg::memory::unmoved;
 use crate::pg::parameter::{Parameter, parameter_list};
 use crate::pg::row::Row;
@@ -21,8 +23,18 @@ pub struct Select<'a> {
     plan: pg_sys::SPIPlanPtr,
     /// The types of the columns that it must give, if they are known.
     gives: Option<Vec<Oid>>,
+    /// The parts of it that others have stored.
+    stored: Option<Stored>,
     /// The plan lives as long as the session.
     session: std::marker::PhantomData<&'a Session>,
+}
+
+/// The parts of a statement that are not the caller's own words: its columns, which may be casts.
+pub struct Stored {
+    /// The thing that they belong to, for messages.
+    pub of: String,
+    /// True if the relations of FROM are made of an index's expressions.
+    pub has_expressions: bool,
 }
 
 /// A column of the result.
@@ -63,13 +75,43 @@ impl<'a> Select<'a> {
                 "only a SELECT without locks and changes is allowed",
             ));
         }
-        Ok(Self { plan, gives: None, session: std::marker::PhantomData })
+        Ok(Self { plan, gives: None, stored: None, session: std::marker::PhantomData })
     }
 
     /// Has each run refuse to give columns of other types than these. PostgreSQL analyses the text again when something
     /// that it names has changed, or when its names mean something else, and then its columns may have other types.
     pub fn giving(self, types: Vec<Oid>) -> Self {
         Self { gives: Some(types), ..self }
+    }
+
+    /// The same, which is refused if one of those parts runs somebody else's code with the caller's rights.
+    pub fn with_stored(self, stored: Option<Stored>) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// Looks at the statement that runs next: from its text another may have become, by what was created since.
+    fn check_code(&self) -> Result<()> {
+        /// More changes in a row than others make.
+        const TRIES: usize = 1000;
+        let Some(Stored { of, has_expressions }) = &self.stored else { return Ok(()) };
+        for _ in 0..TRIES {
+            // SAFETY: a plan of one source, brought up to date; its query is one of expressions.
+            let is_current = unsafe {
+                let source = source(self.plan);
+                pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
+                let query = first((*source).query_list).cast::<pg_sys::Query>();
+                foreign_code::check(stored_nodes(&*query, *has_expressions), of)?;
+                (*source).is_valid
+            };
+            if is_current {
+                return Ok(());
+            }
+        }
+        Err(error(
+            PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
+            format!("{of} was changed again and again while it was being read"),
+        )
+        .set_hint("Retry the statement."))
     }
 
     /// The columns of the result.
@@ -102,6 +144,7 @@ impl<'a> Select<'a> {
         parameters: &[Parameter],
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
+        self.check_code()?;
         let mut receiver = Receiver::new(self.gives.as_deref(), visit);
         let options = pg_sys::SPIExecuteOptions {
             params: parameter_list(parameters),
@@ -166,6 +209,27 @@ impl Drop for ReadOnly {
 unsafe fn source(plan: pg_sys::SPIPlanPtr) -> *mut pg_sys::CachedPlanSource {
     // SAFETY: the caller's promise: a list of one element.
     unsafe { first(pg_sys::SPI_plan_get_plan_sources(plan)).cast() }
+}
+
+/// The columns of a query, without what it is ordered by; and the columns and conditions of what stands behind FROM,
+/// without policies.
+///
+/// # Safety
+/// A query as the rewriter leaves it.
+unsafe fn stored_nodes(query: &pg_sys::Query, has_expressions: bool) -> Vec<*mut pg_sys::Node> {
+    // SAFETY: lists of target entries and of range table entries.
+    unsafe {
+        let columns = list::pointers::<pg_sys::TargetEntry>(query.targetList);
+        let columns = columns.filter(|column| !(**column).resjunk);
+        let mut nodes: Vec<*mut pg_sys::Node> = columns.map(|column| column.cast()).collect();
+        let from = list::pointers::<pg_sys::RangeTblEntry>(query.rtable);
+        for entry in from.filter(|_| has_expressions) {
+            if let Some(inner) = (*entry).subquery.as_ref() {
+                nodes.extend([inner.targetList.cast(), inner.jointree.cast()]);
+            }
+        }
+        nodes
+    }
 }
 
 /// True if the plan is that of one SELECT, without row locks and data-changing parts.

@@ -29,6 +29,8 @@ pub struct Blueprint {
 
 /// Opens a table for building an index on it, holding writers off as CREATE INDEX does.
 pub fn open_table(table: Oid) -> Result<Relation> {
+    // Who may not build an index does not hold writers off either.
+    check_owner(table)?;
     let relation =
         Relation::open(table, Lock::HoldWriters).ok_or_else(|| no_such_relation(table))?;
     let wrong = || {

@@ -9,8 +9,8 @@ use crate::pg::catalog::table_of_index;
 use crate::pg::names::{regclass_literal, relation_name, visible_name};
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::{Lock, Relation};
-use crate::pg::rights::no_such_relation;
+use crate::pg::relation::{self, Lock, Relation};
+use crate::pg::rights::{check_owner_before, no_such_relation};
 use crate::side_table::SideTable;
 use crate::side_table::storage::Storage;
 use crate::side_table::sync::check_body;
@@ -53,6 +53,9 @@ impl SideTable {
 
 /// The side tables of a table, or the one that `relation` is, sound or not.
 pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
+    if !lock_table_of(relation, lock) {
+        return Vec::new();
+    }
     let Some(opened) = Open::relation(relation, lock) else { return Vec::new() };
     let storage = match opened.class().relkind as u8 {
         b'i' => {
@@ -75,6 +78,12 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
         Ok(side) if relation != storage && relation != side.index => Vec::new(),
         _ => vec![found],
     }
+}
+
+/// Locks the table of an index, as DROP does before the index: no deadlock. False if it is gone.
+fn lock_table_of(relation: Oid, lock: Lock) -> bool {
+    let table = table_of_index(relation);
+    table == Oid::INVALID || relation::lock(table, lock)
 }
 
 fn describe(documents: &Open, watch: Watch) -> FoundSideTable {
@@ -102,6 +111,7 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
 /// The side table that is named: by itself, by the index of its signatures, or by its table if that
 /// has one only. It may be unsound.
 pub fn the_only(name: Oid) -> Result<FoundSideTable> {
+    check_owner_before(name)?;
     let mut found = all(name, Lock::Read);
     match found.len() {
         1 => Ok(found.remove(0)),
@@ -135,6 +145,7 @@ fn missing(name: Oid) -> ErrorReport {
 
 /// An index of type minlsh that a table has itself, or that `relation` is.
 pub fn native_index(relation: Oid) -> Option<Oid> {
+    lock_table_of(relation, Lock::Read).then_some(())?;
     let open = Open::relation(relation, Lock::Read)?;
     let table = match open.class().relkind as u8 {
         b'i' | b'I' => table_of_index(relation),

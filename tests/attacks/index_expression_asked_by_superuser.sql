@@ -1,5 +1,5 @@
 -- An index on an expression of the attacker's, when a superuser looks after indexes, or asks without naming it.
--- (Who asks an index of an expression by its name runs the expression, as who inserts into its table does.)
+-- Who asks an index of somebody else by its name is refused.
 -- Attacker: the owner of the table. Must not: the function run as the superuser.
 
 -- as attacker:

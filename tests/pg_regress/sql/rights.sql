@@ -122,6 +122,28 @@ RESET ROLE;
 DROP POLICY closing ON shop.docs;
 ALTER TABLE shop.docs DISABLE ROW LEVEL SECURITY;
 
+-- An index that would run somebody else's function with the caller's rights is refused.
+CREATE FUNCTION shop.folded(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT lower($1) $$;
+CREATE INDEX docs_folded ON shop.docs USING minlsh (shop.folded(body)) WHERE shop.folded(body) <> '';
+SELECT count(*) FROM near_duplicates(2, index => 'shop.docs_folded');
+ALTER FUNCTION shop.folded OWNER TO regress_minlsh_stranger;
+SELECT count(*) FROM near_duplicates(2, index => 'shop.docs_folded');
+SELECT count(*) FROM near_duplicate_pairs('shop.docs_folded');
+-- Not so for a role whose rights the owner of the function has, once it has them.
+SET ROLE regress_minlsh_reader;
+SELECT count(*) FROM near_duplicate_pairs('shop.docs_folded');
+RESET ROLE;
+GRANT regress_minlsh_reader TO regress_minlsh_stranger;
+SET ROLE regress_minlsh_reader;
+SELECT count(*) FROM near_duplicates(2, index => 'shop.docs_folded');
+SELECT count(*) FROM near_duplicate_pairs('shop.docs_folded');
+RESET ROLE;
+REVOKE regress_minlsh_reader FROM regress_minlsh_stranger;
+-- A query that names the function itself runs it.
+SELECT count(*) FROM near_duplicate_pairs($$SELECT id, shop.folded(body) FROM shop.docs$$, 0.9);
+DROP INDEX shop.docs_folded;
+DROP FUNCTION shop.folded;
+
 -- An owner may let others ask through a function of theirs; a view does not: its functions run as the caller.
 REVOKE ALL ON shop.docs FROM regress_minlsh_stranger;
 CREATE FUNCTION shop.copies(key integer) RETURNS SETOF bigint LANGUAGE SQL STABLE SECURITY DEFINER

@@ -1,0 +1,145 @@
+//! Code that others have stored, in expressions of their indexes and in casts of their types.
+//!
+//! A function of minlsh evaluates such expressions as the caller, where a plain SELECT would evaluate none. So a
+//! function counts only if its owner has the caller's rights already: a superuser, to whom what is built in belongs,
+//! the caller, or a member of the caller's role. An extension is not enough: who owns one may
+//! add functions to it.
+
+use std::ffi::c_void;
+
+use pgrx::pg_sys::{self, Node, NodeTag, Oid};
+use pgrx::prelude::*;
+
+use crate::error::{Result, not_allowed};
+use crate::pg::catalog::{self, CatalogRow};
+use crate::pg::names::type_label;
+use crate::pg::relation::owner_of;
+use crate::pg::restricted::current_role;
+use crate::pg::text;
+
+/// A function, or a type with functions of its own, that belongs to somebody without the caller's rights.
+struct Foreign {
+    /// The kind and the name, for a message.
+    label: String,
+    owner: Oid,
+}
+
+/// The search for one.
+struct Search {
+    caller: Oid,
+    found: Option<Foreign>,
+}
+
+/// Refuses expressions that run somebody else's code with the caller's rights; `of` is what they belong to.
+///
+/// # Safety
+/// The nodes are valid trees of expressions, or null.
+pub unsafe fn check(nodes: impl IntoIterator<Item = *mut Node>, of: &str) -> Result<()> {
+    let mut search = Search { caller: current_role(), found: None };
+    let context = (&raw mut search).cast();
+    // SAFETY: the caller's promise; the walker knows its context.
+    nodes.into_iter().any(|node| unsafe { visit(node, context) });
+    search.found.map_or(Ok(()), |found| Err(found.refused(of)))
+}
+
+/// Refuses to read values of a type, of what `of` says, if that runs somebody else's code with the caller's rights.
+pub fn check_type(type_oid: Oid, of: &str) -> Result<()> {
+    let found = foreign_type(type_oid, current_role());
+    found.map_or(Ok(()), |found| Err(found.refused(of)))
+}
+
+/// True if what belongs to the owner of a table runs with that role's rights, and can change nothing of the session.
+pub fn runs_restricted(table: Oid) -> bool {
+    // SAFETY: reads backend-local state.
+    unsafe { pg_sys::InSecurityRestrictedOperation() && owner_of(table) == current_role() }
+}
+
+impl Foreign {
+    fn refused(self, of: &str) -> pg_sys::panic::ErrorReport {
+        // SAFETY: a lookup in the system caches; null for a role that does not exist.
+        let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(self.owner, true)) };
+        let label = self.label;
+        not_allowed(format!("{of} would run code of role \"{role}\" with your rights"))
+            .set_detail(format!("It uses {label}, whose owner does not have your rights."))
+            .set_hint(
+                "Use SET ROLE to ask as that role, or ALTER ... OWNER TO to give what is used to a superuser.",
+            )
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn visit(node: *mut Node, context: *mut c_void) -> bool {
+    if node.is_null() {
+        return false;
+    }
+    // SAFETY: a node of the tree, and what `check` has given.
+    unsafe {
+        let search = &mut *context.cast::<Search>();
+        // The checks of a domain run where its values are made, those of the columns of a row too.
+        if makes_values((*node).type_) {
+            search.found = foreign_type(pg_sys::exprType(node), search.caller);
+        }
+        search.found.is_some()
+            || pg_sys::check_functions_in_node(node, Some(is_foreign), context)
+            || pg_sys::expression_tree_walker(node, Some(visit), context)
+    }
+}
+
+fn makes_values(tag: NodeTag) -> bool {
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    if tag == NodeTag::T_JsonExpr {
+        return true;
+    }
+    matches!(tag, NodeTag::T_FuncExpr | NodeTag::T_CoerceToDomain | NodeTag::T_CoerceViaIO)
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn is_foreign(function: Oid, context: *mut c_void) -> bool {
+    // SAFETY: what `check` has given.
+    let search = unsafe { &mut *context.cast::<Search>() };
+    if is_built_in(function) {
+        return false;
+    }
+    let row = CatalogRow::<pg_sys::FormData_pg_proc>::find(function);
+    let owner = row.map_or(Oid::INVALID, |row| row.proowner);
+    if !has_rights_of(owner, search.caller) {
+        // SAFETY: a lookup in the system caches, of whatever OID.
+        let name = unsafe { text::from_cstring(pg_sys::format_procedure(function)) };
+        search.found = Some(Foreign { label: format!("function {name}"), owner });
+    }
+    search.found.is_some()
+}
+
+/// A type by which reading a value runs somebody else's code: a domain, or what has parts that may be of one.
+fn foreign_type(type_oid: Oid, caller: Oid) -> Option<Foreign> {
+    let mut next = type_oid;
+    while !is_built_in(next) {
+        let element = catalog::element_type(next);
+        if element != Oid::INVALID {
+            next = element;
+            continue;
+        }
+        let row = CatalogRow::<pg_sys::FormData_pg_type>::find(next)?;
+        match row.typtype as u8 {
+            // Functions of base types are a superuser's.
+            b'b' | b'e' | b'p' => return None,
+            _ if !has_rights_of(row.typowner, caller) => {
+                let label = format!("type {}", type_label(next));
+                return Some(Foreign { label, owner: row.typowner });
+            }
+            b'd' => next = row.typbasetype,
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn is_built_in(oid: Oid) -> bool {
+    oid.to_u32() < pg_sys::FirstNormalObjectId
+}
+
+/// True if a role has all rights of another, or is a superuser.
+fn has_rights_of(owner: Oid, role: Oid) -> bool {
+    // SAFETY: lookups in the system caches.
+    owner != Oid::INVALID && unsafe { pg_sys::has_privs_of_role(owner, role) }
+}
