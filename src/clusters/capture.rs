@@ -1,6 +1,6 @@
 //! `minlsh_capture()`, the trigger function: notes the keys of rows that are written.
 //!
-//! A constraint trigger for each row of the documents is the record of what is tracked: FROM names the
+//! A trigger for each row of the documents is the record of what is tracked: its condition names the
 //! queue, UPDATE OF the key and the columns that the index is made of. A second one sees to columns that
 //! another trigger changed in an UPDATE that did not name them. Row triggers, because statement triggers
 //! miss what is written to a partition by its name, and what logical replication applies. A statement
@@ -39,7 +39,7 @@ impl Record {
         let is_record =
             trigger.is_after_row() && trigger.is_for_all_rows() && !trigger.columns.is_empty();
         let columns = trigger.columns.clone();
-        is_record.then_some(Self { trigger: trigger.oid, queue: trigger.other_table?, columns })
+        is_record.then_some(Self { trigger: trigger.oid, queue: trigger.tied_to?, columns })
     }
 }
 
@@ -103,11 +103,13 @@ struct Statement {
 
 impl Statement {
     fn begin(documents: &Open, trigger: &Trigger) -> Result<Self> {
-        let queue = trigger.other_table;
+        let queue = trigger.tied_to;
         let mut records =
             records(documents).into_iter().filter(|record| Some(record.queue) == queue);
         let Some(record) = records.next() else {
-            return Err(misused("needs a queue in FROM, and the columns that matter in UPDATE OF"));
+            return Err(misused(
+                "needs a queue in its condition, and the columns that matter in UPDATE OF",
+            ));
         };
         let column = |number: &i16| {
             let mut attributes = documents.attributes();

@@ -35,6 +35,7 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         result.push(&[key, Some(text::write(problem))]);
     };
     let refresh = Refresh::begin(&tracked, &tables)?;
+    refresh.faults().iter().for_each(|fault| report(None, &fault.replacen('T', "t", 1)));
     if refresh.is_behind()? {
         report(None, "rows were written since the last refresh; refresh before you check");
         return Ok(true);

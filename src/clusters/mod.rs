@@ -36,6 +36,7 @@ mod tables;
 mod too_late;
 mod track;
 pub mod tracked;
+mod triggers;
 mod untrack;
 pub mod waiting;
 mod write;

@@ -18,6 +18,7 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{Entry, Queue, Tables, members};
 use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
+use crate::clusters::triggers;
 use crate::clusters::write::{Counts, Difference, write};
 use crate::error::{Result, engine, error, warning, wrong_state};
 use crate::index::info::Info;
@@ -152,11 +153,9 @@ impl<'a> Refresh<'a> {
             }
         }
         let after = stamp::of(tracked, &index.index);
-        let nothing_went_by =
-            stamp.sees_all && after == stamp && state.stamp.as_ref() == Some(&stamp.digest);
-        if !stamp.sees_all {
-            warn_of_triggers(tracked);
-        }
+        let nothing_went_by = stamp.faults.is_empty()
+            && after == stamp
+            && state.stamp.as_ref() == Some(&stamp.digest);
         Ok(Self {
             tracked,
             tables,
@@ -189,6 +188,12 @@ impl<'a> Refresh<'a> {
         }
         let before = self.state.last_seq;
         let counts = write(self.tables, &self.snapshot, &found, &mut self.state)?;
+        if !self.stamp.faults.is_empty() {
+            if extent == Extent::Full && triggers::enable(self.tracked, &self.index, &self.stamp)? {
+                self.stamp = stamp::of(self.tracked, &self.index.index);
+            }
+            warn_of(self.tracked, &self.stamp.faults);
+        }
         self.state.stamp = Some(self.stamp.digest.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
@@ -203,6 +208,11 @@ impl<'a> Refresh<'a> {
     /// The number of the last row of the log.
     pub fn last_seq(&self) -> i64 {
         self.state.last_seq
+    }
+
+    /// The reasons why triggers do not see every row that is written.
+    pub fn faults(&self) -> &[String] {
+        &self.stamp.faults
     }
 
     /// True if something was written since the last refresh.
@@ -344,12 +354,16 @@ impl<'a> Refresh<'a> {
     }
 }
 
-fn warn_of_triggers(tracked: &Tracked) {
+/// Says which triggers do not see every write, if there are any.
+fn warn_of(tracked: &Tracked, faults: &[String]) {
+    if faults.is_empty() {
+        return;
+    }
     let documents = &tracked.documents;
     warning(format!("triggers of table \"{}\" do not see every write", documents.name))
-        .set_detail("The refresh looks at all documents.")
+        .set_detail(format!("The refresh looks at all documents. {}.", faults.join(". ")))
         .set_hint(format!(
-            "Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for the triggers that call minlsh_capture().",
+            "Use ALTER TABLE {} ENABLE ALWAYS TRIGGER for these triggers.",
             visible_name(documents.oid)
         ))
         .report(PgLogLevel::WARNING);

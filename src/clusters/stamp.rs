@@ -22,13 +22,13 @@ use crate::pg::trigger::triggers;
 pub struct Stamp {
     /// The digest.
     pub digest: String,
-    /// True if triggers see every row that is written, also by replication.
-    pub sees_all: bool,
+    /// The reasons why triggers do not see every row that is written, also by replication.
+    pub faults: Vec<String>,
 }
 
 /// The stamp of what is tracked by an index. All of it is locked.
 pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
-    let mut sees_all = true;
+    let mut faults = Vec::new();
     let mut parts: Vec<u32> = Vec::new();
     relation(tracked.documents.oid, &mut parts);
     relation(index.oid, &mut parts);
@@ -43,14 +43,23 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
         for trigger in ours {
             let written = dependency::writer_of_trigger(trigger.oid).unwrap_or_default();
             parts.extend([trigger.oid.to_u32(), written, trigger.enabled.into()]);
-            let of_rows = trigger.other_table == Some(tracked.oids.queue) && trigger.is_after_row();
-            watching += u32::from(of_rows && trigger.enabled == b'A');
+            if trigger.tied_to == Some(tracked.oids.queue) && trigger.is_after_row() {
+                let name = trigger.name.to_string_lossy();
+                let fault = trigger.fault(true);
+                let table = &leaf.name;
+                faults.extend(
+                    fault.map(|fault| format!("Trigger \"{name}\" of table \"{table}\" {fault}")),
+                );
+                watching += 1;
+            }
         }
         // The record, and the one for what other triggers change.
-        sees_all &= watching == 2;
+        if watching < 2 {
+            faults.push(format!("Table \"{}\" lacks a trigger", leaf.name));
+        }
     }
     let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
-    Stamp { digest: format!("{:016x}", ElementHash::Xxh3.hash(&bytes)), sees_all }
+    Stamp { digest: format!("{:016x}", ElementHash::Xxh3.hash(&bytes)), faults }
 }
 
 fn relation(oid: Oid, parts: &mut Vec<u32>) {

@@ -22,6 +22,7 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::rights::check_owner_before;
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
+use crate::pg::trigger::tie;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::arguments::open_table;
 
@@ -206,21 +207,20 @@ fn create_triggers(
         of_columns = of_columns.text(if number > 0 { ", " } else { "" }).name(column);
     }
     let each_row = |events: Sql| {
-        let on = events.text(" ON ").relation(documents.oid).text(" FROM ").relation(queue);
-        on.text(" NOT DEFERRABLE FOR EACH ROW")
+        let on = events.text(" ON ").relation(documents.oid).text(" FOR EACH ROW WHEN ");
+        on.text(tie(queue))
     };
     let truncate =
         Sql::new("AFTER TRUNCATE ON ").relation(documents.oid).text(" FOR EACH STATEMENT");
     let triggers = [
-        ("CONSTRAINT ", c"capture", each_row(of_columns.text(" OR DELETE"))),
-        ("CONSTRAINT ", c"update", each_row(Sql::new("AFTER UPDATE"))),
-        ("", c"truncate", truncate),
+        (c"capture", each_row(of_columns.text(" OR DELETE"))),
+        (c"update", each_row(Sql::new("AFTER UPDATE"))),
+        (c"truncate", truncate),
     ];
-    for (kind, label, definition) in triggers {
+    for (label, definition) in triggers {
         let (table, name) = (documents.oid, (raw_name(queue), label));
         let enabled = Enabled::Always;
-        NewTrigger { kind, table, name, definition, enabled }
-            .create(extension, c"minlsh_capture")?;
+        NewTrigger { table, name, definition, enabled }.create(extension, c"minlsh_capture")?;
     }
     Ok(())
 }

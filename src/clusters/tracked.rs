@@ -57,12 +57,7 @@ impl Located {
             error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
                 .set_hint("Use minlsh_track_clusters(), which creates one and returns its name.")
         };
-        let mut tables: Vec<Oid> = dependency::triggers_of(oids.queue)
-            .into_iter()
-            .filter_map(dependency::table_of_trigger)
-            .collect();
-        tables.sort_unstable_by_key(|table| table.to_u32());
-        tables.dedup();
+        let mut tables = dependency::tables_tied_to(oids.queue);
         // Nobody's documents are locked but the caller's.
         let owned = tables.iter().map(|table| check_owner(*table));
         if !owned.clone().any(|owned| owned.is_ok()) {
@@ -83,20 +78,26 @@ impl Located {
         Ok(Self { oids, documents, leaves, record })
     }
 
-    /// Has the other triggers dropped with the record. That for TRUNCATE names no queue: any one that follows no
-    /// record will do.
+    /// Has the record dropped with the queue, which it needs, and the other triggers with the record. That for TRUNCATE
+    /// names no queue: any one that follows no record will do.
     pub fn link_triggers(&self) {
-        let record = Object::Trigger(self.record.trigger);
+        let (record, queue) =
+            (Object::Trigger(self.record.trigger), Object::Relation(self.oids.queue));
+        dependency::drop_together(record, queue);
         let Some(open) = Open::relation(self.documents.oid, Lock::Held) else { return };
         let ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
         let (truncate, rows): (Vec<_>, Vec<_>) = ours.partition(Trigger::is_truncate);
         let own = rows.into_iter().filter(|trigger| {
-            trigger.other_table == Some(self.oids.queue) && trigger.oid != self.record.trigger
+            trigger.tied_to == Some(self.oids.queue) && trigger.oid != self.record.trigger
         });
         let follows = |t: &Trigger| dependency::depends(Object::Trigger(t.oid), record);
         let is_linked = truncate.iter().any(follows);
+        let own: Vec<Trigger> = own.collect();
+        for trigger in &own {
+            dependency::drop_together(Object::Trigger(trigger.oid), queue);
+        }
         let free = truncate.into_iter().find(|t| !dependency::follows_a_trigger(t.oid));
-        for trigger in own.filter(|t| !follows(t)).chain(free.filter(|_| !is_linked)) {
+        for trigger in own.into_iter().chain(free.filter(|_| !is_linked)) {
             dependency::drop_together(Object::Trigger(trigger.oid), record);
         }
     }
@@ -138,7 +139,7 @@ impl Located {
 impl Tracked {
     /// True if a relation is the table of members of something.
     pub fn is_one(relation: Oid) -> bool {
-        tables_of(relation).is_ok_and(|oids| !dependency::triggers_of(oids.queue).is_empty())
+        tables_of(relation).is_ok_and(|oids| !dependency::tables_tied_to(oids.queue).is_empty())
     }
 
     /// Finds what `members` is the table of members of, for its owner, and locks the documents.
@@ -184,6 +185,8 @@ impl Tracked {
         for table in [list, log, queue] {
             dependency::drop_together(Object::Relation(table), tables);
         }
+        // By this the queue is known to be that of the documents when these get another owner.
+        dependency::drop_together(Object::Relation(queue), Object::Relation(self.documents.oid));
         self.link_triggers();
     }
 

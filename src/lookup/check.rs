@@ -49,11 +49,9 @@ fn share(part: f64, seed: i64) -> Result<Share> {
 fn indexed_tables() -> Result<Vec<Oid>> {
     let session = Session::open();
     let rows = session.query(
-        "SELECT DISTINCT coalesce(t.tgrelid, i.indrelid) AS relation FROM pg_catalog.pg_index AS i \
+        "SELECT DISTINCT i.indrelid AS relation FROM pg_catalog.pg_index AS i \
          JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid \
          JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.relam \
-         LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgconstrrelid OPERATOR(pg_catalog.=) i.indrelid \
-         AND t.tgparentid OPERATOR(pg_catalog.=) 0 \
          JOIN pg_catalog.pg_class AS r ON r.oid OPERATOR(pg_catalog.=) i.indrelid \
          WHERE m.amname OPERATOR(pg_catalog.=) 'minlsh' AND NOT c.relispartition \
          AND NOT pg_catalog.pg_is_other_temp_schema(r.relnamespace) ORDER BY relation",
@@ -61,8 +59,16 @@ fn indexed_tables() -> Result<Vec<Oid>> {
     )?;
     let mut tables = Vec::new();
     for row in 0..rows.len() {
-        tables.extend(rows.oid(row, 1)?.filter(|table| is_owned_by(*table, current_role())));
+        let Some(table) = rows.oid(row, 1)?.filter(|table| check_owner_before(*table).is_ok())
+        else {
+            continue;
+        };
+        // A side table is checked with its documents.
+        let table = side_table::documents_of(table).unwrap_or(table);
+        tables.extend(Some(table).filter(|table| is_owned_by(*table, current_role())));
     }
+    tables.sort_unstable_by_key(|table| table.to_u32());
+    tables.dedup();
     Ok(tables)
 }
 

@@ -245,8 +245,7 @@ impl Finder {
             || catalog::is_partition(oid)
             || catalog::is_of_other_session(catalog::relation_schema(table));
         // Of a side table the user's table counts, which a trigger ties to it.
-        let mut tables = dependency::triggers_of(table);
-        tables = tables.into_iter().filter_map(dependency::table_of_trigger).collect();
+        let mut tables = dependency::tables_tied_to(table);
         tables.push(table);
         if skipped || !tables.into_iter().any(wanted) {
             return None;

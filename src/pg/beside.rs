@@ -118,8 +118,6 @@ pub enum Enabled {
 
 /// A trigger to be made.
 pub struct NewTrigger {
-    /// `CONSTRAINT `, or nothing.
-    pub kind: &'static str,
     /// The table on which it fires.
     pub table: Oid,
     /// The beginning and the end of its name.
@@ -133,9 +131,7 @@ impl NewTrigger {
     /// Makes it, to call a function of the extension, which is in that schema.
     pub fn create(self, extension: Oid, function: &CStr) -> Result<()> {
         let name = free_trigger_name(self.table, &self.name.0, self.name.1);
-        Sql::new("CREATE ")
-            .text(self.kind)
-            .text("TRIGGER ")
+        Sql::new("CREATE TRIGGER ")
             .name(&name)
             .text(" ")
             .text(self.definition)

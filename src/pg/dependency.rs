@@ -2,6 +2,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::pg::relation::owner_of;
+
 /// `pg_depend`, and its index by what is depended on: the bindings do not name them.
 const DEPEND: u32 = 2608;
 const DEPEND_BY_REFERENCE: u32 = 2674;
@@ -55,7 +57,10 @@ struct DependencyRow {
 
 /// `dependent` is dropped together with `referenced`, silently, as an index is with its table.
 pub fn drop_together(dependent: Object, referenced: Object) {
-    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_AUTO);
+    let automatic = pg_sys::DependencyType::DEPENDENCY_AUTO;
+    if !is_recorded(dependent, referenced, Some(automatic)) {
+        record(dependent, referenced, automatic);
+    }
 }
 
 /// Dropping `referenced` needs CASCADE, and then drops `dependent`.
@@ -69,7 +74,7 @@ fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::T
 }
 
 /// The triggers that depend on a relation.
-pub fn triggers_of(relation: Oid) -> Vec<Oid> {
+fn triggers_of(relation: Oid) -> Vec<Oid> {
     let mut triggers = Vec::new();
     each(DEPEND_BY_REFERENCE, Object::Relation(relation), |form| {
         if form.dependent_class == pg_sys::TriggerRelationId {
@@ -103,14 +108,41 @@ pub fn relations_needed_by_trigger(trigger: Oid) -> Vec<Oid> {
 
 /// True if `dependent` is recorded to depend on `referenced`, in whatever way.
 pub fn depends(dependent: Object, referenced: Object) -> bool {
+    is_recorded(dependent, referenced, None)
+}
+
+fn is_recorded(
+    dependent: Object,
+    referenced: Object,
+    kind: Option<pg_sys::DependencyType::Type>,
+) -> bool {
     let referenced = referenced.address();
     let mut found = false;
     each(DEPEND_BY_DEPENDENT, dependent, |form| {
         found |= form.referenced_class == referenced.classId
             && form.referenced == referenced.objectId
-            && form.referenced_column == referenced.objectSubId;
+            && form.referenced_column == referenced.objectSubId
+            && kind.is_none_or(|kind| form.kind as u8 == kind as u8);
     });
     found
+}
+
+/// The tables whose triggers a relation is needed by, as far as they are its owner's, or it is recorded to be dropped
+/// with them or a column: anybody can make a trigger that needs it, and lock the table.
+pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
+    let owner = owner_of(relation);
+    let mut linked = Vec::new();
+    each(DEPEND_BY_DEPENDENT, Object::Relation(relation), |form| {
+        if form.referenced_class == pg_sys::RelationRelationId {
+            linked.push(form.referenced);
+        }
+    });
+    let triggers = triggers_of(relation).into_iter();
+    let mut tables: Vec<Oid> = triggers.filter_map(table_of_trigger).collect();
+    tables.retain(|table| owner_of(*table) == owner || linked.contains(table));
+    tables.sort_unstable_by_key(|table| table.to_u32());
+    tables.dedup();
+    tables
 }
 
 /// True if a trigger is recorded to depend on another trigger.
@@ -164,24 +196,10 @@ fn each(index: u32, object: Object, mut visit: impl FnMut(&DependencyRow)) {
 
 /// The table of a trigger; `None` if there is no such trigger, or if it is a partition's copy.
 pub fn table_of_trigger(trigger: Oid) -> Option<Oid> {
-    table_and_parent(trigger).and_then(|(table, parent)| parent.is_none().then_some(table))
-}
-
-/// The table of the trigger that a partition's copy has been made of, or a copy of a copy.
-pub fn table_of_original(copy: Oid) -> Option<Oid> {
-    let (mut table, mut parent) = table_and_parent(copy)?;
-    while let Some(trigger) = parent {
-        (table, parent) = table_and_parent(trigger)?;
-    }
-    Some(table)
-}
-
-/// The table of a trigger, and the trigger of which it is a copy.
-fn table_and_parent(trigger: Oid) -> Option<(Oid, Option<Oid>)> {
-    with_trigger(trigger, |form, _| {
-        let parent = form.tgparentid;
-        (form.tgrelid, (parent != Oid::INVALID).then_some(parent))
-    })
+    let table = |form: &pg_sys::FormData_pg_trigger| {
+        (form.tgparentid == Oid::INVALID).then_some(form.tgrelid)
+    };
+    with_trigger(trigger, |form, _| table(form)).flatten()
 }
 
 /// The transaction that has written the row of a trigger.

@@ -2,8 +2,7 @@
 //!
 //! A function of minlsh evaluates such expressions as the caller, where a plain SELECT would evaluate none. So a
 //! function counts only if its owner has the caller's rights already: a superuser, to whom what is built in belongs,
-//! the caller, or a member of the caller's role. An extension is not enough: who owns one may
-//! add functions to it.
+//! the caller, or a member of the caller's role. An extension is not enough: who owns one may add functions to it.
 
 use std::ffi::c_void;
 

@@ -92,9 +92,7 @@ fn tables_behind(relation: Oid) -> Vec<Oid> {
         b'i' | b'I' => Index::table_of(relation),
         _ => relation,
     };
-    let triggers = dependency::triggers_of(table).into_iter();
-    let tables = triggers.filter_map(dependency::table_of_trigger);
-    std::iter::once(table).chain(tables).collect()
+    std::iter::once(table).chain(dependency::tables_tied_to(table)).collect()
 }
 
 /// Refuses whoever may read nothing of the table behind a relation: before a lock stands in the way of others.

@@ -9,6 +9,7 @@ use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::passing::Passing;
 use crate::pg::row::Row;
+use crate::pg::sql::Sql;
 
 /// The kinds of changes that fire a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub struct Trigger {
     pub function: Oid,
     /// True if it is a partition's copy of one of the partitioned table.
     pub is_copy: bool,
-    /// The table in FROM, of a constraint trigger.
-    pub other_table: Option<Oid>,
+    /// The relation that it is tied to, by a condition that always holds: [`tie`].
+    pub tied_to: Option<Oid>,
     /// The columns of UPDATE OF, in the order in which they were named.
     pub columns: Vec<i16>,
     /// `pg_trigger.tgtype`
@@ -59,7 +60,8 @@ impl Trigger {
             name,
             function: raw.tgfoid,
             is_copy: raw.tgisclone,
-            other_table: (raw.tgconstrrelid != Oid::INVALID).then_some(raw.tgconstrrelid),
+            // SAFETY: the caller's promise.
+            tied_to: unsafe { tied_to(raw) },
             columns,
             kind: raw.tgtype as u32,
             enabled: raw.tgenabled as u8,
@@ -72,6 +74,16 @@ impl Trigger {
         self.kind & pg_sys::TRIGGER_TYPE_ROW != 0 && self.kind & timing == 0
     }
 
+    /// The fault in when it fires, which should be always, or as any trigger does.
+    pub fn fault(&self, always: bool) -> Option<&'static str> {
+        match self.enabled {
+            b'D' => Some("is disabled"),
+            b'O' if always => Some("does not fire for replicated rows"),
+            b'R' => Some("fires only for replicated rows"),
+            _ => None,
+        }
+    }
+
     /// True if it fires upon TRUNCATE.
     pub fn is_truncate(&self) -> bool {
         self.kind & pg_sys::TRIGGER_TYPE_TRUNCATE != 0
@@ -82,6 +94,37 @@ impl Trigger {
         let all =
             pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
         self.kind & all == all
+    }
+}
+
+/// The condition that ties a trigger to a relation, to stand behind WHEN. PostgreSQL keeps it right through renames,
+/// dumps and restores, and copies it to partitions with the trigger.
+pub fn tie(relation: Oid) -> Sql {
+    Sql::new("(").literal(&relation.to_u32().to_string()).text("::pg_catalog.regclass IS NOT NULL)")
+}
+
+/// The relation in the condition of a trigger, if that is a [`tie`].
+///
+/// # Safety
+/// `raw` must be a valid description of a trigger.
+unsafe fn tied_to(raw: &pg_sys::Trigger) -> Option<Oid> {
+    if raw.tgqual.is_null() {
+        return None;
+    }
+    // SAFETY: a condition is the text of a tree of nodes.
+    unsafe {
+        let test = pg_sys::stringToNode(raw.tgqual).cast::<pg_sys::NullTest>();
+        if test.is_null()
+            || (*test.cast::<pg_sys::Node>()).type_ != pg_sys::NodeTag::T_NullTest
+            || (*test).nulltesttype != pg_sys::NullTestType::IS_NOT_NULL
+        {
+            return None;
+        }
+        let value = (*test).arg.cast::<pg_sys::Const>();
+        let is_relation = (*value.cast::<pg_sys::Node>()).type_ == pg_sys::NodeTag::T_Const
+            && (*value).consttype == pg_sys::REGCLASSOID
+            && !(*value).constisnull;
+        is_relation.then(|| Oid::from((*value).constvalue.value() as u32))
     }
 }
 

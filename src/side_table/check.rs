@@ -9,7 +9,7 @@ use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::output::Output;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, leaves};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::check_owner;
 use crate::pg::row::{Continue, Row};
@@ -70,43 +70,43 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
     let ours = |trigger: &Trigger| trigger.function == watch.trigger.function;
     let of_table: Vec<Trigger> = triggers(&documents).into_iter().filter(ours).collect();
     let of_side: Vec<Trigger> = triggers(&storage).into_iter().filter(ours).collect();
-    let second = |t: &&Trigger| {
-        t.other_table == Some(side.storage) && t.is_after_row() && t.columns.is_empty()
-    };
+    let second =
+        |t: &&Trigger| t.tied_to == Some(side.storage) && t.is_after_row() && t.columns.is_empty();
     let truncate = |t: &&Trigger| t.is_truncate();
     let rows = |t: &&Trigger| !t.is_truncate() && t.is_for_all_rows();
     let watch_itself = |t: &&Trigger| t.oid == watch.trigger.oid;
-    let expected: [(&str, Option<&Trigger>, u8); 5] = [
-        ("for written rows", of_table.iter().find(watch_itself), b'A'),
-        ("for rows that other triggers change", of_table.iter().find(second), b'A'),
-        ("for TRUNCATE", of_table.iter().find(truncate), b'A'),
-        ("for TRUNCATE of the side table", of_side.iter().find(truncate), b'O'),
-        ("for rows of the side table", of_side.iter().find(rows), b'A'),
+    let expected: [(&str, Option<&Trigger>, bool); 5] = [
+        ("for written rows", of_table.iter().find(watch_itself), true),
+        ("for rows that other triggers change", of_table.iter().find(second), true),
+        ("for TRUNCATE", of_table.iter().find(truncate), true),
+        ("for TRUNCATE of the side table", of_side.iter().find(truncate), false),
+        ("for rows of the side table", of_side.iter().find(rows), true),
     ];
-    for (purpose, trigger, enabled) in expected {
+    for (purpose, trigger, always) in expected {
         let Some(trigger) = trigger else {
             report(None, &format!("the trigger {purpose} is missing"));
             continue;
         };
-        if let Some(fault) = fault(trigger.enabled, enabled) {
+        if let Some(fault) = trigger.fault(always) {
             let name = trigger.name.to_string_lossy();
             report(None, &format!("trigger \"{name}\" {fault}"));
+        }
+    }
+    for leaf in leaves(&side.table, Lock::Read) {
+        let open =
+            Open::relation(leaf.oid, Lock::Held).filter(|open| open.oid() != documents.oid());
+        for trigger in open.iter().flat_map(triggers).filter(ours) {
+            let fault = trigger.fault(true).filter(|_| trigger.tied_to == Some(side.storage));
+            if let Some(fault) = fault {
+                let (name, table) = (trigger.name.to_string_lossy(), &leaf.name);
+                report(None, &format!("trigger \"{name}\" of partition \"{table}\" {fault}"));
+            }
         }
     }
     if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {
         report(None, &format!("column \"{}\" is no longer a key of the table", side.key.name));
     }
     Ok(())
-}
-
-/// The fault in when a trigger fires: as `pg_trigger.tgenabled` has it, and as it should be.
-fn fault(enabled: u8, expected: u8) -> Option<&'static str> {
-    match (enabled, expected) {
-        (b'D', _) => Some("is disabled"),
-        (b'O', b'A') => Some("does not fire for replicated rows"),
-        (b'R', b'A' | b'O') => Some("fires only for replicated rows"),
-        _ => None,
-    }
 }
 
 /// Signs every document, or a share of them, again and compares.
@@ -188,7 +188,7 @@ fn superfluous(
     if Some(rows) == matched {
         return Ok(());
     }
-    let leaves: Vec<(Open, OpenIndex)> = crate::pg::relation::leaves(&side.table, Lock::Read)
+    let leaves: Vec<(Open, OpenIndex)> = leaves(&side.table, Lock::Read)
         .into_iter()
         .filter_map(|leaf| {
             let key = leaf.column_called(&side.key.raw_name)?.number;

@@ -17,6 +17,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::{local_to, restricted_to};
 use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
+use crate::pg::trigger;
 use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
 use crate::side_table::sign::fill;
 use crate::side_table::{SideTable, find, watch};
@@ -187,9 +188,7 @@ pub fn create_triggers(
 ) -> Result<()> {
     let (always, origin) = (Enabled::Always, Enabled::Origin);
     let on = |events: &'static str, table: Oid| Sql::new(events).text(" ON ").relation(table);
-    let of_side = |command: Sql| {
-        command.text(" FROM ").relation(storage).text(" NOT DEFERRABLE FOR EACH ROW")
-    };
+    let of_side = |command: Sql| command.text(" FOR EACH ROW WHEN ").text(trigger::tie(storage));
     let of_statement = |command: Sql| command.text(" FOR EACH STATEMENT");
     let (table, mut columns) = (documents.oid, Sql::new("").name(key));
     if key != body {
@@ -198,25 +197,24 @@ pub fn create_triggers(
     let written = Sql::new("AFTER INSERT OR UPDATE OF ").text(columns);
     let written = written.text(" OR DELETE ON ").relation(table);
     let mut triggers = vec![
-        (table, c"sync", "CONSTRAINT ", of_side(written), always),
-        (table, c"update", "CONSTRAINT ", of_side(on("AFTER UPDATE", table)), always),
-        (table, c"truncate", "", of_statement(on("AFTER TRUNCATE", table)), always),
-        (storage, c"truncate", "", of_statement(on("AFTER TRUNCATE", storage)), origin),
+        (table, c"sync", of_side(written), always),
+        (table, c"update", of_side(on("AFTER UPDATE", table)), always),
+        (table, c"truncate", of_statement(on("AFTER TRUNCATE", table)), always),
+        (storage, c"truncate", of_statement(on("AFTER TRUNCATE", storage)), origin),
         (
             storage,
             c"rows",
-            "",
             on("BEFORE INSERT OR UPDATE OR DELETE", storage).text(" FOR EACH ROW"),
             always,
         ),
     ];
     if documents.is_temporary() && !documents.is_partitioned() {
         let commit = of_statement(on("BEFORE INSERT", table));
-        triggers.push((table, c"commit", "", commit, always));
+        triggers.push((table, c"commit", commit, always));
     }
-    for (table, label, kind, definition, enabled) in triggers {
+    for (table, label, definition, enabled) in triggers {
         let name = (relation_name(storage), label);
-        NewTrigger { kind, table, name, definition, enabled }.create(extension, c"minlsh_sync")?;
+        NewTrigger { table, name, definition, enabled }.create(extension, c"minlsh_sync")?;
     }
     Ok(())
 }

@@ -18,7 +18,12 @@ use crate::side_table::watch::{self, Watch};
 
 /// True if a table is the side table of another, sound or not.
 pub fn is_one(table: Oid) -> bool {
-    watch::documents_of(table, Lock::Read).is_some()
+    documents_of(table).is_some()
+}
+
+/// The table that a table is the side table of, locked.
+pub fn documents_of(table: Oid) -> Option<Oid> {
+    watch::documents_of(table, Lock::Read).map(|(documents, _)| documents.oid())
 }
 
 /// A side table that may be unsound.

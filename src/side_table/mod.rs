@@ -17,6 +17,6 @@ mod storage;
 mod sync;
 mod watch;
 
-pub use find::is_one;
+pub use find::{documents_of, is_one};
 pub use lookup::SideTable;
 pub use storage::StoredSketch;

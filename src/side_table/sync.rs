@@ -43,10 +43,7 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
         (Event::Truncate, false, true) => truncated(fired.relation())?,
         (Event::Insert, false, false) => forget_emptied(fired.relation())?,
         (Event::Truncate, ..) | (_, false, _) => return Err(misused("must be fired for each row")),
-        (event, true, true) => {
-            // SAFETY: nothing else is kept, and it is asked for here only.
-            written(&fired, event, unsafe { call.kept() })?;
-        }
+        (event, true, true) => written(&fired, event)?,
         (event, true, false) => {
             let is_brought = match watch::documents_of(fired.relation(), Lock::Read) {
                 Some((documents, watch)) => brought(&fired, event, &documents, &watch)?,
@@ -157,14 +154,10 @@ fn has_rows(table: Oid) -> Result<bool> {
     Ok(found)
 }
 
-/// A row of the documents has been written. A statement asks but once whether its trigger is in force.
-fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<()> {
+/// A row of the documents has been written.
+fn written(fired: &Fired, event: Event) -> Result<()> {
     let Some(documents) = Open::relation(fired.relation(), Lock::Held) else { return Ok(()) };
     let trigger = fired.trigger();
-    if trigger.is_copy && !*in_force.get_or_insert_with(|| watch::is_in_force(&trigger, &documents))
-    {
-        return Ok(());
-    }
     let watch = record_of(&documents, &trigger)?;
     let is_second = trigger.oid != watch.trigger.oid;
     if is_second && (event != Event::Update || fired.names(watch.key) || fired.names(watch.body)) {
@@ -195,8 +188,10 @@ fn written(fired: &Fired, event: Event, in_force: &mut Option<bool>) -> Result<(
 
 /// The record of the index for which a trigger fires: itself, or the one beside it.
 fn record_of(documents: &Open, trigger: &Trigger) -> Result<Watch> {
-    let Some(storage) = trigger.other_table else {
-        return Err(misused("needs a side table, in FROM of CREATE CONSTRAINT TRIGGER"));
+    let Some(storage) = trigger.tied_to else {
+        return Err(misused(
+            "needs a side table in its condition, as in WHEN ('side'::regclass IS NOT NULL)",
+        ));
     };
     if let Some(watch) = Watch::of(trigger.clone()) {
         return Ok(watch);

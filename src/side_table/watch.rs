@@ -1,16 +1,15 @@
 //! The triggers that tie a side table to its documents.
 //!
-//! A constraint trigger for each row of the documents is the record of an index: FROM names the side
-//! table, UPDATE OF the key and the text. PostgreSQL keeps both right through renames, dumps and
-//! restores. A second one sees to texts that another trigger changed in an UPDATE that did not name
-//! them. Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows
-//! that logical replication brings, or a restore of the data alone, since those of the documents bring them too.
+//! A trigger for each row of the documents is the record of an index: its condition names the side table, UPDATE OF the
+//! key and the text. PostgreSQL keeps both right through renames, dumps and restores, and the copies of partitions come
+//! and go with them. A second one sees to texts that another trigger changed in an UPDATE that did not name them.
+//! Statement triggers for TRUNCATE are on both tables; and one of the side table drops rows that logical replication
+//! brings, or a restore of the data alone, since those of the documents bring them too.
 
 use pgrx::pg_sys::Oid;
 
 use crate::pg::catalog::{c_function, constraint_of_index};
 use crate::pg::dependency::{self, Object};
-use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, owner_of};
@@ -31,7 +30,7 @@ pub struct Watch {
 impl Watch {
     /// Reads what `trigger` records, if it is one that does. Its function is ours.
     pub fn of(trigger: Trigger) -> Option<Self> {
-        let storage = trigger.other_table?;
+        let storage = trigger.tied_to?;
         let (key, body) = match trigger.columns[..] {
             [key, body] => (key, body),
             // A text may be its own key.
@@ -56,8 +55,8 @@ pub fn watches(documents: &Open) -> Vec<Watch> {
 
 /// The table whose documents are in `storage`, locked and open; `None` if it is not a side table.
 pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
-    dependency::triggers_of(storage).into_iter().find_map(|trigger| {
-        let documents = Open::relation(dependency::table_of_trigger(trigger)?, lock)?;
+    dependency::tables_tied_to(storage).into_iter().find_map(|table| {
+        let documents = Open::relation(table, lock)?;
         let watch = watches(&documents).into_iter().find(|watch| watch.storage == storage)?;
         Some((documents, watch))
     })
@@ -65,26 +64,13 @@ pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Watch)> {
 
 /// The tables that are linked to a side table as its documents: one, unless an owner has tied it to others.
 pub fn linked_documents(storage: Oid) -> Vec<Oid> {
-    let mut tables: Vec<Oid> = dependency::triggers_of(storage)
-        .into_iter()
-        .filter_map(|trigger| Open::relation(dependency::table_of_trigger(trigger)?, Lock::Read))
-        .filter(|documents| {
-            let mut watches = watches(documents).into_iter();
-            watches.any(|watch| watch.storage == storage && is_linked(documents.oid(), &watch))
-        })
-        .map(|documents| documents.oid())
-        .collect();
-    tables.sort_unstable_by_key(|table| table.to_u32());
-    tables.dedup();
+    let is_linked = |documents: &Open| {
+        let mut watches = watches(documents).into_iter();
+        watches.any(|watch| watch.storage == storage && is_linked(documents.oid(), &watch))
+    };
+    let mut tables = dependency::tables_tied_to(storage);
+    tables.retain(|table| Open::relation(*table, Lock::Read).as_ref().is_some_and(is_linked));
     tables
-}
-
-/// True if a copy of a trigger is that of a table that `partition` is a part of. DETACH PARTITION leaves copies there,
-/// also when the partition then becomes one of another table.
-pub fn is_in_force(copy: &Trigger, partition: &Open) -> bool {
-    partition.class().relispartition
-        && dependency::table_of_original(copy.oid)
-            .is_some_and(|table| ffi::partition_ancestors(partition.oid()).contains(&table))
 }
 
 /// True if a function is `minlsh_sync()`: only a superuser can make one that runs our code.
@@ -126,8 +112,14 @@ pub fn link(documents: &Open, watch: &Watch) {
         };
         dependency::drop_on_cascade(record, key);
     }
+    // The side table is needed by its triggers; dropped by itself, it takes them along.
+    dependency::drop_together(record, storage);
     for companion in companions(documents, watch) {
-        dependency::drop_together(Object::Trigger(companion), record);
+        let companion = Object::Trigger(companion);
+        dependency::drop_together(companion, record);
+        if dependency::depends(companion, storage) {
+            dependency::drop_together(companion, storage);
+        }
     }
 }
 
@@ -138,7 +130,7 @@ fn companions(documents: &Open, watch: &Watch) -> Vec<Oid> {
     let all = triggers(documents).into_iter().filter(ours);
     let (truncate, rows): (Vec<_>, Vec<_>) = all.partition(Trigger::is_truncate);
     let own = rows.into_iter().filter(|trigger| {
-        trigger.other_table == Some(watch.storage) && trigger.oid != watch.trigger.oid
+        trigger.tied_to == Some(watch.storage) && trigger.oid != watch.trigger.oid
     });
     let free = truncate.into_iter().find(|trigger| !dependency::follows_a_trigger(trigger.oid));
     let storage = Open::relation(watch.storage, Lock::Read);

@@ -50,8 +50,8 @@ CREATE TABLE evil.c_list (cluster_id bigint PRIMARY KEY, size bigint, since time
 CREATE TABLE evil.c_log (seq bigint PRIMARY KEY, refresh bigint, at timestamptz, event text, cluster_id bigint,
 	other_id bigint, doc_id int, size bigint);
 CREATE TABLE evil.c_queue (doc_id int, state text, since timestamptz);
-CREATE CONSTRAINT TRIGGER mine AFTER INSERT OR UPDATE OF id, body OR DELETE ON app.docs FROM evil.c_queue
-	FOR EACH ROW EXECUTE FUNCTION minlsh_capture();
+CREATE TRIGGER mine AFTER INSERT OR UPDATE OF id, body OR DELETE ON app.docs
+	FOR EACH ROW WHEN ('evil.c_queue'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_capture();
 CREATE TRIGGER mine_too AFTER TRUNCATE ON app.docs EXECUTE FUNCTION minlsh_capture();
 -- as owner:
 INSERT INTO app.docs VALUES (70, app.words(201, 240), 'owner'), (71, app.words(201, 240), 'owner');
@@ -60,11 +60,11 @@ SELECT joined FROM minlsh_refresh_clusters('app.c');
 -- as attacker:
 -- gives: 0
 SELECT count(*) FROM evil.c_queue;
--- refused: 42501
+-- refused: 42704
 SELECT minlsh_refresh_clusters('evil.c');
--- refused: 42501
+-- refused: 42704
 SELECT minlsh_untrack_clusters('evil.c');
--- refused: 42501
+-- refused: 42704
 SELECT minlsh_check('evil.c');
 -- The triggers of the tracked clusters are found among them, and dropped.
 -- as owner:

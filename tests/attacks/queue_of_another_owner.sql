@@ -15,10 +15,12 @@ GRANT INSERT ON app.docs TO attacker;
 -- as attacker:
 CREATE TABLE evil.t (id int PRIMARY KEY, body text);
 -- tried
-CREATE CONSTRAINT TRIGGER a AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.c_queue FOR EACH ROW
+CREATE TRIGGER a AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FOR EACH ROW
+	WHEN ('app.c_queue'::regclass IS NOT NULL)
 	EXECUTE FUNCTION minlsh_capture();
 -- tried
-CREATE CONSTRAINT TRIGGER b AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FROM app.docs FOR EACH ROW
+CREATE TRIGGER b AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.t FOR EACH ROW
+	WHEN ('app.docs'::regclass IS NOT NULL)
 	EXECUTE FUNCTION minlsh_capture();
 -- tried
 INSERT INTO evil.t VALUES (2, 'a text of the attacker');

@@ -72,9 +72,11 @@ CREATE INDEX docs_near ON app.docs USING minlsh (body);
 SELECT minlsh_track_clusters('app.docs_near');
 -- as attacker:
 CREATE TABLE evil.other (id int PRIMARY KEY, body text);
--- refused: 42501
-CREATE CONSTRAINT TRIGGER mine AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.other FROM app.docs_clusters_queue
-	FOR EACH ROW EXECUTE FUNCTION minlsh_capture();
+CREATE TRIGGER mine AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.other
+	FOR EACH ROW WHEN ('app.docs_clusters_queue'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_capture();
+-- tried
+INSERT INTO evil.other VALUES (2, 'x');
+DROP TRIGGER mine ON evil.other;
 -- tried
 CREATE TRIGGER mine AFTER INSERT ON evil.other FOR EACH ROW EXECUTE FUNCTION minlsh_capture();
 -- tried

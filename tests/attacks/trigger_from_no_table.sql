@@ -1,5 +1,5 @@
--- Triggers of the extension that name in FROM what is not a table of the extension: a view, a sequence, an index, a
--- partitioned table, a table of the catalog, the documents themselves.
+-- Triggers of the extension that name in their condition what is not a table of the extension: a view, a sequence, an
+-- index, a partitioned table, a table of the catalog, the documents themselves.
 -- Attacker: the owner of a table. Must not: it be read or written as what it is not, by anybody who looks or writes.
 
 -- as attacker:
@@ -47,8 +47,8 @@ DECLARE
 BEGIN
 	FOR name IN SELECT n.name FROM evil.names n LOOP
 		BEGIN
-			EXECUTE format('CREATE CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF %s OR DELETE ON evil.docs FROM %s
-				NOT DEFERRABLE FOR EACH ROW EXECUTE FUNCTION public.%I()', columns, name, function);
+			EXECUTE format('CREATE TRIGGER t AFTER INSERT OR UPDATE OF %s OR DELETE ON evil.docs
+				FOR EACH ROW WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION public.%I()', columns, name, function);
 			PERFORM evil.all_of(name, array_agg(s.statement ORDER BY s.place)) FROM evil.statements s;
 			RAISE EXCEPTION 'undone';
 		EXCEPTION WHEN OTHERS THEN
@@ -72,10 +72,10 @@ SELECT evil.attempt(format('SELECT minlsh_drop_index(%L)', name)) FROM evil.name
 SELECT evil.attempt(format('SELECT minlsh_untrack_clusters(%L)', name)) FROM evil.names;
 -- gives: 5
 SELECT count(*) FROM evil.docs;
-CREATE CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.docs FROM evil.rows
-	NOT DEFERRABLE FOR EACH ROW EXECUTE FUNCTION minlsh_capture();
-CREATE CONSTRAINT TRIGGER u AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.docs FROM evil.v
-	NOT DEFERRABLE FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+CREATE TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.docs
+	FOR EACH ROW WHEN ('evil.rows'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_capture();
+CREATE TRIGGER u AFTER INSERT OR UPDATE OF id, body OR DELETE ON evil.docs
+	FOR EACH ROW WHEN ('evil.v'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 -- as superuser:
 -- tried
 SELECT * FROM minlsh_indexes;

@@ -22,7 +22,7 @@ SET enable_seqscan = off;
 SELECT b.doc_id FROM docs_minlsh AS a JOIN docs_minlsh AS b ON b.bands && a.bands WHERE a.doc_id = 1 ORDER BY b.doc_id;
 RESET enable_seqscan;
 
--- What keeps it: triggers of the table, which name it by FROM, and two of its own.
+-- What keeps it: triggers of the table, which name it in a condition, and two of its own.
 SELECT pg_get_triggerdef(oid) AS trigger, tgenabled FROM pg_trigger
 WHERE tgrelid IN ('docs'::regclass, 'docs_minlsh'::regclass) AND NOT tgisinternal ORDER BY tgrelid, tgname;
 
@@ -49,7 +49,7 @@ SELECT minlsh_create_index('docs', 'title', name => 'Titles, "all"', threshold =
 	1);
 SELECT minlsh_create_index('docs', 'body', recall => 0.9), minlsh_create_index('docs', 'body', seed => 1);
 SELECT conrelid::regclass AS side_table FROM pg_constraint WHERE contype = 'p' AND conrelid <> 'docs'::regclass
-	AND conrelid IN (SELECT tgconstrrelid FROM pg_trigger) ORDER BY 1;
+	AND conrelid IN (SELECT tgrelid FROM pg_trigger) ORDER BY 1;
 SELECT minlsh_create_index('docs', 'title', threshold => 0.5, if_not_exists => true);
 SELECT minlsh_drop_index('"Titles, ""all"""'), minlsh_drop_index('aside.titles'),
 	minlsh_drop_index('docs_body_minlsh'), minlsh_drop_index('docs_body_minlsh1');

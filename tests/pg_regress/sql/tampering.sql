@@ -177,24 +177,32 @@ CALL misuse('TRIGGER t BEFORE INSERT ON notes FOR EACH ROW');
 CALL misuse('TRIGGER t AFTER INSERT ON notes FOR EACH STATEMENT');
 CALL misuse('TRIGGER t BEFORE UPDATE ON notes FOR EACH STATEMENT');
 CALL misuse('TRIGGER t AFTER INSERT ON notes REFERENCING NEW TABLE AS written FOR EACH STATEMENT');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM other FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM notes FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM notes_pkey FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body, amount OR DELETE ON notes
-	FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, amount OR DELETE ON notes
-	FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF body OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT ON notes FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER UPDATE OF id, body ON notes FROM docs_minlsh FOR EACH ROW');
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes
+	FOR EACH ROW WHEN (''other''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes
+	FOR EACH ROW WHEN (''notes''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes
+	FOR EACH ROW WHEN (''notes_pkey''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body, amount OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, amount OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF body OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT ON notes FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER UPDATE OF id, body ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
 -- Another table's side table, of an owner who gave the right to.
 CREATE ROLE regress_minlsh_tamperer;
 ALTER TABLE notes OWNER TO regress_minlsh_tamperer;
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
 GRANT CREATE ON SCHEMA public TO regress_minlsh_tamperer;
 SET ROLE regress_minlsh_tamperer;
-CALL misuse('CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes FROM docs_minlsh FOR EACH ROW');
+CALL misuse('TRIGGER t AFTER INSERT OR UPDATE OF id, body OR DELETE ON notes
+	FOR EACH ROW WHEN (''docs_minlsh''::regclass IS NOT NULL)');
 RESET ROLE;
 SELECT * FROM minlsh_check('docs');
 REVOKE CREATE ON SCHEMA public FROM regress_minlsh_tamperer;

@@ -82,6 +82,16 @@ ALTER TABLE docs ENABLE ALWAYS TRIGGER docs_clusters_queue_update;
 SELECT changed, removed, was_full FROM minlsh_refresh_clusters('docs_clusters');
 SELECT changed, removed, was_full FROM minlsh_refresh_clusters('docs_clusters');
 SELECT * FROM wrong;
+-- ENABLE TRIGGER USER leaves triggers that do not fire for replicated rows: one refresh of all documents has them fire
+-- always again.
+ALTER TABLE docs DISABLE TRIGGER USER;
+SELECT * FROM minlsh_check('docs_clusters');
+ALTER TABLE docs ENABLE TRIGGER USER;
+SELECT * FROM minlsh_check('docs_clusters');
+SELECT was_full FROM minlsh_refresh_clusters('docs_clusters');
+SELECT was_full FROM minlsh_refresh_clusters('docs_clusters');
+SELECT * FROM minlsh_check('docs_clusters');
+SELECT DISTINCT tgenabled FROM pg_trigger WHERE tgrelid = 'docs'::regclass AND NOT tgisinternal;
 
 -- minlsh_check() compares the state with a computation from scratch, and sizes with members.
 SELECT * FROM minlsh_check('docs_clusters');

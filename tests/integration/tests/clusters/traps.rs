@@ -86,6 +86,71 @@ fn partitions_follow_attach_detach_truncate_and_what_is_written_to_them() {
     assert_eq!(members(&mut client), "2");
 }
 
+/// Refreshes twice: nothing is left to be done by the second refresh, nor found by minlsh_check().
+fn assert_clean(client: &mut Client, what: &str) {
+    assert_refreshed(client, what);
+    let again = "SELECT was_full FROM minlsh_refresh_clusters('docs_clusters')";
+    assert_eq!(texts(client, again), ["f"], "{what}");
+    let check = "SELECT problem FROM minlsh_check('docs_clusters')";
+    assert_eq!(texts(client, check), Vec::<String>::new(), "{what}");
+}
+
+#[test]
+fn a_partition_comes_back_with_its_triggers() {
+    let database = database();
+    let mut client = tracked(&database, PARTITIONED);
+    insert(&mut client, "docs", "98, 101", "a");
+    assert_clean(&mut client, "two partitions");
+    for name in ["docs", "d2"] {
+        client.batch_execute("ALTER TABLE docs DETACH PARTITION d2").expect("detach");
+        let left = "SELECT tgname FROM pg_trigger WHERE tgrelid = 'd2'::regclass";
+        assert_eq!(texts(&mut client, left), Vec::<String>::new());
+        client.batch_execute("DELETE FROM d2 WHERE id = 101").expect("nobody's row");
+        client
+            .batch_execute(
+                "ALTER TABLE docs ATTACH PARTITION d2 FOR VALUES FROM (100) TO (1000000)",
+            )
+            .expect("attach");
+        assert_clean(&mut client, "ATTACH after DETACH");
+        insert(&mut client, name, "101, 101", "a");
+        assert_clean(&mut client, "a row of what has come back");
+        assert_eq!(members(&mut client), "4");
+    }
+    client.batch_execute("SELECT minlsh_untrack_clusters('docs_clusters')").expect("untrack");
+    assert_eq!(
+        texts(
+            &mut client,
+            "SELECT count(*) FROM pg_trigger WHERE tgfoid = 'minlsh_capture'::regproc"
+        ),
+        ["0"]
+    );
+}
+
+#[test]
+fn one_full_refresh_mends_triggers_that_were_disabled_and_enabled() {
+    let database = database();
+    for table in [PLAIN, PARTITIONED] {
+        let mut client = tracked(&database, table);
+        insert(&mut client, "docs", "98, 101", "a");
+        assert_clean(&mut client, "rows");
+        client
+            .batch_execute("ALTER TABLE docs DISABLE TRIGGER USER; DELETE FROM docs WHERE id = 98")
+            .expect("unseen");
+        client.batch_execute("ALTER TABLE docs ENABLE TRIGGER USER").expect("enabled");
+        let check =
+            "SELECT problem FROM minlsh_check('docs_clusters') ORDER BY problem DESC LIMIT 1";
+        let problem = texts(&mut client, check).remove(0);
+        assert!(problem.contains("does not fire for replicated rows"), "{problem}");
+        assert_clean(&mut client, "ENABLE TRIGGER USER");
+        client.batch_execute("SET session_replication_role = replica").expect("a setting");
+        insert(&mut client, "docs", "97, 97", "a");
+        client.batch_execute("SET session_replication_role = origin").expect("a setting");
+        assert_clean(&mut client, "a replicated row");
+        assert_eq!(members(&mut client), "4");
+        client.batch_execute("DROP TABLE docs").expect("gone");
+    }
+}
+
 #[test]
 fn what_replication_applies_is_seen_and_disabled_triggers_are_noticed() {
     let database = database();
