@@ -64,11 +64,14 @@ fn only_table(storage: Oid, documents: &Open) -> Option<Oid> {
 /// Whom the former owner has let read the side table the new one does not know of: they would read what he writes.
 fn give(storage: Oid, owner: Oid) -> Result<()> {
     let lock = pg_sys::ShareUpdateExclusiveLock as i32;
-    // SAFETY: an existing table and role.
-    unsafe {
-        pg_sys::LockRelationOid(storage, lock);
-        pg_sys::ATExecChangeOwner(storage, owner, true, lock);
+    // SAFETY: any OID can be locked.
+    unsafe { pg_sys::LockRelationOid(storage, lock) };
+    // Another writer may have given it meanwhile, and the owner may have granted rights on it since.
+    if [owner, Oid::INVALID].contains(&owner_of(storage)) {
+        return Ok(());
     }
+    // SAFETY: a table that is there under the lock, and a role that owns the documents.
+    unsafe { pg_sys::ATExecChangeOwner(storage, owner, true, lock) };
     // What has been done is seen by the rest of this command.
     next_command();
     let _rights = restricted_to(owner);
