@@ -55,6 +55,18 @@ CREATE INDEX prices_near ON prices USING minlsh (body);
 SELECT array_agg(doc_id) FROM near_duplicate_cluster_of(1.00, index => 'prices_near');
 SELECT count(*) FROM near_duplicate_cluster_of(9.0, index => 'prices_near') AS unknown;
 DROP TABLE prices;
+-- A composite key comes as a row of its type. Documents may be of a domain.
+CREATE TYPE place AS (shelf integer, box text);
+CREATE DOMAIN document AS minlsh_document;
+CREATE TABLE boxes (place place PRIMARY KEY, body document);
+INSERT INTO boxes SELECT (id, 'box')::place, minlsh_document(body) FROM pages WHERE id < 4;
+CREATE INDEX boxes_near ON boxes USING minlsh (body);
+SELECT * FROM near_duplicate_cluster_of('(1,box)'::place, index => 'boxes_near');
+SELECT near_duplicate_cluster_of('(1,box)'::place, index => 'boxes_near');
+SELECT doc_id FROM near_duplicates('(2,box)'::place, index => 'boxes_near') ORDER BY doc_id;
+DROP TABLE boxes;
+DROP TYPE place;
+DROP DOMAIN document;
 -- Row-level security applies: what the caller cannot see does not hold a cluster together.
 CREATE ROLE regress_reader;
 GRANT SELECT ON pages TO regress_reader;
