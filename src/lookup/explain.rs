@@ -28,7 +28,8 @@ const THRESHOLD: usize = 3;
 /// Parts of texts, or elements, shown of each kind.
 const EXAMPLES: usize = 10;
 
-/// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them.
+/// `minlsh_explain(index, a, b, threshold) → one row`, none if the caller cannot see one of them, or if a partial
+/// index does not have it.
 fn explain(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::required(call, INDEX)?;
@@ -40,12 +41,21 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
     let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);
-    let missing = [(a, &rows_a), (b, &rows_b)].into_iter().find(|(_, rows)| rows.is_empty());
-    if let Some((key, _)) = missing {
+    for (key, rows) in [(a, &rows_a), (b, &rows_b)] {
         // SAFETY: a key of that type.
-        let key = unsafe { Output::of(of_key.base_type).shown(key) };
-        pgrx::notice!("no document that you can see has the key {key}");
-        return Ok(None);
+        let shown = || unsafe { Output::of(of_key.base_type).shown(key) };
+        if rows.is_empty() {
+            pgrx::notice!("no document that you can see has the key {}", shown());
+            return Ok(None);
+        }
+        if target.info.index.partial && rows.bool(0, 2)? != Some(true) {
+            let index = target.name();
+            pgrx::notice!(
+                "partial index \"{index}\" does not have the document of key {}",
+                shown()
+            );
+            return Ok(None);
+        }
     }
     let value_type = documents.value_type();
     let operand = |rows: &Rows| match rows.value(0, 1, value_type)? {

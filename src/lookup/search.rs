@@ -10,7 +10,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, invalid_parameter, not_supported};
+use crate::error::{Result, not_supported};
 use crate::extension::own;
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
@@ -46,8 +46,8 @@ impl Wanted {
 }
 
 impl Indexed {
-    /// The question for the near-duplicates of a row; `None` if the caller sees no such row, or it
-    /// has no document.
+    /// The question for the near-duplicates of a row; `None` if the caller sees no such row, if it has no
+    /// document, or if a partial index does not have it.
     pub fn of_row(
         &self,
         session: &Session,
@@ -84,7 +84,7 @@ impl Indexed {
             return Ok(None);
         }
         if self.info.index.partial && rows.bool(0, self.scopes.len() as i32 + 2)? != Some(true) {
-            return Err(self.outside());
+            return Ok(None);
         }
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(2..))
             .map(|(&type_oid, column)| rows.parameter(0, column, type_oid))
@@ -244,19 +244,6 @@ impl Indexed {
         prepare: impl FnOnce() -> Result<TableQuery>,
     ) -> Result<Rc<TableQuery>> {
         session_cache::query(self.table(), (self.info.index.oid, purpose, type_oid), prepare)
-    }
-
-    /// The error about a row that a partial index does not have.
-    fn outside(&self) -> ErrorReport {
-        let (name, table) = (self.name(), visible_name(self.table()));
-        invalid_parameter(format!("the document is not in partial index \"{name}\""))
-            .set_detail("Its row does not satisfy the predicate of the index.")
-            .set_hint(format!(
-                "Query the table: SELECT b.* FROM {table} AS a JOIN {table} AS b ON b.{body} ~= \
-                 minlsh_document(a.{body}, {threshold}) WHERE ...",
-                body = self.info.body_name(),
-                threshold = self.options.threshold,
-            ))
     }
 
     fn no_equality(&self, type_oid: Oid) -> ErrorReport {

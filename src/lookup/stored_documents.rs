@@ -43,7 +43,8 @@ impl<'a> Documents<'a> {
         self.index.info.kind
     }
 
-    /// The row of that key, of one column, the document; none if the caller cannot see it.
+    /// The row of that key; none if the caller cannot see it. Its first column is the document. The second one is
+    /// the predicate, if the index is partial.
     pub fn row<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
         self.value_query(session)?.rows(session, &[self.key.parameter(Some(key))])
     }
@@ -57,12 +58,13 @@ impl<'a> Documents<'a> {
         let place = (self.index.info.index.oid, Purpose::Value, Oid::INVALID);
         session_cache::query(self.index.table(), place, || {
             let expressions = Expressions::new();
+            let predicate = self.index.info.columns(&expressions).predicate;
             TableQuery::prepare(
                 session,
                 &Parts {
                     table: Some(self.index.table()),
                     only: self.index.is_of_own_rows(),
-                    columns: vec![self.body(&expressions)],
+                    columns: std::iter::once(self.body(&expressions)).chain(predicate).collect(),
                     conditions: vec![self.key.equals(&expressions, 1)],
                     parameters: vec![self.key.base_type],
                     ..Parts::default()

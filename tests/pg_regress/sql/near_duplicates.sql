@@ -116,8 +116,12 @@ FROM generate_series(1, 4) AS i;
 INSERT INTO article VALUES (5);
 CREATE INDEX by_text ON article USING minlsh ((title || ' ' || body)) WHERE id <> 3;
 SELECT doc_id FROM near_duplicates(1, index => 'by_text');
--- A key outside of a partial index is an error, and only who names such an index asks it.
+-- A key outside of a partial index gives no rows, as an unknown one, and only who names such an index asks it.
 SELECT doc_id FROM near_duplicates(3, index => 'by_text');
+SELECT near_duplicate_cluster_of(3, index => 'by_text');
+SELECT a.id, n.doc_id FROM article AS a, near_duplicates(a.id, index => 'by_text') AS n ORDER BY a.id, n.doc_id;
+SELECT count(*) FROM minlsh_explain('by_text', 1, 3);
+SELECT count(*) FROM minlsh_explain('by_text', 1, 2);
 SELECT doc_id FROM near_duplicates_of('on texts this is one text of many, and so on', index => 'by_text') ORDER BY 1;
 CREATE INDEX by_tenant ON article USING minlsh (tenant, body);
 SELECT doc_id FROM near_duplicates(1, index => 'by_tenant');

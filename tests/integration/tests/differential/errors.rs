@@ -20,8 +20,6 @@ pub enum Refusal {
     SeveralIndexes,
     /// An index that is not valid was named.
     NotValid,
-    /// A key outside of a partial index.
-    OutsideOfIndex,
 }
 
 impl Refusal {
@@ -35,7 +33,6 @@ impl Refusal {
             Self::NoIndex => &["42704"],
             Self::SeveralIndexes => &["42P09"],
             Self::NotValid => &["55000"],
-            Self::OutsideOfIndex => &["22023", "02000", "55000"],
         }
     }
 }
