@@ -88,6 +88,11 @@ impl Reader {
         self.kind == Kind::Text && !self.is_document
     }
 
+    /// True if what is compared are texts, in documents or by themselves.
+    pub fn is_of_texts(self) -> bool {
+        self.kind == Kind::Text
+    }
+
     /// Reads a document, and the least similarity that it asks for itself.
     ///
     /// # Safety

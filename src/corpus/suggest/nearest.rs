@@ -2,7 +2,7 @@
 //!
 //! Documents that share a band with one of the sample are compared with it by their signatures. The nearest by
 //! that is kept, and compared exactly at the end; so a document of the sample has one comparison, however many
-//! are like it. Exact copies are told apart by a fingerprint of their shingles.
+//! are like it. Exact copies have the same fingerprint: texts that are equal after normalization, and equal sets.
 
 use sketch::{
     Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, estimate_jaccard, memory,
@@ -34,7 +34,7 @@ pub struct Found {
 struct Member {
     taken: Taken,
     signature: Vec<i32>,
-    fingerprint: (usize, u64),
+    fingerprint: u128,
     has_copy: bool,
     nearest: Option<Nearest>,
 }
@@ -153,12 +153,18 @@ impl Document {
         Ok(true)
     }
 
-    /// A value that is the same for equal sets of shingles, and for others only with probability 2^-64.
-    fn fingerprint(&self) -> Result<(usize, u64)> {
+    /// A value that is the same for texts that are equal after normalization, and for equal sets; for others only
+    /// with probability 2^-64.
+    fn fingerprint(&self) -> Result<u128> {
+        if self.reader.is_of_texts() {
+            let text = self.reader.fingerprint(&self.config, &self.bytes, &mut check_interrupts);
+            return text.map_err(engine);
+        }
         let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts);
         let set = set.map_err(engine)?;
         let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
-        Ok((set.len(), set.iter().map(hash).fold(0, u64::wrapping_add)))
+        let sum = set.iter().map(hash).fold(0, u64::wrapping_add);
+        Ok((set.len() as u128) << 64 | u128::from(sum))
     }
 }
 

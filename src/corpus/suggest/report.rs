@@ -133,7 +133,7 @@ impl<'a> Report<'a> {
             "identical",
             found.copies,
             Some(self.sampled),
-            "have a copy that differs in nothing that counts",
+            "have a copy that is equal after normalization",
         );
         let near = found.nearest.from(threshold);
         let reason = format!("have another document from {threshold} up that is not a copy");

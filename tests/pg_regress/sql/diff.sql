@@ -11,6 +11,9 @@ SELECT minlsh_marked_diff('Is it 3 o''clock?', 'It is 4 o''clock!', 'aggressive'
 -- Texts without spaces are cut as Unicode cuts words.
 SELECT minlsh_marked_diff('我爱北京', '我爱上海');
 
+-- White space belongs to the word before it.
+SELECT found_in, '[' || passage || ']' AS passage FROM minlsh_diff('one   two three ', 'one two  four');
+
 -- Nothing in common, nothing different, nothing at all.
 SELECT minlsh_marked_diff('one', 'two'), minlsh_marked_diff('same', 'same'), minlsh_marked_diff('', 'new'),
        minlsh_marked_diff('', ''), minlsh_marked_diff(NULL, 'x') IS NULL AS is_null;

@@ -42,6 +42,8 @@ SELECT tokens('The Café’s 3 Dogs, on the (old) road: it''s a dog''s life.', n
 SELECT script, tokens(body) FROM (VALUES ('Chinese', '我爱北京天安门。'), ('Japanese', '東京タワーに行きました'), ('Korean', '서울에 갔습니다'),
 	('Thai', 'ฉันรักไทย'), ('Arabic', 'أحب القاهرة، كثيرا'), ('emoji', 'yes 👍🏽 no 👨‍👩‍👧'),
 		('Latin', 'can''t pay 3.14 e.g. snake_case')) AS t(script, body);
+-- A mark belongs to what stands before it: a space with a vowel mark behind it is a word.
+SELECT tokens(U&'\0915 \093E \0916'), tokens(U&'\0915 \0301 \0916') AS no_vowel;
 SELECT tokens('日本', 'char'), tokens('日本語', 'word'), shingles('我爱北京', 2, 'word');
 
 -- Stop-word-anchored shingles (Mining of Massive Datasets, 3.2.4): a stop word and the next two tokens.

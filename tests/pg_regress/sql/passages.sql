@@ -13,6 +13,12 @@ SELECT a_from, b_from, passage FROM shared_passages(
 	'The first sentence is about apples. And the second one, about pears.',
 	'And the second one, about pears. The first sentence is about apples.', 20);
 
+-- A passage ends where the texts differ: it has the first character of the white space there.
+SELECT a_from, a_length, b_from, b_length, '[' || passage || ']' AS passage
+FROM shared_passages(E'The quick brown fox \n  jumps', 'the quick brown fox  sleeps', 16);
+SELECT a_from, a_length, b_from, b_length, '[' || passage || ']' AS passage
+FROM shared_passages('The quick brown fox   ', 'So the quick brown fox   slept', 16);
+
 -- Nothing in common that is long enough, and texts that are shorter than min_match.
 SELECT * FROM shared_passages('one two three', 'three two one', 16);
 SELECT a_from, a_length, b_from, b_length, passage FROM shared_passages('Short quote', 'a short  quote, found');

@@ -40,6 +40,13 @@ SELECT item, value, explanation FROM minlsh_suggest('suggest_titles', 'title', k
 -- Within a scope: the exact copies are in another region.
 SELECT item, documents, explanation FROM minlsh_suggest('suggest_reports', 'body', scope => 'region')
 WHERE item IN ('identical', 'index');
+-- Equal sets of shingles do not make copies: one text says more often what both say.
+SELECT item, documents FROM minlsh_suggest($$SELECT i, repeat('all work and no play ', i) FROM generate_series(3, 4) AS i
+	UNION ALL SELECT i, 'a copy of  this text' FROM generate_series(5, 6) AS i
+	UNION ALL SELECT 7, 'A copy of this text'$$)
+WHERE item IN ('identical', 'near copies');
+SELECT item, documents FROM minlsh_suggest($$VALUES (1, '{a,b,c}'::text[]), (2, '{c,b,a,a}')$$)
+WHERE item IN ('identical', 'near copies');
 
 -- An index is asked with its own options, a column of arrays has no shingles.
 CREATE INDEX suggest_index ON suggest_reports USING minlsh (body) WITH (threshold = 0.9, shingle_size = 7);

@@ -2,12 +2,17 @@
 
 use std::ops::Range;
 
+use ahash::AHashSet;
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
+use crate::hash::xxh3;
 use crate::memory;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::scheme::Scheme;
+use crate::text::words;
 
 /// A passage of fewer characters says little, unless texts are short.
 const LEAST: usize = 16;
@@ -24,9 +29,10 @@ pub struct Comparison {
     pub b: ShingleSet,
     /// The longest passages that both have, as they stand in the first text, in its order.
     pub shared: Vec<String>,
-    /// The longest parts that only the first has, in its order.
+    /// The longest parts that only the first has, in its order: words between its passages, but for those between the
+    /// passages of the second, unless the second has all of them.
     pub only_a: Vec<String>,
-    /// The longest parts that only the second has, in its order.
+    /// The same of the second, in its order.
     pub only_b: Vec<String>,
 }
 
@@ -53,14 +59,102 @@ impl Comparison {
         let runs_a = shared_runs(&read_a, &read_b, least, check_interrupts)?;
         let runs_b = shared_runs(&read_b, &read_a, least, check_interrupts)?;
         let (part_a, part_b) = (Parts::of(a, &read_a)?, Parts::of(b, &read_b)?);
+        let (words_a, words_b) = (Words::of(&read_a, &runs_a)?, Words::of(&read_b, &runs_b)?);
+        let only_a = words_a.apart(&words_b, check_interrupts)?;
+        let only_b = words_b.apart(&words_a, check_interrupts)?;
         Ok(Self {
             a: set_a,
             b: set_b,
             shared: part_a.show(runs_a.iter().map(range), examples)?,
-            only_a: part_a.show(gaps(&runs_a, read_a.len()), examples)?,
-            only_b: part_b.show(gaps(&runs_b, read_b.len()), examples)?,
+            only_a: part_a.show(only_a.into_iter(), examples)?,
+            only_b: part_b.show(only_b.into_iter(), examples)?,
         })
     }
+}
+
+/// The words of a normalised text, punctuation included.
+struct Words<'a> {
+    text: &'a str,
+    /// The ranges of characters that no passage has.
+    gaps: Vec<Range<usize>>,
+}
+
+impl<'a> Words<'a> {
+    fn of(characters: &'a Characters, runs: &[Run]) -> Result<Self, Error> {
+        let gaps = memory::collect(gaps(runs, characters.len()))?;
+        Ok(Self { text: characters.text(), gaps })
+    }
+
+    /// Calls `f` with the characters and the hash of each word, and true if a gap has a part of it. A word that is very
+    /// long is several.
+    fn each(
+        &self,
+        check_interrupts: &mut dyn FnMut(),
+        f: &mut dyn FnMut(Range<usize>, u64, bool) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut at = 0;
+        let mut gaps = self.gaps.iter().peekable();
+        for piece in short_pieces(self.text) {
+            check_interrupts();
+            for word in piece.split_word_bounds() {
+                let end = at + word.chars().count();
+                while gaps.next_if(|gap| gap.end <= at).is_some() {}
+                if !word.trim_start().is_empty() {
+                    let is_between = gaps.peek().is_some_and(|gap| gap.start < end);
+                    f(at..end, xxh3::hash(word.as_bytes()), is_between)?;
+                }
+                at = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// The runs of words in the gaps that the gaps of the other text do not have. A run of which the other text has all
+    /// words anywhere is left out.
+    fn apart(
+        &self,
+        other: &Words,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Vec<Range<usize>>, Error> {
+        if self.gaps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut between, mut all) = (AHashSet::default(), AHashSet::default());
+        other.each(check_interrupts, &mut |_, word, is_between| {
+            memory::insert(&mut all, word)?;
+            if is_between { memory::insert(&mut between, word).map(|_| ()) } else { Ok(()) }
+        })?;
+        let mut runs: Vec<(Range<usize>, bool)> = Vec::new();
+        let mut goes_on = false;
+        self.each(check_interrupts, &mut |place, word, is_between| {
+            let is_apart = is_between && !between.contains(&word);
+            let is_new = !all.contains(&word);
+            match runs.last_mut() {
+                Some((run, has_new)) if is_apart && goes_on => {
+                    run.end = place.end;
+                    *has_new |= is_new;
+                }
+                _ if is_apart => memory::push(&mut runs, (place, is_new))?,
+                _ => (),
+            }
+            goes_on = is_apart;
+            Ok(())
+        })?;
+        memory::collect(runs.into_iter().filter_map(|(run, has_new)| has_new.then_some(run)))
+    }
+}
+
+/// Pieces of words, none of which is long.
+fn short_pieces(text: &str) -> impl Iterator<Item = &str> {
+    /// Bytes of a piece.
+    const LONG: usize = 64 * 1024;
+    words::pieces(text).flat_map(|mut rest| {
+        std::iter::from_fn(move || {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(LONG));
+            rest = after;
+            (!piece.is_empty()).then_some(piece)
+        })
+    })
 }
 
 fn range(run: &Run) -> Range<usize> {
@@ -148,6 +242,19 @@ mod tests {
             (short.shared, short.only_a),
             (vec!["to be".into(), "not".into()], vec!["or".into()])
         );
+    }
+
+    #[test]
+    fn what_one_text_has_alone_is_not_in_the_other() {
+        let a = "Dear Ms Miller, your order has left our house today, and not later. Yours, Tom";
+        let b =
+            "Dear Mr Smith, your order has left our house today and will arrive later. Yours, Ann";
+        let parts = compare(a, b, 10);
+        assert_eq!(parts.only_a, ["Ms Miller", "not", "Tom"]);
+        assert_eq!(parts.only_b, ["Mr Smith", "will arrive", "Ann"]);
+        // What is only moved is in both.
+        let moved = compare("one two three four five six", "six five four three two one", 10);
+        assert!(moved.only_a.is_empty() && moved.only_b.is_empty());
     }
 
     #[test]
