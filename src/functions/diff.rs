@@ -6,7 +6,6 @@ use sketch::{FoundIn, memory, word_diff};
 use crate::error::{Failure, Result, engine};
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
-use crate::pg::hands::blocking_signals;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
@@ -52,14 +51,9 @@ fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) ->
         return Ok(false);
     };
     let config = Options { normalization: normalization.into(), ..Options::default() }.config()?;
-    word_diff(
-        config.normalization(),
-        a,
-        b,
-        blocking_signals,
-        &mut check_interrupts,
-        &mut |found_in, passage| visit(found_in, passage).map_err(Failure),
-    )
+    word_diff(config.normalization(), a, b, &mut check_interrupts, &mut |found_in, passage| {
+        visit(found_in, passage).map_err(Failure)
+    })
     .map_err(|Failure(report)| report)?;
     Ok(true)
 }

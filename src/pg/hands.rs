@@ -73,7 +73,7 @@ fn parallel_workers(table: &Open) -> Option<i32> {
 
 /// Calls `spawn` with all signals blocked: a thread that starts meanwhile has them blocked for ever, so that
 /// PostgreSQL's handlers run in the backend's own.
-pub fn blocking_signals(spawn: &mut dyn FnMut()) {
+fn blocking_signals(spawn: &mut dyn FnMut()) {
     // SAFETY: both sets are initialised by the functions that are given them; the mask of this thread is
     // restored below. Nothing between them raises an error of PostgreSQL's.
     unsafe {

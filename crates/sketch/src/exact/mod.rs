@@ -13,6 +13,7 @@ mod sample;
 mod shingle_set;
 #[cfg(test)]
 mod tests;
+mod token_diff;
 mod word_diff;
 
 pub use comparison::Comparison;

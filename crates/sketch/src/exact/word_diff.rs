@@ -4,23 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::thread;
 
 use ahash::RandomState;
-use imara_diff::{Algorithm, Diff, Token};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::token_diff::changes;
 use crate::error::Error;
 use crate::limits::MAX_DIFF_WORDS;
 use crate::memory;
 use crate::text::Normalization;
-
-/// Stack of the thread that compares, which recurses once for each part of a text in the worst case. Only what is
-/// used of it is memory.
-const STACK: usize = 256 << 20;
-
-/// Bytes that the comparison takes for each word, and allocates without asking.
-const BYTES_A_WORD: usize = 64;
 
 /// Words between two calls of `check_interrupts`.
 const STRETCH: usize = 4096;
@@ -53,8 +45,8 @@ impl FoundIn {
 ///
 /// Two words are equal if they are after `normalization`. A word is what Unicode Standard Annex 29 cuts, punctuation
 /// included, with the white space behind it. The comparison is git's histogram diff, which prefers what people
-/// recognise as unchanged over the least number of changes. `around_spawn` is called with what starts its thread, which
-/// it calls: the thread inherits what is set meanwhile, such as blocked signals.
+/// recognise as unchanged over the least number of changes. Long texts are first cut where both have words that are
+/// nowhere else in them.
 ///
 /// # Errors
 /// [`Error::DiffWords`] for a text of more than [`MAX_DIFF_WORDS`] words; [`Error::OutOfMemory`]; and the first of
@@ -63,15 +55,15 @@ pub fn word_diff<E: From<Error>>(
     normalization: &Normalization,
     a: &str,
     b: &str,
-    around_spawn: fn(&mut dyn FnMut()),
     check_interrupts: &mut dyn FnMut(),
     visit: &mut dyn FnMut(FoundIn, &str) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut vocabulary = Vocabulary::new(normalization);
     let words_a = vocabulary.words(a, check_interrupts)?;
     let words_b = vocabulary.words(b, check_interrupts)?;
-    let diff = compare(&words_a, &words_b, vocabulary.of_normalized.len(), around_spawn)?;
-    let text = |text: &'_ str, words: &Words, range: Range<u32>| -> Range<usize> {
+    let distinct = vocabulary.of_normalized.len();
+    let diff = changes(&words_a.tokens, &words_b.tokens, distinct, check_interrupts)?;
+    let text = |text: &'_ str, words: &Words, range: Range<usize>| -> Range<usize> {
         let start = words.start(range.start, text.len());
         start..words.start(range.end, text.len())
     };
@@ -80,27 +72,27 @@ pub fn word_diff<E: From<Error>>(
         if range.is_empty() { Ok(()) } else { visit(found_in, &text[range]) }
     };
     let mut both = 0;
-    for hunk in diff.hunks() {
-        part(FoundIn::Both, a, text(a, &words_a, both..hunk.before.start))?;
-        both = hunk.before.end;
-        part(FoundIn::A, a, text(a, &words_a, hunk.before))?;
-        part(FoundIn::B, b, text(b, &words_b, hunk.after))?;
+    for (only_a, only_b) in diff.hunks() {
+        part(FoundIn::Both, a, text(a, &words_a, both..only_a.start))?;
+        both = only_a.end;
+        part(FoundIn::A, a, text(a, &words_a, only_a))?;
+        part(FoundIn::B, b, text(b, &words_b, only_b))?;
     }
-    let rest = both..words_a.tokens.len() as u32;
+    let rest = both..words_a.tokens.len();
     part(FoundIn::Both, a, text(a, &words_a, rest))
 }
 
 /// The words of a text.
 struct Words {
-    tokens: Vec<Token>,
+    tokens: Vec<u32>,
     /// The start of each: behind the white space of the one before.
     starts: Vec<u32>,
 }
 
 impl Words {
     /// The start of the word of that number, or the end of the text of `len` bytes.
-    fn start(&self, word: u32, len: usize) -> usize {
-        self.starts.get(word as usize).map_or(len, |start| *start as usize)
+    fn start(&self, word: usize, len: usize) -> usize {
+        self.starts.get(word).map_or(len, |start| *start as usize)
     }
 }
 
@@ -129,7 +121,7 @@ impl<'a> Vocabulary<'a> {
             if words.tokens.len() == MAX_DIFF_WORDS {
                 return Err(Error::DiffWords);
             }
-            memory::push(&mut words.tokens, Token(self.number(piece, check_interrupts)?))?;
+            memory::push(&mut words.tokens, self.number(piece, check_interrupts)?)?;
             memory::push(&mut words.starts, place as u32)?;
         }
         Ok(words)
@@ -150,29 +142,4 @@ impl<'a> Vocabulary<'a> {
         self.of_written.insert(word, number);
         Ok(number)
     }
-}
-
-/// Compares on a thread with a stack of its own: the backend's is for PostgreSQL to bound.
-fn compare(
-    a: &Words,
-    b: &Words,
-    distinct: usize,
-    around_spawn: fn(&mut dyn FnMut()),
-) -> Result<Diff, Error> {
-    // Neither the library nor the start of a thread can be refused memory, so see that there is some.
-    let bytes = (a.tokens.len() + b.tokens.len() + distinct) * BYTES_A_WORD;
-    memory::spare(bytes + STACK + memory::THREAD_HEADROOM)?;
-    let work = || {
-        let mut diff = Diff::default();
-        diff.compute_with(Algorithm::Histogram, &a.tokens, &b.tokens, distinct as u32);
-        diff
-    };
-    let refused = || Error::OutOfMemory { bytes: STACK };
-    thread::scope(|scope| {
-        let mut started = None;
-        around_spawn(&mut || {
-            started = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
-        });
-        started.ok_or_else(refused)?.join().map_err(|_| refused())
-    })
 }
