@@ -4,19 +4,23 @@ use caseless::Caseless;
 use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::normal_forms::Decomposed;
+use super::normal_forms::{Decomposed, checked};
 use super::steps::{Characters, Form, Punctuation};
 use crate::error::Error;
 use crate::memory;
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of
 /// them are not collapsed here.
-pub(super) fn settle(steps: Characters, text: &str) -> Result<String, Error> {
+pub(super) fn settle(
+    steps: Characters,
+    text: &str,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<String, Error> {
     /// No text is known that needs more than three rounds.
     const ROUNDS: usize = 16;
     let mut settled = memory::owned(text)?;
     for _ in 0..ROUNDS {
-        let next = once(steps, &settled)?;
+        let next = once(steps, &settled, check_interrupts)?;
         if next == settled {
             break;
         }
@@ -26,32 +30,38 @@ pub(super) fn settle(steps: Characters, text: &str) -> Result<String, Error> {
 }
 
 /// Each step once.
-fn once(steps: Characters, text: &str) -> Result<String, Error> {
-    let mut text = formed(steps.form, memory::owned(text)?)?;
+fn once(steps: Characters, text: &str, check: &mut dyn FnMut()) -> Result<String, Error> {
+    let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
-        text = formed(steps.form, memory::text(text.chars().default_case_fold())?)?;
+        let folded = memory::text(checked(&text, check).default_case_fold())?;
+        text = formed(steps.form, folded, check)?;
     }
     if steps.diacritics {
         let kept = |c: char| c.general_category() != GeneralCategory::NonspacingMark;
         let decomposed = match steps.form {
-            Form::Nfkc => Decomposed::compatible(&text)?,
-            Form::AsWritten | Form::Nfc => Decomposed::canonical(&text)?,
+            Form::Nfkc => Decomposed::compatible(&text, check)?,
+            Form::AsWritten | Form::Nfc => Decomposed::canonical(&text, check)?,
         };
-        text = decomposed.retain(kept).composed()?;
+        text = decomposed.retain(kept, check).composed(check)?;
     }
-    memory::text(text.chars().filter_map(|c| mapped(steps, c)))
+    memory::text(checked(&text, check).filter_map(|c| mapped(steps, c)))
 }
 
 /// `text` in normal form.
-fn formed(form: Form, text: String) -> Result<String, Error> {
-    let decomposed = match form {
-        Form::AsWritten => return Ok(text),
-        Form::Nfc if is_nfc_quick(text.chars()) == IsNormalized::Yes => return Ok(text),
-        Form::Nfc => Decomposed::canonical(&text)?,
-        Form::Nfkc if is_nfkc_quick(text.chars()) == IsNormalized::Yes => return Ok(text),
-        Form::Nfkc => Decomposed::compatible(&text)?,
+fn formed(form: Form, text: String, check: &mut dyn FnMut()) -> Result<String, Error> {
+    let is_formed = match form {
+        Form::AsWritten => true,
+        Form::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,
+        Form::Nfkc => is_nfkc_quick(checked(&text, check)) == IsNormalized::Yes,
     };
-    decomposed.composed()
+    if is_formed {
+        return Ok(text);
+    }
+    let decomposed = match form {
+        Form::Nfkc => Decomposed::compatible(&text, check)?,
+        Form::AsWritten | Form::Nfc => Decomposed::canonical(&text, check)?,
+    };
+    decomposed.composed(check)
 }
 
 /// Applies the steps after the normal form to a character by itself.

@@ -243,7 +243,7 @@ impl Table {
 
 fn entry_of(steps: Characters, c: char, longer: &mut Vec<String>) -> Result<Entry, Error> {
     let composing = steps.form != Form::AsWritten || steps.diacritics;
-    let settled = settle(steps, c.encode_utf8(&mut [0; 4]))?;
+    let settled = settle(steps, c.encode_utf8(&mut [0; 4]), &mut || ())?;
     let stays = settled.chars().eq([c]);
     if composing {
         let decomposed = match steps.form {

@@ -12,85 +12,157 @@ use unicode_normalization::char::{
 use crate::error::Error;
 use crate::memory;
 
+/// Characters between two calls of `check_interrupts`.
+const STRETCH: usize = 16 * 1024;
+
+/// The characters of a text, with a call of `check_interrupts` for every run of them that is short.
+pub(super) fn checked<'a>(
+    text: &'a str,
+    check_interrupts: &'a mut dyn FnMut(),
+) -> impl Iterator<Item = char> + 'a {
+    let mut left = STRETCH;
+    text.chars().inspect(move |_| {
+        left -= 1;
+        if left == 0 {
+            left = STRETCH;
+            check_interrupts();
+        }
+    })
+}
+
+/// A character with its combining class, which is in the upper byte.
+#[derive(Clone, Copy)]
+struct Classed(u32);
+
+impl Classed {
+    fn new(class: u8, c: char) -> Self {
+        Self(u32::from(class) << 24 | u32::from(c))
+    }
+
+    fn of(c: char) -> Self {
+        Self::new(canonical_combining_class(c), c)
+    }
+
+    fn class(self) -> u8 {
+        (self.0 >> 24) as u8
+    }
+
+    fn char(self) -> char {
+        char::from_u32(self.0 & 0xff_ffff).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+}
+
 /// A decomposed text: characters with their combining classes, in canonical order.
-pub(super) struct Decomposed(Vec<(u8, char)>);
+pub(super) struct Decomposed(Vec<Classed>);
 
 impl Decomposed {
     /// The canonical decomposition, NFD.
-    pub(super) fn canonical(text: &str) -> Result<Self, Error> {
-        Self::by(text, |c, emit| decompose_canonical(c, emit))
+    pub(super) fn canonical(text: &str, check: &mut dyn FnMut()) -> Result<Self, Error> {
+        Self::by(text, |c, emit| decompose_canonical(c, emit), check)
     }
 
     /// The compatibility decomposition, NFKD.
-    pub(super) fn compatible(text: &str) -> Result<Self, Error> {
-        Self::by(text, |c, emit| decompose_compatible(c, emit))
+    pub(super) fn compatible(text: &str, check: &mut dyn FnMut()) -> Result<Self, Error> {
+        Self::by(text, |c, emit| decompose_compatible(c, emit), check)
     }
 
-    fn by(text: &str, decompose: impl Fn(char, &mut dyn FnMut(char))) -> Result<Self, Error> {
-        let mut chars = memory::with_capacity(text.len())?;
-        for c in text.chars() {
+    fn by(
+        text: &str,
+        decompose: impl Fn(char, &mut dyn FnMut(char)),
+        check: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
+        let mut chars = memory::with_capacity(text.chars().count())?;
+        for c in checked(text, check) {
             let mut outcome = Ok(());
             decompose(c, &mut |part| {
-                let pushed = memory::push(&mut chars, (canonical_combining_class(part), part));
+                let pushed = memory::push(&mut chars, Classed::of(part));
                 outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
             });
             outcome?;
         }
-        for marks in chars.split_mut(|(class, _)| *class == 0) {
-            order(marks)?;
+        let mut done = 0;
+        for marks in chars.split_mut(|c| c.class() == 0) {
+            done += marks.len() + 1;
+            if done >= STRETCH {
+                done = 0;
+                check();
+            }
+            order(marks, check)?;
         }
         Ok(Self(chars))
     }
 
     /// Drops the characters that are not `kept`.
-    pub(super) fn retain(mut self, kept: impl Fn(char) -> bool) -> Self {
-        self.0.retain(|(_, c)| kept(*c));
+    pub(super) fn retain(mut self, kept: impl Fn(char) -> bool, check: &mut dyn FnMut()) -> Self {
+        let mut done = 0;
+        self.0.retain(|c| {
+            done += 1;
+            if done % STRETCH == 0 {
+                check();
+            }
+            kept(c.char())
+        });
         self
     }
 
     /// The composed text: NFC of a canonical decomposition, NFKC of a compatible one.
-    pub(super) fn composed(mut self) -> Result<String, Error> {
+    pub(super) fn composed(mut self, check: &mut dyn FnMut()) -> Result<String, Error> {
         let chars = &mut self.0;
         let mut starter: Option<usize> = None;
         let mut end = 0;
         for i in 0..chars.len() {
-            let (class, c) = chars[i];
+            if i % STRETCH == 0 {
+                check();
+            }
+            let c = chars[i];
             if let Some(start) = starter {
                 // Not blocked: next to the starter, or behind marks of lower classes.
-                let reaches = end == start + 1 || chars[end - 1].0 < class;
-                if let Some(both) = if reaches { compose(chars[start].1, c) } else { None } {
-                    chars[start].1 = both;
+                let reaches = end == start + 1 || chars[end - 1].class() < c.class();
+                let both = if reaches { compose(chars[start].char(), c.char()) } else { None };
+                if let Some(both) = both {
+                    chars[start] = Classed::new(chars[start].class(), both);
                     continue;
                 }
             }
-            if class == 0 {
+            if c.class() == 0 {
                 starter = Some(end);
             }
-            chars[end] = (class, c);
+            chars[end] = c;
             end += 1;
         }
-        memory::text(chars[..end].iter().map(|(_, c)| *c))
+        let mut text = String::new();
+        for part in chars[..end].chunks(STRETCH) {
+            check();
+            for c in part {
+                memory::push_str(&mut text, c.char().encode_utf8(&mut [0; 4]))?;
+            }
+        }
+        Ok(text)
     }
 }
 
 /// Sorts marks by class, those of one class as they stand.
-fn order(marks: &mut [(u8, char)]) -> Result<(), Error> {
-    if marks.is_sorted_by_key(|(class, _)| *class) {
+fn order(marks: &mut [Classed], check: &mut dyn FnMut()) -> Result<(), Error> {
+    if marks.is_sorted_by_key(|mark| mark.class()) {
         return Ok(());
     }
     let before = memory::copied(marks)?;
     let mut places = [0_usize; 256];
-    for (class, _) in &before {
-        places[usize::from(*class)] += 1;
+    for part in before.chunks(STRETCH) {
+        check();
+        part.iter().for_each(|mark| places[usize::from(mark.class())] += 1);
     }
     let mut next = 0;
     for place in &mut places {
         next += std::mem::replace(place, next);
     }
-    for mark in before {
-        let place = &mut places[usize::from(mark.0)];
-        marks[*place] = mark;
-        *place += 1;
+    for part in before.chunks(STRETCH) {
+        check();
+        for mark in part {
+            let place = &mut places[usize::from(mark.class())];
+            marks[*place] = *mark;
+            *place += 1;
+        }
     }
     Ok(())
 }
@@ -103,12 +175,12 @@ mod tests {
     use super::*;
 
     fn forms(text: &str) -> [String; 4] {
-        let plain = |decomposed: Decomposed| decomposed.0.into_iter().map(|(_, c)| c).collect();
+        let plain = |decomposed: Decomposed| decomposed.0.into_iter().map(Classed::char).collect();
         [
-            plain(Decomposed::canonical(text).unwrap()),
-            plain(Decomposed::compatible(text).unwrap()),
-            Decomposed::canonical(text).unwrap().composed().unwrap(),
-            Decomposed::compatible(text).unwrap().composed().unwrap(),
+            plain(Decomposed::canonical(text, &mut || ()).unwrap()),
+            plain(Decomposed::compatible(text, &mut || ()).unwrap()),
+            Decomposed::canonical(text, &mut || ()).unwrap().composed(&mut || ()).unwrap(),
+            Decomposed::compatible(text, &mut || ()).unwrap().composed(&mut || ()).unwrap(),
         ]
     }
 
@@ -128,6 +200,16 @@ mod tests {
                     .prop_map(|chars| chars.into_iter().collect::<String>()),
             ],
         ) {
+            prop_assert_eq!(forms(&text), expected(&text));
+        }
+
+        /// Marks of all classes, in runs far beyond what people write.
+        #[test]
+        fn so_are_those_of_long_runs_of_marks(
+            marks in prop::collection::vec("[a\u{300}-\u{345}\u{5b0}-\u{5c7}\u{64b}-\u{652}\u{1161}\u{1d165}-\u{1d172}]", 1..30),
+            times in 1_usize..200,
+        ) {
+            let text = marks.concat().repeat(times);
             prop_assert_eq!(forms(&text), expected(&text));
         }
     }

@@ -9,6 +9,7 @@ use unicode_normalization::char::{compose, decompose_canonical};
 use super::ascii::{BLOCK, Block, Bytes, filled};
 use super::definition::settle;
 use super::fates::{Fate, Table};
+use super::normal_forms::checked;
 use super::places::{Places, Record, Recorded, Unrecorded};
 use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
@@ -28,8 +29,7 @@ impl Normalization {
     /// What the steps on tokens keep is seen by [`tokens`](crate::tokens) and,
     /// for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
-    /// `check_interrupts` is called at least every 64 KiB of text, but a letter with
-    /// its marks is one step of it.
+    /// `check_interrupts` is called at least every 64 KiB of text.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -179,8 +179,8 @@ impl<R: Record> Pass<'_, R> {
                 )?;
                 at = match stop {
                     Stop::Paused => stopped_at,
-                    Stop::Longer => self.longer(text, stopped_at)?,
-                    Stop::Depends => self.segment(text, stopped_at)?,
+                    Stop::Longer => self.longer(text, stopped_at, check_interrupts)?,
+                    Stop::Depends => self.segment(text, stopped_at, check_interrupts)?,
                 };
             }
         }
@@ -386,11 +386,16 @@ impl<R: Record> Pass<'_, R> {
     }
 
     /// The character at byte `at`, which becomes a longer text if it stands by itself.
-    fn longer(&mut self, text: &str, at: usize) -> Result<usize, Error> {
+    fn longer(
+        &mut self,
+        text: &str,
+        at: usize,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<usize, Error> {
         let Some(c) = text[at..].chars().next() else { return Ok(at) };
         let end = at + c.len_utf8();
         if !self.is_cut(text.as_bytes(), end) {
-            return self.segment(text, at);
+            return self.segment(text, at, check_interrupts);
         }
         let (table, before) = (self.table, self.end);
         table.longer(c).chars().try_for_each(|c| self.push(c))?;
@@ -400,18 +405,29 @@ impl<R: Record> Pass<'_, R> {
 
     /// The text from byte `at`, where it can be cut, to where it can be cut next, which is
     /// returned.
-    fn segment(&mut self, text: &str, at: usize) -> Result<usize, Error> {
+    fn segment(
+        &mut self,
+        text: &str,
+        at: usize,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<usize, Error> {
         let bytes = text.as_bytes();
         let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
         let mut end = next(at);
+        let mut looked = at;
         while !self.is_cut(bytes, end) {
+            if end - looked > PIECE {
+                looked = end;
+                check_interrupts();
+            }
             end = next(end);
         }
         let segment = &text[at..end];
         let (before, spaced) = (self.end, self.spaced);
         if !self.push_pair(segment)? && !self.push_composed(segment)? {
             (self.end, self.spaced) = (before, spaced);
-            settle(self.steps, segment)?.chars().try_for_each(|c| self.push(c))?;
+            let settled = settle(self.steps, segment, check_interrupts)?;
+            checked(&settled, check_interrupts).try_for_each(|c| self.push(c))?;
         }
         if R::LOOKS {
             self.record_together(segment.chars().count(), before)?;

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -41,7 +42,7 @@ fn texts() -> impl Strategy<Value = String> {
 
 /// The steps by definition, on the whole text.
 fn defined(steps: Characters, text: &str) -> String {
-    let settled = settle(steps, text).unwrap();
+    let settled = settle(steps, text, &mut || ()).unwrap();
     if !steps.whitespace {
         return settled;
     }
@@ -138,8 +139,8 @@ fn every_character_between_letters_is_as_defined() {
             if let Some(becomes) = becomes {
                 let text = format!("o{c}\u{301}");
                 let alone = format!("{becomes}\u{301}");
-                let alone = settle(steps, &alone).unwrap();
-                assert_eq!(settle(steps, &text).unwrap(), format!("o{alone}"), "{c:?}");
+                let alone = settle(steps, &alone, &mut || ()).unwrap();
+                assert_eq!(settle(steps, &text, &mut || ()).unwrap(), format!("o{alone}"), "{c:?}");
             }
             for text in [
                 format!("o{c}"),
@@ -258,4 +259,42 @@ fn long_texts_take_no_longer_than_many_short_ones_and_can_be_cancelled() {
     assert_eq!(steps.normalize(&text, &mut || ()).unwrap(), "a");
     assert!(Normalization::plain().normalize(&text, &mut || ()).unwrap().len() > 9_000_000);
     println!("marks: {:?}", start.elapsed());
+}
+
+/// docs/signatures.md has the number.
+#[test]
+fn the_normal_form_after_case_folding_changes_26_characters() {
+    use caseless::Caseless;
+    use unicode_normalization::UnicodeNormalization;
+
+    let changes = |c: &char| {
+        let folded: String = c.nfkc().default_case_fold().collect();
+        let formed: String = folded.nfkc().collect();
+        if formed != folded {
+            assert_eq!(normalized("plain", &c.to_string()), formed, "{c:?}");
+        }
+        formed != folded
+    };
+    let changed: Vec<char> = ('\0'..=char::MAX).filter(changes).collect();
+    assert_eq!(changed.len(), 26, "{changed:?}");
+    assert!(changed.contains(&'ǰ') && changed.contains(&'ΐ'));
+}
+
+/// One letter with all its marks is a step of the work, but not one without a look at interrupts.
+#[test]
+fn a_long_run_of_marks_can_be_cancelled() {
+    let text = "\u{323}\u{301}\u{345}".repeat(1 << 20);
+    for steps in ["nfc", "plain", "aggressive"] {
+        let (mut last, mut longest, mut looks) = (Instant::now(), Duration::ZERO, 0);
+        let steps: Normalization = steps.parse().unwrap();
+        let mut check = || {
+            looks += 1;
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        };
+        steps.normalize(&text, &mut check).unwrap();
+        assert!(looks > 500, "{looks}");
+        // Ten times what it is on a loaded machine, and a tenth of what the whole takes without a look.
+        assert!(longest < Duration::from_secs(1), "{steps}: {longest:?}");
+    }
 }
