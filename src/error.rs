@@ -1,16 +1,35 @@
 //! Errors a user can cause, in PostgreSQL's style: a lower-case primary message
 //! without a full stop, a SQLSTATE chosen by meaning, and a HINT that says what to do.
 
+use std::borrow::Cow;
+
 use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
 /// The result of everything that can fail because of what a user asked for.
 pub type Result<T> = std::result::Result<T, ErrorReport>;
 
+/// The most bytes of a value that messages show, and of a whole message. A copy of 100 MB may be one too many.
+const LONGEST_VALUE: usize = 256;
+const LONGEST_MESSAGE: usize = 1024;
+
+/// A value as messages show it: the beginning of one that is long.
+pub fn shortened(value: &str) -> Cow<'_, str> {
+    if value.len() <= LONGEST_VALUE {
+        return value.into();
+    }
+    format!("{}...", &value[..value.floor_char_boundary(LONGEST_VALUE)]).into()
+}
+
 /// An error report with a SQLSTATE and a message; add `.set_detail()` and `.set_hint()`.
 #[track_caller]
 pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
-    ErrorReport::new(code, message.into(), "minlsh")
+    let mut message = message.into();
+    if message.len() > LONGEST_MESSAGE {
+        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+        message.push_str("...");
+    }
+    ErrorReport::new(code, message, "minlsh")
 }
 
 /// SQLSTATE 22023: an argument outside its range.
@@ -76,6 +95,16 @@ pub fn engine(cause: sketch::Error) -> ErrorReport {
 pub fn raise(report: ErrorReport) -> ! {
     Err::<std::convert::Infallible, _>(report).unwrap_or_report();
     unreachable!("an ERROR does not return")
+}
+
+/// SQLSTATE 54000: a value would be larger than PostgreSQL lets any be.
+#[track_caller]
+pub fn too_large(bytes: usize) -> ErrorReport {
+    error(
+        PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        format!("a value of {bytes} bytes exceeds the limit of 1 GB"),
+    )
+    .set_hint("Pass a shorter text, or fewer or shorter elements.")
 }
 
 /// SQLSTATE 53200: memory that grows with the input was refused.

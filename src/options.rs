@@ -13,7 +13,7 @@ use sketch::{
     UNICODE_VERSIONS,
 };
 
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, engine, invalid_parameter, shortened};
 use crate::pg::call::Call;
 
 /// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
@@ -78,8 +78,11 @@ impl Verify {
         match name {
             "signature" => Ok(Self::Signature),
             "exact" => Ok(Self::Exact),
-            other => Err(invalid_parameter(format!("unknown value for verify: \"{other}\""))
-                .set_hint("Pass \"exact\" or \"signature\".")),
+            other => Err(invalid_parameter(format!(
+                "unknown value for verify: \"{}\"",
+                shortened(other)
+            ))
+            .set_hint("Pass \"exact\" or \"signature\".")),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter, not_supported};
+use crate::error::{Result, error, invalid_parameter, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
@@ -123,7 +123,10 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     match given {
         Some(name) if name.to_bytes().len() > longest => Err(error(
             PgSqlErrorCode::ERRCODE_NAME_TOO_LONG,
-            format!("name \"{}\" is longer than {longest} bytes", name.to_string_lossy()),
+            format!(
+                "name \"{}\" is longer than {longest} bytes",
+                shortened(&name.to_string_lossy())
+            ),
         )
         .set_hint("Pass a shorter name, because the names of the other tables are longer.")),
         Some(name) => Ok(name),

@@ -9,7 +9,7 @@ use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, engine, invalid_parameter, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -62,11 +62,14 @@ fn linkage(arguments: &Arguments) -> Result<Linkage> {
     match arguments.text(POSITIONS.verify + 1)? {
         None | Some("single") => Ok(single_linkage),
         Some("leader") => Ok(leader_clusters),
-        Some(other) => Err(invalid_parameter(format!("unknown value for linkage: \"{other}\""))
-            .set_hint(
-                "Use \"single\" (connected components) or \"leader\" (every member is similar to the \
+        Some(other) => Err(invalid_parameter(format!(
+            "unknown value for linkage: \"{}\"",
+            shortened(other)
+        ))
+        .set_hint(
+            "Use \"single\" (connected components) or \"leader\" (every member is similar to the \
                  representative of the cluster).",
-            )),
+        )),
     }
 }
 

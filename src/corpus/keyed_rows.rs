@@ -35,8 +35,8 @@ impl<'a> KeyedRows<'a> {
         self.select.each(&[], &mut |row| {
             check_interrupts();
             if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
-                // SAFETY: a key of that type.
-                let key = || unsafe { output.shown(key) };
+                // SAFETY: a key of that type, written in the memory that is reset once it was looked at.
+                let key = || unsafe { output.written(key) };
                 let scope = |place: usize| row.value(place as i16 + 3);
                 context.run_and_reset(|| visit(&key(), document, &scope))?;
             }

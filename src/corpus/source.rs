@@ -21,7 +21,7 @@ use crate::corpus::named::{NAME, Named, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter, not_supported};
+use crate::error::{Result, error, invalid_parameter, not_supported, shortened};
 use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
@@ -99,7 +99,7 @@ impl Source {
         }
         let oid = relation_named(datum, argument)?;
         let gone = || {
-            let message = format!("relation \"{}\" does not exist", label(&text));
+            let message = format!("relation \"{}\" does not exist", shortened(&label(&text)));
             error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
         };
         let relation = Relation::open(oid, Lock::Read).ok_or_else(gone)?;

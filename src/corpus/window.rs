@@ -20,19 +20,18 @@ use crate::document::kind::Kind;
 use crate::error::{Result, engine, invalid_parameter, not_supported};
 use crate::extension::Extension;
 use crate::memory::JobShares;
+use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::hands::for_job;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::passing::Passing;
 use crate::pg::window::Window;
 use crate::settings::bucket_limit;
 
 sql_function!(minlsh_near_duplicate_cluster, near_duplicate_cluster);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 3 };
-
-/// `MaxAllocSize`: the most that PostgreSQL gives for one value.
-const MAX_ALLOC: usize = 0x3fff_ffff;
 
 /// `near_duplicate_cluster(body, threshold, verify, shingle_size, ...) OVER (...) → bigint`
 ///
@@ -41,7 +40,7 @@ const MAX_ALLOC: usize = 0x3fff_ffff;
 fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
     let window = Window::of(call)?;
     let rows = usize::try_from(window.rows()).unwrap_or(0);
-    if rows > MAX_ALLOC / size_of::<u32>() {
+    if rows > MAX_ALLOC_SIZE / size_of::<u32>() {
         return Err(not_supported(format!("a partition of {rows} rows is too large"))
             .set_hint("Use near_duplicate_clusters(), which has no such limit."));
     }
@@ -61,13 +60,14 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     arguments.document = Extension::of(call).document;
     let kind = Kind::of_type(call.argument_type(0), arguments.document).unwrap_or(Kind::Text);
     check_options(call, window, first.len() as u32)?;
-    let mut own = None;
+    let (mut own, mut context) = (None, Memory::scratch(c"minlsh row"));
     for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {
         check_interrupts();
-        if let Some(document) = window.argument_at(0, row) {
-            // SAFETY: a value of the argument's type.
-            unsafe { Own::add(&mut own, document, "the partition")? };
-        }
+        context.run_and_reset(|| match window.argument_at(0, row) {
+            // SAFETY: a value of the argument's type, which is there until another row is asked for.
+            Some(document) => unsafe { Own::add(&mut own, document, "the partition") },
+            None => Ok(()),
+        })?;
     }
     let criteria = criteria_of(&arguments, kind, own)?;
     let memory = JobShares::of_window();
@@ -94,17 +94,21 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
 
 /// Refuses options that are not the same in all rows of a partition.
 fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
+    let (kept, mut context) = (Memory::scratch(c"minlsh option"), Memory::scratch(c"minlsh row"));
     for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
-        let first = window.argument_at(argument, 0);
-        let is_text = call.argument_type(argument) == pg_sys::TEXTOID;
+        let type_oid = call.argument_type(argument);
+        let (passing, is_text) = (Passing::of(type_oid), type_oid == pg_sys::TEXTOID);
+        // SAFETY: a value of the argument's type; what the window gives is gone with the next row.
+        let copied = |value| unsafe { passing.copy(value) };
+        let first = kept.run(|| window.argument_at(argument, 0).map(copied));
         // SAFETY: values of the argument's type.
-        let bytes = |value| unsafe { crate::pg::bytes::read(value) };
+        let bytes = |value| unsafe { bytes::read(value) };
         for row in 1..rows {
             check_interrupts();
-            let same = match (first, window.argument_at(argument, row)) {
+            let same = context.run_and_reset(|| match (first, window.argument_at(argument, row)) {
                 (Some(a), Some(b)) if is_text => bytes(a) == bytes(b),
                 (a, b) => a.map(|a| a.value()) == b.map(|b| b.value()),
-            };
+            });
             if !same {
                 return Err(invalid_parameter(
                     "the options of near_duplicate_cluster() must be the same in all rows of a partition",

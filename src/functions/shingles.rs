@@ -50,7 +50,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     let mut found = array::Texts::default();
     sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))
         .map_err(engine)?;
-    Ok(Some(found.write()?))
+    Ok(Some(found.write()))
 }
 
 /// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct
@@ -67,7 +67,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
     })
     .map_err(engine)?;
-    Ok(Some(found.write()?))
+    Ok(Some(found.write()))
 }
 
 /// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,

@@ -11,7 +11,7 @@
 //! one of a subtransaction that was rolled back, after which all is forgotten; and one of INSERT ... ON CONFLICT that
 //! met a conflict after all and was taken back. So a row counts only once its insertion is seen to be complete.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use ahash::AHashMap;
 use pgrx::pg_sys::{self, Oid, Relation};
@@ -67,8 +67,18 @@ struct OwnRows {
 }
 
 thread_local! {
-    static OWN_ROWS: RefCell<Option<OwnRows>> = const { RefCell::new(None) };
+    static OWN_ROWS: Cell<Option<OwnRows>> = const { Cell::new(None) };
     static IS_WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Takes the rows for `work`, and puts them back. An ERROR amid it leaves none. A FATAL error ends the transaction, and
+/// calls [`at_end`], from amid the work; it finds none, and must not fail then: what this transaction has locked would
+/// be locked for ever.
+fn with_own_rows<T>(work: impl FnOnce(&mut Option<OwnRows>) -> T) -> T {
+    let mut own = OWN_ROWS.take();
+    let result = work(&mut own);
+    OWN_ROWS.set(own);
+    result
 }
 
 /// Forgets all rows, and the way to the last ones.
@@ -140,7 +150,7 @@ pub unsafe fn note(
     if keys.kind() != Kind::Document || !constrained {
         return Ok(());
     }
-    OWN_ROWS.with_borrow_mut(|own| {
+    with_own_rows(|own| {
         if let Some(own) = own {
             own.settle(heap);
             own.remove(key);
@@ -194,7 +204,7 @@ pub unsafe fn rule_out(
 ) -> Result<()> {
     // SAFETY: the caller's promise.
     let (index, heap) = unsafe { ((*scan).indexRelation, (*scan).heapRelation) };
-    OWN_ROWS.with_borrow_mut(|own| {
+    with_own_rows(|own| {
         if let Some(own) = own {
             own.settle(heap);
         }

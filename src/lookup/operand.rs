@@ -145,7 +145,8 @@ impl<'a> Operand<'a> {
         for (hash, element) in elements.iter().filter(|(hash, _)| wanted(*hash)) {
             if shown.len() < count && memory::insert(&mut seen, *hash).map_err(engine)? {
                 // SAFETY: an element of that type.
-                shown.push(unsafe { output.shown(*element) });
+                let written = unsafe { output.written(*element) };
+                shown.push(memory::owned(&written).map_err(engine)?);
             }
         }
         Ok(Some(shown))

@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
+use crate::pg::bytes::allocatable;
 use crate::pg::call::Call;
 
 /// An aggregate in progress.
@@ -115,7 +116,7 @@ impl<T: Copy> Buffer<T> {
     }
 
     fn reserve(&mut self, capacity: usize, aggregate: Aggregate) {
-        let bytes = capacity * size_of::<T>();
+        let bytes = allocatable(capacity * size_of::<T>());
         // SAFETY: a new chunk, or the old one grown where it was made; both raise an error
         // instead of returning null, and leave the buffer as it was.
         unsafe {

@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::error::{Result, engine, error};
+use crate::pg::bytes::allocatable;
 use crate::pg::text;
 
 /// Reads an `integer[]` without nulls as a slice.
@@ -97,9 +98,9 @@ unsafe fn assemble<T>(count: usize, data: &[T], element: Oid) -> Datum {
     let bytes = std::mem::size_of_val(data);
     let size = data_offset() + bytes;
     // SAFETY: the chunk holds header, one dimension, one lower bound and the elements; palloc
-    // raises an error instead of returning null or more than 1 GB.
+    // raises an error instead of returning null, and the size is checked to fit.
     unsafe {
-        let array = pg_sys::palloc0(size).cast::<pg_sys::ArrayType>();
+        let array = pg_sys::palloc0(allocatable(size)).cast::<pg_sys::ArrayType>();
         pgrx::varlena::set_varsize_4b(array.cast(), size as i32);
         (*array).ndim = 1;
         (*array).elemtype = element;
@@ -177,9 +178,6 @@ pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
     }
 }
 
-/// `MaxAllocSize`
-const MAX_ALLOC_SIZE: usize = 0x3fff_ffff;
-
 /// A `text[]` datum that grows by one text after the other. They lie in one vector: PostgreSQL copies an error into
 /// the memory context in use, so that must not be what is full of many small texts.
 #[derive(Default)]
@@ -194,7 +192,9 @@ impl Texts {
     pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
         let bytes = text::encode(text);
         let (start, size) = (self.words.len(), size_of::<u32>() + bytes.len());
-        memory::resize(&mut self.words, start + size.div_ceil(size_of::<u32>()), 0)?;
+        let count = start + size.div_ceil(size_of::<u32>());
+        allocatable(data_offset() + count * size_of::<u32>());
+        memory::resize(&mut self.words, count, 0)?;
         let words = &mut self.words[start..];
         // SAFETY: there is room for the length and as many bytes; no text has 1 GB.
         unsafe {
@@ -207,15 +207,9 @@ impl Texts {
     }
 
     /// The array, in the current memory context.
-    pub fn write(self) -> Result<Datum> {
-        let size = data_offset() + size_of_val(&self.words[..]);
-        if size > MAX_ALLOC_SIZE {
-            let code = PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-            let message = format!("array size exceeds the maximum allowed ({})", MAX_ALLOC_SIZE);
-            return Err(error(code, message).set_hint("Use fewer or shorter elements."));
-        }
+    pub fn write(self) -> Datum {
         // SAFETY: that many texts, as `push` has put them together.
-        Ok(unsafe { assemble(self.count, &self.words, pg_sys::TEXTOID) })
+        unsafe { assemble(self.count, &self.words, pg_sys::TEXTOID) }
     }
 }
 

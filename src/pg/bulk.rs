@@ -46,7 +46,7 @@ impl<'a> Bulk<'a> {
     /// Begins to write to the end of `table`, which has no index that is kept meanwhile.
     pub fn at_end(table: &'a Open) -> Self {
         let mut bulk = Self::new(table, &[], 0);
-        // SAFETY: freed by `finish`, or with its memory; the pin that it may hold is given back by then, or by an abort.
+        // SAFETY: freed by `finish`, or with its memory; a pin that it holds is given back by then, or by an abort.
         bulk.place = bulk.lasting.run(|| unsafe { pg_sys::GetBulkInsertState() });
         bulk
     }

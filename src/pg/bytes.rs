@@ -4,11 +4,24 @@ use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena;
 use sketch::stored::{Packing, Stored};
 
+use crate::error::{raise, too_large};
+
 /// The way of compression that is pglz (`access/toast_compression.h`).
 const PGLZ: u32 = 0;
 
 /// Bytes before the data of a compressed value (`VARHDRSZ_COMPRESSED`).
 const COMPRESSED_HEADER: usize = size_of::<pg_sys::varattrib_4b__bindgen_ty_2>();
+
+/// `MaxAllocSize`: the most that PostgreSQL gives for one value.
+pub const MAX_ALLOC_SIZE: usize = 0x3fff_ffff;
+
+/// Raises an error of its own if PostgreSQL would not give so many bytes for a value: its own is an internal one.
+pub fn allocatable(size: usize) -> usize {
+    if size > MAX_ALLOC_SIZE {
+        raise(too_large(size));
+    }
+    size
+}
 
 /// Reads the bytes of a `bytea`, or of any other varlena, datum.
 ///
@@ -70,10 +83,10 @@ pub fn write(bytes: &[u8]) -> Datum {
 /// A varlena datum of all `parts`, in the current memory context.
 pub fn concatenate(parts: &[&[u8]]) -> Datum {
     let size = pg_sys::VARHDRSZ + parts.iter().map(|part| part.len()).sum::<usize>();
-    // SAFETY: the chunk holds header and bytes; palloc raises an error instead of returning null
-    // or more than 1 GB, so the size fits.
+    // SAFETY: the chunk holds header and bytes; palloc raises an error instead of returning null,
+    // and the size is checked to fit.
     unsafe {
-        let varlena = pg_sys::palloc(size).cast::<u8>();
+        let varlena = pg_sys::palloc(allocatable(size)).cast::<u8>();
         pgrx::varlena::set_varsize_4b(varlena.cast(), size as i32);
         let mut end = varlena.add(pg_sys::VARHDRSZ);
         for part in parts {

@@ -1,7 +1,7 @@
 //! Memory contexts of our own, and what owns that which PostgreSQL makes for a value of Rust.
 //!
-//! It belongs to the transaction, or subtransaction, in progress, and not to the memory context that is current: a call
-//! ends before its transaction does, so that no order in which values are dropped can be wrong. Each value frees its own
+//! It belongs to the transaction, or subtransaction, in progress, and not to the memory context that is current. A call
+//! ends before its transaction does, so no order in which values are dropped can be wrong. Each value frees its own
 //! when it is dropped, and the abort after an ERROR frees what is left.
 
 use std::ffi::CStr;

@@ -1,12 +1,14 @@
 //! Values as their type writes them.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
+use crate::error::shortened;
 use crate::pg::catalog;
 use crate::pg::memory::Memory;
-use crate::pg::text;
 
 /// The output function of a type. A `char(n)` comes without its padding, as a cast to text has it.
 pub struct Output {
@@ -22,7 +24,7 @@ impl Output {
         let mut output = pg_sys::FmgrInfo::default();
         let (mut function, mut is_varlena) = (Oid::INVALID, false);
         let memory = Memory::scratch(c"minlsh output");
-        // SAFETY: the output function of an existing type, which keeps what it makes in the memory that is current here.
+        // SAFETY: the output function of an existing type; what it keeps it has in the memory that is current here.
         memory.run(|| unsafe {
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
             pg_sys::fmgr_info(function, &mut output);
@@ -52,7 +54,7 @@ impl Output {
         unsafe {
             let string = pg_sys::OutputFunctionCall(&mut *self.function.borrow_mut(), value);
             if self.is_padded {
-                let bytes = std::ffi::CStr::from_ptr(string).to_bytes();
+                let bytes = CStr::from_ptr(string).to_bytes();
                 let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
                 *string.add(end) = 0;
             }
@@ -60,12 +62,21 @@ impl Output {
         }
     }
 
-    /// The value as messages show it.
+    /// The value as its type writes it, in the current memory context.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value of the type, and `'a` end before that context is reset.
+    pub unsafe fn written<'a>(&self, value: Datum) -> Cow<'a, str> {
+        // SAFETY: the caller's promise; a NUL-terminated string.
+        unsafe { CStr::from_ptr(self.call(value)) }.to_string_lossy()
+    }
+
+    /// The value as messages show it: the beginning of one that is long.
     ///
     /// # Safety
     /// `value` must be a non-null value of the type.
     pub unsafe fn shown(&self, value: Datum) -> String {
-        // SAFETY: the caller's promise; a NUL-terminated string.
-        unsafe { text::from_cstring(self.call(value)) }
+        // SAFETY: the caller's promise; it is copied at once.
+        shortened(&unsafe { self.written(value) }).into_owned()
     }
 }

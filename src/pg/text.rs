@@ -7,6 +7,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::{self, Datum};
 
 use crate::error::Result;
+use crate::pg::bytes::allocatable;
 use crate::pg::{bytes, lossless};
 
 /// Reads a `text` (or binary-coercible) datum as UTF-8, whatever it holds; without a copy when the database is
@@ -48,6 +49,7 @@ pub unsafe fn cstring_bytes<'a>(datum: Datum) -> &'a [u8] {
 
 /// A `cstring` datum of bytes in the database's encoding, which have no NUL.
 pub fn write_cstring(bytes: &[u8]) -> Datum {
+    allocatable(bytes.len() + 1);
     // SAFETY: the bytes are valid for the call, and copied.
     Datum::from(unsafe { pg_sys::pnstrdup(bytes.as_ptr().cast(), bytes.len()) })
 }

@@ -166,8 +166,8 @@ fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Res
 
 /// True if a key is of a share.
 fn has(share: Share, output: &Output, key: Datum) -> bool {
-    // SAFETY: a key of the type that the output is for.
-    share.has(ElementHash::Xxh3.hash(unsafe { output.shown(key) }.as_bytes()))
+    // SAFETY: a key of the type that the output is for, looked at and forgotten.
+    share.has(ElementHash::Xxh3.hash(unsafe { output.written(key) }.as_bytes()))
 }
 
 /// Reports the rows of documents that are not in the table, of those `wanted`. So many are known to have theirs, if

@@ -107,11 +107,15 @@ COMMIT;
 -- refused: 22012
 SELECT near_duplicate_cluster(repeat(md5((i / (900 - i))::text), 8), 0.9) OVER () FROM generate_series(1, 1200) i;
 -- refused: 22023
-SELECT near_duplicate_cluster(repeat(md5(i::text), 8), 0.9, normalization => CASE WHEN i < 900 THEN 'plain' ELSE 'raw' END)
-	OVER () FROM generate_series(1, 1200) i;
+SELECT near_duplicate_cluster(repeat(md5(i::text), 8), 0.9,
+	normalization => CASE WHEN i < 900 THEN 'plain' ELSE 'raw' END) OVER () FROM generate_series(1, 1200) i;
 -- gives: 1200
 SELECT count(near_duplicate_cluster) FROM (SELECT near_duplicate_cluster(repeat(md5(i::text), 8), 0.9,
 	normalization => CASE WHEN i > 0 THEN 'pla' || 'in' END) OVER () FROM generate_series(1, 1200) i) AS clusters;
+-- refused: 22023
+SELECT near_duplicate_cluster(repeat(md5(i::text), 8), 0.9, verify) OVER ()
+	FROM (SELECT i, CASE WHEN i < 900 THEN 'exact    ' ELSE 'signature' END AS verify FROM generate_series(1, 1200) i
+	OFFSET 0) AS rows;
 -- An audit whose sample takes all memory several times, and that fails while it reads the documents again.
 CREATE TABLE app.audited (id int PRIMARY KEY, body text);
 INSERT INTO app.audited SELECT i, string_agg(md5((i / 2 * 30 + j)::text), ' ')

@@ -14,7 +14,7 @@ use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, invalid_parameter, out_of_memory};
+use crate::error::{Result, engine, invalid_parameter, out_of_memory, shortened};
 use crate::pg::interrupts::check_interrupts;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.
@@ -187,6 +187,7 @@ fn taken(hash: i64, key: &str, bytes: &[u8], scope: Option<Scope>) -> Result<Tak
 }
 
 fn repeated(key: &str) -> ErrorReport {
+    let key = shortened(key);
     invalid_parameter(format!("source has several documents with the key \"{key}\""))
         .set_hint("Use the primary key, or a combination of columns that is unique.")
 }

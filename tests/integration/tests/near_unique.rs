@@ -1,8 +1,10 @@
 //! Two sessions that add near-duplicates at once: the constraint, and SERIALIZABLE, let one of them.
 
+use std::time::Instant;
+
 use minlsh_integration::near::{docs, only};
 use minlsh_integration::{
-    Client, SqlState, assert_consistent, backend, database, texts, wait_until_blocked,
+    Client, SqlState, assert_consistent, backend, database, texts, wait_until, wait_until_blocked,
 };
 
 #[test]
@@ -410,4 +412,37 @@ fn constraints_accept_the_rows_that_comparing_all_accepts() {
     for partition in ["even", "odd"] {
         assert_consistent(&mut client, partition);
     }
+}
+
+#[test]
+fn a_backend_that_is_terminated_amid_a_check_leaves_no_lock() {
+    let database = database();
+    let mut observer = database.connect();
+    observer
+        .batch_execute(
+            "CREATE TABLE docs (body text, EXCLUDE USING minlsh (minlsh_document(body, 0.8) WITH ~=)); \
+             CREATE TABLE long AS SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 150000) i",
+        )
+        .expect("a table");
+    let insert = "INSERT INTO docs SELECT body FROM long";
+    let start = Instant::now();
+    database.connect().batch_execute(&format!("BEGIN; {insert}; ROLLBACK")).expect("a long text");
+    let all = start.elapsed();
+    for part in 1..=24 {
+        let mut client = database.connect();
+        let pid = backend(&mut client);
+        client.execute("INSERT INTO docs VALUES (md5($1))", &[&part.to_string()]).expect("a row");
+        let inserting = std::thread::spawn(move || {
+            client.batch_execute(&format!("BEGIN; {insert}; SELECT pg_sleep(600)"))
+        });
+        std::thread::sleep(all * part / 24);
+        observer.execute("SELECT pg_terminate_backend($1)", &[&pid]).expect("a termination");
+        inserting.join().expect("thread").expect_err("a terminated backend");
+        let here = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}");
+        wait_until("the end of the backend", || texts(&mut observer, &here) == ["0"]);
+        let held = format!("SELECT count(*) FROM pg_locks WHERE pid = {pid}");
+        assert_eq!(texts(&mut observer, &held), ["0"], "after {part} of 24 parts");
+    }
+    observer.batch_execute("SET lock_timeout = '30s'; TRUNCATE docs").expect("nobody holds a lock");
+    observer.batch_execute(insert).expect("another session goes on");
 }
