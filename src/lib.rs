@@ -14,6 +14,7 @@ mod index;
 mod lookup;
 mod memory;
 mod options;
+mod overlap;
 mod pg;
 mod row_key;
 mod settings;

@@ -14,6 +14,7 @@
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
+//! | the shingles of two texts that are compared | `work_mem` | times `hash_mem_multiplier`, and at least 32 MB; then a file |
 //! | the rows that a function returns | `work_mem` | all, then a file |
 //!
 //! What is kept beside these is a few bytes for each document.
@@ -66,8 +67,14 @@ pub fn of_fetch() -> usize {
 
 /// The bytes of what is kept of the rows that a transaction inserts under exclusion constraints.
 pub fn of_own_rows() -> usize {
-    // SAFETY: computed from two backend-local settings.
-    unsafe { pg_sys::get_hash_memory_limit() }
+    hash()
+}
+
+/// The bytes of the shingles of two texts that are compared, before they go to a file: for some MB a file would take
+/// longer than the comparison.
+pub fn of_comparison() -> usize {
+    const LEAST: usize = 32 << 20;
+    hash().max(LEAST)
 }
 
 /// The memory that a tuplestore may use for a function's rows before it writes to a file, in kB.
@@ -109,6 +116,12 @@ impl JobShares {
 fn maintenance() -> usize {
     // SAFETY: reads a backend-local setting.
     bytes(unsafe { pg_sys::maintenance_work_mem })
+}
+
+/// `work_mem` times `hash_mem_multiplier`, in bytes.
+fn hash() -> usize {
+    // SAFETY: computed from two backend-local settings.
+    unsafe { pg_sys::get_hash_memory_limit() }
 }
 
 /// `work_mem`, in bytes.

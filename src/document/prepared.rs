@@ -7,6 +7,8 @@ use sketch::{Config, PreparedSet, Scheme, ShingleSet, has_shingles, shingle_hash
 
 use super::image::{self, Content, Document};
 use crate::error::{Result, engine, out_of_memory};
+use crate::memory::of_comparison;
+use crate::overlap::overlap;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 
@@ -94,6 +96,11 @@ impl PreparedText {
     pub fn with(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
         if own == other {
             return Ok(self.has_shingles(own)?.then_some(1.0));
+        }
+        if (own.len() + other.len()) * size_of::<u64>() > of_comparison() {
+            let (own, other) = (lossless::decode(own)?, lossless::decode(other)?);
+            let found = overlap(&self.config, &own, &other)?.jaccard();
+            return Ok(found.filter(|found| least.is_none_or(|least| *found >= least)));
         }
         let elements = match &mut self.elements {
             Some(elements) => elements,

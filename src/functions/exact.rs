@@ -1,10 +1,11 @@
 //! Exact measures between sets: Jaccard similarity and containment.
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Overlap, ShingleSet, memory};
+use sketch::{Overlap, memory};
 
 use crate::error::{Result, engine};
 use crate::options::Options;
+use crate::overlap::overlap as overlap_of;
 use crate::pg::array;
 use crate::pg::bytes;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -36,9 +37,7 @@ fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
         return Ok(None);
     };
     let config = options.config()?;
-    let set =
-        |text: &str| ShingleSet::from_text(&config, text, &mut check_interrupts).map_err(engine);
-    Ok(Some(set(a)?.overlap(&set(b)?, &mut check_interrupts)))
+    overlap_of(&config, a, b).map(Some)
 }
 
 /// `jaccard(anyarray, anyarray) → double precision`

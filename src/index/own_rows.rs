@@ -42,6 +42,8 @@ type Key = (Index, u64);
 const LAST: usize = 0;
 /// Bytes of a row beside its outline.
 const OVERHEAD: usize = 3 * size_of::<(Key, usize)>();
+/// Bytes for the hashes of a document, if memory is less.
+const LONGEST: usize = 32 << 20;
 /// Hashes for which room is kept.
 const LONG: usize = 1 << 16;
 /// The maximum number of insertions under way: one for each index of a table, in fact.
@@ -240,6 +242,10 @@ fn prepare<'a>(
     image: &[u8],
     document: &Document,
 ) -> Result<Option<&'a mut OwnRows>> {
+    // The hashes of a long document would take more memory than all outlines.
+    if image.len() > of_own_rows().max(LONGEST) / size_of::<u64>() {
+        return Ok(None);
+    }
     if own.as_ref().is_none_or(|own| own.last != image) {
         let mut hashes =
             own.as_mut().map(|own| std::mem::take(&mut own.elements)).unwrap_or_default();

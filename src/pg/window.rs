@@ -82,8 +82,8 @@ impl Window {
         (!is_null).then_some(value)
     }
 
-    /// An argument as the row at `position` has it, made in the current memory context, or in that row: it is there until
-    /// another row is asked for.
+    /// An argument as the row at `position` has it, made in the current memory context, or in that row: it is there
+    /// until another row is asked for.
     pub fn argument_at(&self, argument: usize, position: u32) -> Option<Datum> {
         let (mut is_null, mut is_out) = (false, false);
         // SAFETY: the window of this call, which has such an argument; no row is given up.

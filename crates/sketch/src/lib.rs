@@ -67,8 +67,8 @@ mod text;
 pub use config::Config;
 pub use error::{Error, counted};
 pub use exact::{
-    Comparison, FoundIn, Overlap, PreparedSet, Sample, ShingleSet, ratio_interval, wilson_interval,
-    word_diff,
+    Blocks, Comparison, FoundIn, Overlap, PreparedSet, Sample, ShingleSet, overlap_of_texts,
+    ratio_interval, wilson_interval, word_diff,
 };
 pub use hash::{Element, ElementHash, Keyed, Parts, hash128, sort_by_key};
 pub use limits::{

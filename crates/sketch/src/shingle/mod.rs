@@ -14,5 +14,6 @@ pub use as_texts::{VisitShingle, for_each_shingle};
 pub(crate) use bag::append_elements;
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
 pub use saturation::saturated;
+pub(crate) use shingle_hashes::each_hash;
 pub use shingle_hashes::{has_shingles, shingle_hashes};
 pub use tokens::{normalize_text, tokens};

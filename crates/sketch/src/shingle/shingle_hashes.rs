@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use super::as_hashes::{append_hashes, text_hashes};
 use super::bag::append_elements;
-use super::hash_buffer::HashBuffer;
+use super::hash_buffer::{CHUNK, HashBuffer, Sink};
 use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
+use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
 
@@ -37,6 +38,21 @@ pub fn shingle_hashes(
     let text = normalize_text(config, text, check_interrupts)?;
     let append = if config.bag() { append_elements } else { append_hashes };
     append(config, Level::best(), &text, out, check_interrupts)
+}
+
+/// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag.
+pub(crate) fn each_hash(
+    config: &Config,
+    text: &str,
+    check_interrupts: &mut dyn FnMut(),
+    take: Sink,
+) -> Result<(), Error> {
+    let text = normalize_text(config, text, check_interrupts)?;
+    let mut buffer = memory::filled(0, CHUNK)?;
+    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, take);
+    text_hashes(config, Level::best(), &text, &mut chunks)?;
+    chunks.deliver();
+    Ok(())
 }
 
 /// True if a text has any shingle, which is seen at the first few of them.

@@ -157,6 +157,37 @@ fn many_rows_in_one_statement_take_little_memory() {
 }
 
 #[test]
+fn two_long_texts_are_compared_in_little_memory() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE long (a text, b text); \
+             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
+             INSERT INTO long SELECT body, body || ' and a few words more' \
+               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 750000) i) AS made",
+        )
+        .expect("long texts");
+    for (measure, least, most) in [
+        ("jaccard(a, b)", 0.999, 1.0),
+        ("containment(a, b, bag => true)", 0.999, 1.0),
+        ("(a ~= minlsh_document(b, 0.9))::int::float8", 1.0, 1.0),
+    ] {
+        let mut client = database.connect();
+        client.batch_execute("SELECT minhash('x'); SELECT md5(a || b) FROM long").expect("warm");
+        let pid = backend(&mut client);
+        let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
+        let before = own();
+        let row = client.query_one(&format!("SELECT {measure} FROM long"), &[]).expect("a measure");
+        let found: f64 = row.get(0);
+        assert!((least..=most).contains(&found), "{measure}: {found}");
+        let more = own().saturating_sub(before);
+        println!("{measure}: {more} kB for two texts of 25 MB, beside {before} kB");
+        assert!(more < 160 * 1024, "{measure}: {more} kB");
+    }
+}
+
+#[test]
 fn a_long_queue_takes_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();

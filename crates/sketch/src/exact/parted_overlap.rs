@@ -1,0 +1,188 @@
+//! The overlap of two texts that have more shingles than memory holds.
+
+use std::ops::ControlFlow;
+
+use ahash::AHashMap;
+
+use super::overlap::Overlap;
+use super::shingle_set::ShingleSet;
+use crate::config::Config;
+use crate::error::Error;
+use crate::memory;
+use crate::scheme::Scheme;
+use crate::shingle::each_hash;
+
+/// Hashes that are put aside at a time.
+const BLOCK: usize = 512;
+
+/// Bytes of a hash while it is counted, at most; a table has room for twice as many as it has.
+const COUNTED: usize = 64;
+
+/// A place for blocks of hashes that memory does not hold.
+pub trait Blocks<E> {
+    /// Appends a block; all are of the same size.
+    fn append(&mut self, block: &[u64]) -> Result<(), E>;
+
+    /// Reads a block, by its number.
+    fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), E>;
+}
+
+/// The numbers of shingles of two texts, and of those they share; of a bag those of its elements. About `limit` bytes
+/// are taken for hashes. Of texts that have more they are put aside, by their upper bits, and each part is counted by
+/// itself.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and those of `blocks`.
+pub fn overlap_of_texts<E: From<Error>>(
+    config: &Config,
+    texts: [&str; 2],
+    limit: usize,
+    blocks: &mut dyn Blocks<E>,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<Overlap, E> {
+    // No text has more shingles than bytes.
+    let most = texts.iter().map(|text| text.len()).sum::<usize>();
+    if most * size_of::<u64>() <= limit {
+        let [a, b] = texts;
+        let a = ShingleSet::from_text(config, a, check_interrupts)?;
+        let b = ShingleSet::from_text(config, b, check_interrupts)?;
+        return Ok(a.overlap(&b, check_interrupts));
+    }
+    let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
+    let bits = wanted.ilog2().clamp(1, 12);
+    let mut parts = [Parts::new(bits)?, Parts::new(bits)?];
+    let mut count = 0;
+    for (text, parts) in texts.into_iter().zip(&mut parts) {
+        let config = config.with_scheme(Scheme::Fss);
+        let mut outcome = Ok(());
+        let mut take = |hashes: &mut [u64], _: &mut dyn FnMut()| {
+            outcome = parts.take(hashes, config.bag(), &mut count, blocks);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        each_hash(&config, text, check_interrupts, &mut take)?;
+        outcome?;
+    }
+    let mut all = Overlap { a: 0, b: 0, shared: 0 };
+    let (mut counts, mut block) = (AHashMap::new(), memory::filled(0, BLOCK)?);
+    for part in 0..1 << bits {
+        counts.clear();
+        for (text, parts) in parts.iter().enumerate() {
+            parts.each(part, &mut block, blocks, &mut |hashes| {
+                check_interrupts();
+                counts.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
+                for &hash in hashes {
+                    counts.entry(hash).or_insert([0_u32; 2])[text] += 1;
+                }
+                Ok(())
+            })?;
+        }
+        for &[a, b] in counts.values() {
+            let counted = |count: u32| if config.bag() { count } else { count.min(1) } as usize;
+            let (a, b) = (counted(a), counted(b));
+            (all.a, all.b, all.shared) = (all.a + a, all.b + b, all.shared + a.min(b));
+        }
+    }
+    Ok(all)
+}
+
+/// The hashes of a text by their upper bits.
+struct Parts {
+    bits: u32,
+    /// The hashes of each part that are not put aside yet.
+    open: Vec<Vec<u64>>,
+    /// The numbers of the blocks of each part.
+    aside: Vec<Vec<u32>>,
+}
+
+impl Parts {
+    fn new(bits: u32) -> Result<Self, Error> {
+        let room = (0..1 << bits).map(|_| memory::with_capacity(BLOCK));
+        let mut open = memory::with_capacity(1 << bits)?;
+        room.into_iter().try_for_each(|room| room.map(|room| open.push(room)))?;
+        Ok(Self { bits, open, aside: memory::filled(Vec::new(), 1 << bits)? })
+    }
+
+    /// Takes hashes; `count` is the number of blocks.
+    fn take<E: From<Error>>(
+        &mut self,
+        hashes: &[u64],
+        is_bag: bool,
+        count: &mut u32,
+        blocks: &mut dyn Blocks<E>,
+    ) -> Result<(), E> {
+        for &hash in hashes {
+            let part = (hash >> (64 - self.bits)) as usize;
+            let open = &mut self.open[part];
+            open.push(hash);
+            if open.len() < BLOCK {
+                continue;
+            }
+            if !is_bag {
+                // What is repeated all over a text must not fill the part that it is in.
+                open.sort_unstable();
+                open.dedup();
+            }
+            if open.len() > BLOCK / 2 {
+                open.resize(BLOCK, open[0]);
+                blocks.append(open)?;
+                memory::push(&mut self.aside[part], *count)?;
+                *count += 1;
+                open.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the hashes of a part.
+    fn each<E: From<Error>>(
+        &self,
+        part: usize,
+        block: &mut [u64],
+        blocks: &mut dyn Blocks<E>,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), Error>,
+    ) -> Result<(), E> {
+        for &number in &self.aside[part] {
+            blocks.read(number, block)?;
+            visit(block)?;
+        }
+        Ok(visit(&self.open[part])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Blocks<Error> for Vec<Vec<u64>> {
+        fn append(&mut self, block: &[u64]) -> Result<(), Error> {
+            self.push(block.to_vec());
+            Ok(())
+        }
+
+        fn read(&mut self, number: u32, block: &mut [u64]) -> Result<(), Error> {
+            block.copy_from_slice(&self[number as usize]);
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+
+        #[test]
+        fn parts_have_the_overlap_of_the_whole(
+            (a, b) in ("[a-f ]{1,40}", "[a-z ]{1,400}"),
+            (times_a, times_b) in (1_usize..2000, 1_usize..50),
+            unit in prop::sample::select(vec!["char", "word"]),
+            bag: bool, size in 1_i64..6, limit in prop::sample::select(vec![1_usize << 10, 1 << 16]),
+        ) {
+            let config = Config::new("fss", 16, unit, size, 1).unwrap().with_bag(bag);
+            let (a, b) = (a.repeat(times_a), b.repeat(times_b) + &a);
+            let of = |limit| {
+                overlap_of_texts(&config, [&a, &b], limit, &mut Vec::new(), &mut || ()).unwrap()
+            };
+            prop_assert_eq!(of(limit), of(usize::MAX));
+        }
+    }
+}
