@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
-use sketch::{ElementHash, memory};
+use sketch::{ElementHash, hash128, memory};
 
 use crate::error::{Result, engine, error};
 use crate::pg::memory::Memory;
@@ -14,17 +14,19 @@ use crate::pg::passing::Passing;
 /// The values met so far, of one or several columns.
 pub struct Scopes {
     columns: Vec<Column>,
-    /// Scopes of several columns, by the numbers of their values.
-    rows: HashMap<Vec<u32>, u32>,
+    /// Scopes of several columns, by a hash of the numbers of their values.
+    rows: HashMap<u128, u32>,
     context: Memory,
 }
 
 /// The values met so far in one column.
 struct Column {
     equality: Equality,
-    /// The value added last for a hash.
+    /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
+    /// with probability 1e-21.
+    images: HashMap<u128, u32>,
+    /// Of other types: the value added last for a hash; values by number, and the value before each of the same hash.
     last: HashMap<u64, u32>,
-    /// Values by number, and the value before each of the same hash.
     values: Vec<(Datum, Option<u32>)>,
 }
 
@@ -34,6 +36,8 @@ struct Equality {
     hash: *mut pg_sys::FmgrInfo,
     collation: Oid,
     passing: Passing,
+    /// True if values are equal where their bytes are.
+    is_image: bool,
 }
 
 /// The number of a scope.
@@ -55,7 +59,8 @@ impl Scopes {
     pub fn new(columns: &[(Oid, Oid)]) -> Result<Self> {
         let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<Column> {
             let equality = Equality::of(type_oid, collation)?;
-            Ok(Column { equality, last: HashMap::new(), values: Vec::new() })
+            let (images, last, values) = (HashMap::new(), HashMap::new(), Vec::new());
+            Ok(Column { equality, images, last, values })
         };
         Ok(Self {
             columns: columns.iter().map(column).collect::<Result<_>>()?,
@@ -69,26 +74,37 @@ impl Scopes {
         let mut numbers = Vec::new();
         for (place, column) in self.columns.iter_mut().enumerate() {
             let Some(value) = value(place) else { return Ok(None) };
-            memory::push(&mut numbers, column.number(value, &self.context)?).map_err(engine)?;
+            let number = column.number(value, &self.context)?;
+            memory::push(&mut numbers, number).map_err(engine)?;
         }
         Ok(Some(match numbers[..] {
             [] => Scope::ALL,
             [number] => Scope(number),
             _ => {
-                let next = self.rows.len() as u32;
-                if let Some(known) = self.rows.get(&numbers) {
-                    return Ok(Some(Scope(*known)));
-                }
-                memory::insert_at(&mut self.rows, numbers, next).map_err(engine)?;
-                Scope(next)
+                let bytes: Vec<u8> =
+                    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+                Scope(number_of(&mut self.rows, hash128(&bytes))?)
             }
         }))
     }
 }
 
+/// The number of a hash: the next one, if it is new.
+fn number_of(numbers: &mut HashMap<u128, u32>, hash: u128) -> Result<u32> {
+    if let Some(known) = numbers.get(&hash) {
+        return Ok(*known);
+    }
+    let next = numbers.len() as u32;
+    memory::insert_at(numbers, hash, next).map_err(engine)?;
+    Ok(next)
+}
+
 impl Column {
     /// The number of a value.
     fn number(&mut self, value: Datum, context: &Memory) -> Result<u32> {
+        if self.equality.is_image {
+            return number_of(&mut self.images, self.equality.image(value));
+        }
         let hash = self.equality.hash(value);
         let last = self.last.get(&hash).copied();
         let mut candidate = last;
@@ -121,12 +137,23 @@ impl Equality {
             )
             .set_hint("Cast the column to text in a query."));
         }
+        let is_image = is_image(type_oid, collation);
         Ok(Self {
+            is_image,
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,
             collation,
             passing: Passing { by_value: entry.typbyval, length: entry.typlen },
         })
+    }
+
+    /// A hash of a value's bytes.
+    fn image(&self, value: Datum) -> u128 {
+        if self.passing.by_value {
+            return value.value() as u128;
+        }
+        // SAFETY: a value of the type that is passed like this, by reference, and is hashed at once.
+        hash128(unsafe { self.passing.bytes(value) })
     }
 
     fn hash(&self, value: Datum) -> u64 {
@@ -144,5 +171,25 @@ impl Equality {
     fn copy(&self, value: Datum) -> Datum {
         // SAFETY: a value of the type.
         unsafe { self.passing.copy(value) }
+    }
+}
+
+/// True if values of a type are equal where their bytes are, as PostgreSQL asks before a B-tree merges duplicates. Only
+/// its own two functions are asked: others could be anybody's.
+fn is_image(type_oid: Oid, collation: Oid) -> bool {
+    const OURS: [u32; 2] = [pg_sys::F_BTEQUALIMAGE, pg_sys::F_BTVARSTREQUALIMAGE];
+    // As nbtree.h has it.
+    const BTEQUALIMAGE_PROC: i16 = 4;
+    // SAFETY: lookups in the system caches; a function of PostgreSQL that takes the OID of a type.
+    unsafe {
+        let class = pg_sys::GetDefaultOpClass(type_oid, pg_sys::BTREE_AM_OID);
+        if class == Oid::INVALID {
+            return false;
+        }
+        let (family, input) =
+            (pg_sys::get_opclass_family(class), pg_sys::get_opclass_input_type(class));
+        let function = pg_sys::get_opfamily_proc(family, input, input, BTEQUALIMAGE_PROC);
+        OURS.contains(&function.to_u32())
+            && pg_sys::OidFunctionCall1Coll(function, collation, input.into()).value() as u8 != 0
     }
 }

@@ -188,6 +188,31 @@ fn two_long_texts_are_compared_in_little_memory() {
 }
 
 #[test]
+fn many_scopes_take_little_memory() {
+    const ROWS: u32 = 400_000;
+    let database = database();
+    let mut peaks = Vec::new();
+    for scope in ["''", "md5(i::text) || repeat('x', 100)"] {
+        let mut client = database.connect();
+        client
+            .batch_execute("SET maintenance_work_mem = '16MB'; SELECT minhash('x')")
+            .expect("a session");
+        let pid = backend(&mut client);
+        let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
+        let before = own();
+        let pairs = format!(
+            "SELECT count(*) FROM near_duplicate_pairs( \
+             $$SELECT i, md5(i::text), {scope} AS tenant FROM generate_series(1, {ROWS}) i$$, \
+             0.9, scope => 'tenant', key => NULL::int)"
+        );
+        assert_eq!(texts(&mut client, &pairs), ["0"]);
+        peaks.push(own().saturating_sub(before));
+    }
+    println!("{} kB with one scope, {} kB with {ROWS}", peaks[0], peaks[1]);
+    assert!(peaks[1] < peaks[0] + 48 * 1024, "{peaks:?}");
+}
+
+#[test]
 fn a_long_queue_takes_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();

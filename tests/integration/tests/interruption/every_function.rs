@@ -17,7 +17,7 @@ const TRIES: usize = 3;
 /// The time after which a statement is cancelled.
 const BEGUN: Duration = Duration::from_millis(600);
 
-/// What the statements work on: texts of 60 MB and arrays of millions. PostgreSQL compresses none of them, which it
+/// Tables for the statements: texts of 60 MB and arrays of millions. PostgreSQL compresses none of them, which it
 /// would not stop for a cancel.
 const SCENE: &str = "
     CREATE TABLE one (words text, other text, marks text, letters text, elements text[], others text[],
