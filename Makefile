@@ -6,7 +6,8 @@
 #   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
 #   make book         the manual as a site, with search, in build/book/html
-#   make test         everything: format, lint, engine, regression and integration tests
+#   make test         everything once: format, lint, engine, regression and integration tests
+#   make test-all     the same with every test on every version of PostgreSQL, and fuzzing
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
 #   make rpm          an RPM for PG_CONFIG, in build/rpm
@@ -37,7 +38,7 @@ extensiondir = $(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension
 with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)') && export PG_CONFIG &&)
 
 .PHONY: all install uninstall installcheck demo clean
-.PHONY: test lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
+.PHONY: test test-all lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
 .PHONY: bench experiments book sbom dist pgxn-test deb deb-test rpm arm64
 
 all:
@@ -73,16 +74,19 @@ experiments:
 book:
 	scripts/book.sh
 
-# PG=15: with that version only; else with each one that can be had.
+# PG=15: with that version only; else each test with one of those that can be had.
 test:
 	scripts/test.sh $(PG)
+
+test-all:
+	scripts/test.sh --all
 
 lint:
 	scripts/lint.sh
 
 # The tests of the engine (crates/sketch), which need no PostgreSQL. TESTS=golden
 engine:
-	CARGO_TARGET_DIR=build/target/engine cargo test --locked -p minlsh-sketch $(TESTS)
+	CARGO_TARGET_DIR=build/target/tests cargo test --locked -p minlsh-sketch $(TESTS)
 
 # PG=16, TESTS='keys rights'
 regress:

@@ -14,5 +14,14 @@ fi
 command -v cargo >/dev/null || die "no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)"
 [ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
+# What does not depend on the version of PostgreSQL has been compiled for another one, perhaps.
+if [ ! -e "$target/$profile" ]; then
+	for other in build/target/pg*/"$profile"; do
+		[ -e "$other" ] || continue
+		mkdir -p "$target/$profile"
+		cp -a "$other"/{build,deps,.fingerprint} "$target/$profile/"
+		break
+	done
+fi
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$target \
 	cargo build --locked --profile "$profile" --no-default-features --features "pg$(pg_major)"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the integration tests (tests/integration) against servers that they start themselves.
 # Arguments go to cargo test: scripts/integration.sh --test interruption a_crash
+# Prints the seconds that each file took, the slowest first.
 . "$(dirname "$0")/lib.sh"
 forget_connection_settings
 trap remove_run_dir EXIT
@@ -9,6 +10,11 @@ mkdir "$run_dir/stage"
 stage "$run_dir/stage" >"$run_dir/settings"
 cp -r examples "$run_dir/"
 chmod -R a+rX "$run_dir"
+status=0
 MINLSH_PG_BIN=$("$pg_config" --bindir) MINLSH_RUN_DIR=$run_dir MINLSH_SERVER_USER=$server_user \
-	CARGO_TARGET_DIR=$root/build/target/integration \
-	cargo test --locked --no-fail-fast -p minlsh-integration "$@"
+	CARGO_TARGET_DIR=$root/build/target/tests \
+	cargo test --locked --no-fail-fast -p minlsh-integration "$@" 2>&1 | tee "$run_dir/output" || status=1
+say "seconds"
+awk '/^ +Running / { file = $2 } /^test result: .*finished in/ { print substr($NF, 1, length($NF) - 1), file }' \
+	"$run_dir/output" | sort -rn
+exit $status

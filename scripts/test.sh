@@ -1,10 +1,31 @@
 #!/usr/bin/env bash
-# make test: everything, on each PostgreSQL that can be had; or on the version given.
+# make test: everything once. Each file of integration tests runs on one PostgreSQL: those of pages, locks, snapshots
+# and memory on the server with assertions, the others on the newest version; regression tests run on every version.
+# make test-all (--all): integration tests on every version too, and the engine's fuzz targets.
+# With a version: everything on that one.
 here=$(dirname "$0")
 "$here/install-dependencies.sh" --test || exit
 . "$here/lib.sh"
-summary=()
-failed=0 passed=0
+all=
+[ "${1:-}" != --all ] || { all=1 && shift; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# What assertions are about.
+below=(access_method attacks concurrency differential dump_restore interruption near_unique replication torture values)
+# What does not depend on the version of PostgreSQL.
+once=(datasketch documentation experiments hands install)
+
+# tests NAME...: as arguments of cargo test.
+tests() { printf -- '--test\n%s\n' "$@"; }
+# The files of tests but for NAME...
+but_for() {
+	local file name
+	for file in tests/integration/tests/*; do
+		name=$(basename "$file" .rs)
+		[[ " $* " == *" $name "* ]] || echo "$name"
+	done
+}
 
 # check NAME COMMAND...: runs a part, and notes how it went.
 check() {
@@ -12,63 +33,103 @@ check() {
 	shift
 	say "$name"
 	if "$@" </dev/null; then
-		summary+=("$name: passed ($((SECONDS - start)) s)")
+		printf '%s\t%s\n' $((SECONDS - start)) "$name: passed" >>"$work/summary"
 	else
-		summary+=("$name: FAILED")
-		failed=1
+		printf '%s\t%s\n' $((SECONDS - start)) "$name: FAILED" >>"$work/summary"
 	fi
 }
-test_version() {
-	local status=0
-	PG_CONFIG=$1 scripts/regress.sh || status=1
-	PG_CONFIG=$1 scripts/integration.sh || status=1
-	return $status
-}
-# With PostgreSQL's assertions on: the tests of what is below them, its pages, locks, snapshots and memory.
-# In a shell of its own: what it exports is not for the parts that follow.
-test_cassert() (
-	local status=0 tests=() name
-	for name in access_method attacks concurrency differential dump_restore index_survives interruption native_index \
-		near_unique replication torture values; do tests+=(--test "$name"); done
-	export PROFILE=quick PG_CONFIG=$1
+# Regression tests, and the integration tests NAME... or none.
+test_version() (
+	local status=0 selected
+	export PG_CONFIG=$1
+	shift
 	scripts/regress.sh || status=1
-	scripts/integration.sh "${tests[@]}" || status=1
+	if [ $# -gt 0 ]; then
+		mapfile -t selected < <(tests "$@")
+		scripts/integration.sh "${selected[@]}" || status=1
+	fi
 	exit $status
 )
 
 say "PostgreSQL versions"
 versions=$(scripts/postgres-versions.sh "$@")
 echo "$versions"
-check "lint" scripts/lint.sh
-check "engine" make -s engine
-check "fuzzing the engine" scripts/fuzz.sh --engine
-while IFS=$'\t' read -r version config; do
-	if [ "${config#SKIPPED}" != "$config" ]; then
-		summary+=("PostgreSQL $version: $config")
-	elif [ "$version" = cassert ]; then
-		check "PostgreSQL with assertions" test_cassert "$config"
-		passed=$((passed + 1))
+config_of() { awk -F'\t' -v version="$1" '$1 == version && $2 !~ /^SKIPPED/ { print $2 }' <<<"$versions"; }
+mapfile -t found < <(awk -F'\t' '$2 !~ /^SKIPPED/ && $1 != "cassert" { print $1 }' <<<"$versions")
+awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' <<<"$versions" >"$work/summary"
+cassert=$(config_of cassert)
+[ ${#found[@]} -gt 0 ] || [ -n "$cassert" ] || die "no PostgreSQL could be tested"
+# The first one is built as it is installed, the others in half the time.
+export PROFILE=quick
+first=${found[0]:-} newest=${found[-1]:-}
+
+on_assertions() {
+	[ -z "$cassert" ] || PG_CONFIG=$cassert check "PostgreSQL with assertions" test_version "$cassert" "${below[@]}"
+}
+# version NUMBER [TEST...]
+version() {
+	local number=$1 config profile=quick
+	config=$(config_of "$number")
+	shift
+	[ "$number" != "$first" ] || [ ${#found[@]} = 1 ] || profile=release
+	PROFILE=$profile check "PostgreSQL $number, $profile build" test_version "$config" "$@"
+}
+engine() {
+	check "lint" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/lint.sh
+	check "engine" make -s engine
+}
+packages() {
+	local old new
+	# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
+	old=$(config_of 16) new=$(config_of 18)
+	if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
+		check "pg_upgrade from 16 to 18" scripts/upgrade.sh "$old" "$new"
 	else
-		check "PostgreSQL $version" test_version "$config"
-		passed=$((passed + 1))
+		printf '0\tpg_upgrade: SKIPPED: it takes PostgreSQL 16, and an 18 that was fetched\n' >>"$work/summary"
 	fi
-done <<<"$versions"
-# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
-config_of() { awk -F'\t' -v version="$1" '$1 == version { print $2 }' <<<"$versions"; }
-old=$(config_of 16) new=$(config_of 18)
-if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
-	check "pg_upgrade from 16 to 18" scripts/upgrade.sh "$old" "$new"
+	[ -z "$newest" ] || check "clients" env PG_CONFIG="$(config_of "$newest")" scripts/clients.sh
+	if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
+		check "book" scripts/book.sh
+	else
+		printf "0\tbook: SKIPPED: there is no mdbook here; 'make book' compiles one\n" >>"$work/summary"
+	fi
+}
+
+if [ -n "$all" ]; then
+	engine
+	check "fuzzing the engine" scripts/fuzz.sh --engine
+	on_assertions
+	mapfile -t every < <(but_for)
+	mapfile -t dependent < <(but_for "${once[@]}")
+	for number in "${found[@]}"; do
+		if [ "$number" = "$newest" ]; then version "$number" "${every[@]}"; else version "$number" "${dependent[@]}"; fi
+	done
+	packages
 else
-	summary+=("pg_upgrade: SKIPPED: it takes PostgreSQL 16, and an 18 that was fetched")
-fi
-clients=$(awk -F'\t' '$2 !~ /^SKIPPED/ { print $2; exit }' <<<"$versions")
-[ -z "$clients" ] || check "clients" env PG_CONFIG="$clients" scripts/clients.sh
-if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
-	check "book" scripts/book.sh
-else
-	summary+=("book: SKIPPED: there is no mdbook here; 'make book' compiles one")
+	# What both lanes need is built first, by all cores.
+	check "building" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/build.sh
+	covered=()
+	[ -z "$cassert" ] || covered=("${below[@]}")
+	mapfile -t others < <(but_for "${covered[@]}")
+	# Two lanes, as tests wait for disks, locks and one another much of the time. Each has a process group, to be
+	# stopped by.
+	set -m
+	(
+		on_assertions
+		[ -z "$newest" ] || version "$newest" "${others[@]}"
+	) &
+	servers=$!
+	(
+		engine
+		for number in "${found[@]}"; do [ "$number" = "$newest" ] || version "$number"; done
+		packages
+	) >"$work/second" 2>&1 &
+	beside=$!
+	set +m
+	trap 'kill -TERM -- -$servers -$beside 2>/dev/null; wait; exit 130' INT TERM HUP
+	wait "$servers" "$beside" || true
+	cat "$work/second"
 fi
 say "summary"
-printf '%s\n' "${summary[@]}"
-[ "$passed" -gt 0 ] || die "no PostgreSQL could be tested"
-exit "$failed"
+sort -rn "$work/summary" | sed 's/\([0-9]*\)\t\(.*\)/\1 s\t\2/'
+[ -z "$(grep FAILED "$work/summary")" ]

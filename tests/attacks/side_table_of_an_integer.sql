@@ -6,8 +6,8 @@
 CREATE TABLE evil.docs (id int PRIMARY KEY, n int, body text);
 INSERT INTO evil.docs VALUES (1, 77, 'one text'), (2, 78, 'one text');
 SELECT minlsh_create_index('evil.docs', 'body');
-CREATE CONSTRAINT TRIGGER a AFTER INSERT OR UPDATE OF id, n OR DELETE ON evil.docs FROM evil.docs_minlsh
-	NOT DEFERRABLE FOR EACH ROW EXECUTE FUNCTION minlsh_sync();
+CREATE CONSTRAINT TRIGGER a AFTER INSERT OR UPDATE OF id, n OR DELETE ON evil.docs
+	FOR EACH ROW WHEN ('evil.docs_minlsh'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_sync();
 -- refused: 42804
 SELECT near_duplicates(1, 0.9, 'evil.docs_minlsh');
 -- refused: 42804

@@ -281,10 +281,14 @@ impl Database<'_> {
     }
 }
 
-/// A new data directory, made once and copied for each server.
+/// A new data directory, made once for all files of tests, and copied for each server.
 fn template() -> &'static Path {
     static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
     TEMPLATE.get_or_init(|| {
+        let template = Path::new(&variable("MINLSH_RUN_DIR")).join("template");
+        if template.exists() {
+            return template;
+        }
         let directory = Path::new(&variable("MINLSH_RUN_DIR")).join(fresh("template"));
         succeed(as_server_user(&program("initdb")).arg("-D").arg(&directory).args([
             "-U",
@@ -306,7 +310,9 @@ fn template() -> &'static Path {
             directory.display()
         );
         succeed(as_server_user(Path::new("sh")).args(["-c", &script]));
-        directory
+        // Whole, if it is there: the next file may look for it at any moment.
+        succeed(as_server_user(Path::new("mv")).arg("-T").arg(&directory).arg(&template));
+        template
     })
 }
 

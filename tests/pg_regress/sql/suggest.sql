@@ -41,7 +41,8 @@ SELECT item, value, explanation FROM minlsh_suggest('suggest_titles', 'title', k
 SELECT item, documents, explanation FROM minlsh_suggest('suggest_reports', 'body', scope => 'region')
 WHERE item IN ('identical', 'index');
 -- Equal sets of shingles do not make copies: one text says more often what both say.
-SELECT item, documents FROM minlsh_suggest($$SELECT i, repeat('all work and no play ', i) FROM generate_series(3, 4) AS i
+SELECT item, documents
+FROM minlsh_suggest($$SELECT i, repeat('all work and no play ', i) FROM generate_series(3, 4) AS i
 	UNION ALL SELECT i, 'a copy of  this text' FROM generate_series(5, 6) AS i
 	UNION ALL SELECT 7, 'A copy of this text'$$)
 WHERE item IN ('identical', 'near copies');

@@ -1,4 +1,4 @@
-//! What two sequences of tokens have in common, in order, by a bounded amount of work.
+//! The tokens that two sequences have in common, in order, by a bounded amount of work.
 //!
 //! Sequences that are not long are compared by git's histogram diff, which takes quadratic time at worst, recurses as
 //! deep as they are long, and cannot be interrupted. Longer ones are first cut at anchors: windows of tokens that both

@@ -206,7 +206,10 @@ mod tests {
         /// Marks of all classes, in runs far beyond what people write.
         #[test]
         fn so_are_those_of_long_runs_of_marks(
-            marks in prop::collection::vec("[a\u{300}-\u{345}\u{5b0}-\u{5c7}\u{64b}-\u{652}\u{1161}\u{1d165}-\u{1d172}]", 1..30),
+            marks in prop::collection::vec(
+                "[a\u{300}-\u{345}\u{5b0}-\u{5c7}\u{64b}-\u{652}\u{1161}\u{1d165}-\u{1d172}]",
+                1..30,
+            ),
             times in 1_usize..200,
         ) {
             let text = marks.concat().repeat(times);

@@ -1,7 +1,5 @@
 //! Work that is cancelled, rolled back or killed leaves nothing half done.
 
-mod every_function;
-
 use std::time::Instant;
 
 use minlsh_integration::{

@@ -1,6 +1,9 @@
 //! Pages: what the page writer makes is read, split, deduplicated and vacuumed by PostgreSQL's own B-tree code,
 //! and whatever damages them is told.
 
+mod plans;
+mod survives;
+
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
