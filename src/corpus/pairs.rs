@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pgrx::pg_sys::Datum;
 use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
-use sketch::{Error, memory};
+use sketch::{Error, memory, sort_by};
 
 use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::batches::{Emit, Taker};
@@ -121,7 +121,7 @@ impl Taker<Found> for Rows<'_> {
             }
             Found::Pair(a, b, similarity) => self.pair(b, a, similarity),
             Found::Copies(mut names) => {
-                names.sort_unstable_by(|a, b| members.compare(*a, *b));
+                sort_by(&mut names, |a, b| members.compare(*a, *b), &mut check_interrupts);
                 let count = names.len() as u64;
                 self.copies.try_reserve(1).map_err(|_| out_of_memory())?;
                 let keys = names.iter().map_while(|name| members.lasting_key(*name));

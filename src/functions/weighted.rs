@@ -56,5 +56,5 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         let element = unsafe { text::read(element) }?;
         weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
     }
-    WeightedSet::new(weighted).map(Some).map_err(engine)
+    WeightedSet::new(weighted, &mut check_interrupts).map(Some).map_err(engine)
 }

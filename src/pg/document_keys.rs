@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::memory;
+use sketch::{memory, sort_by};
 
 use crate::error::{Result, engine};
 use crate::pg::datums::Datums;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::order::Order;
 use crate::pg::output::Output;
@@ -125,7 +126,12 @@ impl DocumentKeys {
     /// All documents in the order of their keys.
     pub fn sorted(&self) -> Vec<u32> {
         let mut documents: Vec<u32> = (0..self.len() as u32).collect();
-        documents.sort_unstable_by(|a, b| self.compare(*a, *b));
+        self.sort(&mut documents);
         documents
+    }
+
+    /// Puts documents in the order of their keys.
+    pub fn sort(&self, documents: &mut [u32]) {
+        sort_by(documents, |a, b| self.compare(*a, *b), &mut check_interrupts);
     }
 }

@@ -70,7 +70,7 @@ pub use exact::{
     Blocks, Comparison, FoundIn, Overlap, PreparedSet, Sample, ShingleSet, overlap_of_texts,
     ratio_interval, wilson_interval, word_diff,
 };
-pub use hash::{Element, ElementHash, Keyed, Parts, hash128, sort_by_key};
+pub use hash::{Element, ElementHash, Keyed, Parts, hash128, sort_by, sort_by_key};
 pub use limits::{
     DEFAULT_ANCHORED_SIZE, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
     DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,

@@ -207,7 +207,7 @@ fn lists_profiles_and_weights() {
     });
     survives("weights", || {
         let weights = memory::collect((0..1000).map(|i| (i * i, 1.0 + i as f64)))?;
-        let set = WeightedSet::new(weights)?;
+        let set = WeightedSet::new(weights, &mut || ())?;
         Ok((set.jaccard(&set), set.signature(16, 0, &mut || ())?))
     });
     // All of a list is bounded: it may only be refused what grows with a text.

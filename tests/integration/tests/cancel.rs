@@ -36,6 +36,8 @@ const SCENE: &str = "
         hashes = (SELECT array_agg(i::bigint % 4000000) FROM generate_series(1, 8000000) AS i);
     CREATE VIEW many_long AS SELECT i, words || i FROM one, generate_series(1, 50) AS i;
     CREATE VIEW many_short AS SELECT i, md5(i::text) FROM generate_series(1, 3000000) AS i;
+    CREATE VIEW many_equal AS SELECT md5(i::text), 'the same text'::text AS body
+        FROM generate_series(1, 1000000) AS i;
     CREATE TABLE forms AS SELECT minlsh_document(words) AS document, minlsh_document(elements) AS set,
         minlsh_passage(words) AS passage, minlsh_document(words)::text AS of_document,
         minlsh_document(elements)::text AS of_set, minlsh_passage(words)::text AS of_passage FROM one;
@@ -50,9 +52,9 @@ const SCENE: &str = "
     CREATE TABLE sided (id int PRIMARY KEY, body text);
     ALTER TABLE sided ALTER body SET STORAGE external;
     SELECT minlsh_create_index('sided', 'body', num_perm => 4096, scheme => 'permutations');
-    INSERT INTO sided SELECT i, repeat(md5(i::text), 20) FROM generate_series(1, 3000) AS i;
+    INSERT INTO sided SELECT i, repeat(md5(i::text), 20) FROM generate_series(1, 10000) AS i;
     CREATE TABLE tracked (id int PRIMARY KEY, body text);
-    INSERT INTO tracked SELECT i, md5((i / 2)::text) || repeat('x' || i / 2, 10) FROM generate_series(1, 60000) AS i;
+    INSERT INTO tracked SELECT i, md5((i / 2)::text) || repeat('x' || i / 2, 10) FROM generate_series(1, 200000) AS i;
     CREATE INDEX ON tracked USING minlsh (body);
     SELECT minlsh_track_clusters('tracked_body_idx', 0.8, 'groups');
     SELECT minlsh_refresh_clusters('groups')";
@@ -134,7 +136,7 @@ const LONG: &[(&str, &str)] = &[
     ),
     (
         "shared_passages",
-        "SELECT count(*) FROM one, generate_series(1, 20), shared_passages(words, other, 16)",
+        "SELECT count(*) FROM one, generate_series(1, 20) AS i, shared_passages(left(words, -i), other, 16)",
     ),
     (
         "passage_coverage",
@@ -149,12 +151,17 @@ const LONG: &[(&str, &str)] = &[
         "text_profile_signature",
         "SELECT text_profile_signature(words) FROM one, generate_series(1, 20)",
     ),
-    ("minlsh_diff", "SELECT count(*) FROM one, minlsh_diff(few, few_others)"),
-    ("minlsh_marked_diff", "SELECT length(minlsh_marked_diff(few, few_others)) FROM one"),
+    ("minlsh_diff", "SELECT minlsh_diff(few, few_others) FROM one, generate_series(1, 20)"),
+    (
+        "minlsh_marked_diff",
+        "SELECT length(minlsh_marked_diff(few, few_others)) FROM one, generate_series(1, 20)",
+    ),
     // A plan folds constants.
     (
         "minlsh_marked_diff",
-        "EXPLAIN SELECT minlsh_marked_diff(repeat('a b ', 260000), repeat('b a c ', 170000))",
+        "EXPLAIN SELECT minlsh_marked_diff(repeat('a b ', 260000), repeat('b a c ', 170000)), \
+         minlsh_marked_diff(repeat('b a ', 260000), repeat('a b c ', 170000)), \
+         minlsh_marked_diff(repeat('a c b ', 170000), repeat('b a c d ', 130000))",
     ),
     ("minlsh_explain_texts", "SELECT jaccard FROM one, minlsh_explain_texts(words, other)"),
     ("minlsh_explain_texts", "SELECT jaccard FROM one, minlsh_explain_texts(marks, letters)"),
@@ -198,10 +205,7 @@ const LONG: &[(&str, &str)] = &[
     ),
     ("minlsh_capture", "UPDATE tracked SET body = body || id"),
     ("minlsh_check", "SELECT minlsh_check('groups') FROM generate_series(1, 50)"),
-    (
-        "minlsh_refresh_clusters",
-        "SELECT minlsh_refresh_clusters('groups', true) FROM generate_series(1, 20)",
-    ),
+    ("minlsh_refresh_clusters", "SELECT minlsh_refresh_clusters('groups', true)"),
     (
         "near_duplicate_pairs",
         "SELECT count(*) FROM near_duplicate_pairs('SELECT * FROM many_long')",
@@ -219,6 +223,7 @@ const LONG: &[(&str, &str)] = &[
         "SELECT count(*) FROM near_duplicate_bridges('SELECT * FROM many_long')",
     ),
     ("near_duplicate_plan", "SELECT count(*) FROM near_duplicate_plan('SELECT * FROM many_long')"),
+    ("near_duplicate_plan", "SELECT count(*) FROM near_duplicate_plan('SELECT * FROM many_equal')"),
     (
         "near_duplicates_between",
         "SELECT count(*) FROM near_duplicates_between('SELECT * FROM many_long', \

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
-use crate::hash::xxh3;
+use crate::hash::{sort_by, xxh3};
 use crate::memory;
 use crate::passage::{CharacterOffsets, Characters, Run, shared_runs};
 use crate::scheme::Scheme;
@@ -65,9 +65,9 @@ impl Comparison {
         Ok(Self {
             a: set_a,
             b: set_b,
-            shared: part_a.show(runs_a.iter().map(range), examples)?,
-            only_a: part_a.show(only_a.into_iter(), examples)?,
-            only_b: part_b.show(only_b.into_iter(), examples)?,
+            shared: part_a.show(runs_a.iter().map(range), examples, check_interrupts)?,
+            only_a: part_a.show(only_a.into_iter(), examples, check_interrupts)?,
+            only_b: part_b.show(only_b.into_iter(), examples, check_interrupts)?,
         })
     }
 }
@@ -188,16 +188,21 @@ impl<'a> Parts<'a> {
         &self,
         ranges: impl Iterator<Item = Range<usize>>,
         count: usize,
+        check_interrupts: &mut dyn FnMut(),
     ) -> Result<Vec<String>, Error> {
         let mut longest: Vec<(Range<usize>, &str)> = Vec::new();
-        for range in ranges {
+        for (n, range) in ranges.enumerate() {
+            if n % 4096 == 0 {
+                check_interrupts();
+            }
             let bytes = self.offsets.bytes(&self.characters.original(range.clone()));
             let part = self.text[bytes].trim();
             if !part.is_empty() {
                 memory::push(&mut longest, (range, part))?;
             }
         }
-        longest.sort_unstable_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
+        let rank = |range: &Range<usize>| (std::cmp::Reverse(range.len()), range.start);
+        sort_by(&mut longest, |(a, _), (b, _)| rank(a).cmp(&rank(b)), check_interrupts);
         longest.truncate(count);
         longest.sort_unstable_by_key(|(range, _)| range.start);
         let mut shown = memory::with_capacity(longest.len())?;

@@ -13,6 +13,7 @@ use imara_diff::{Algorithm, Diff, Token};
 
 use crate::error::Error;
 use crate::hash::mix::GOLDEN;
+use crate::hash::sort_by;
 use crate::memory;
 
 /// Tokens of both sequences that the histogram diff gets.
@@ -216,7 +217,7 @@ impl Comparison<'_> {
                 memory::push(&mut found, (at_a, at_b))?;
             }
         }
-        found.sort_unstable();
+        sort_by(&mut found, Ord::cmp, self.check_interrupts);
         Ok(found)
     }
 }

@@ -1,5 +1,7 @@
 //! Sorting hashes, and what has a hash.
 
+use std::cmp::Ordering;
+
 use crate::memory;
 
 /// Most bits of a digit: the places of its values stay in the first-level cache.
@@ -36,7 +38,7 @@ pub(crate) fn sort(hashes: &mut [u64], check_interrupts: &mut dyn FnMut()) {
     let mut start = 0;
     for &end in &ends[..1 << bits] {
         check_interrupts();
-        hashes[start..end].sort_unstable();
+        sort_by(&mut hashes[start..end], Ord::cmp, check_interrupts);
         start = end;
     }
 }
@@ -134,7 +136,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut(
     let mut keys = values.iter().map(Keyed::key);
     let first = keys.next();
     if values.len() <= FEW || keys.all(|key| Some(key) == first) {
-        values.sort_unstable();
+        sort_by(values, Ord::cmp, check_interrupts);
         return;
     }
     let mut counts = [0; BUCKETS];
@@ -149,6 +151,27 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut(
         sort_by_key(part, check_interrupts);
         rest = others;
     }
+}
+
+/// Sorts by comparing, with a call of `check_interrupts` for every run of comparisons that is short.
+pub fn sort_by<T>(
+    values: &mut [T],
+    compare: impl Fn(&T, &T) -> Ordering,
+    check_interrupts: &mut dyn FnMut(),
+) {
+    if values.len() <= RUN {
+        values.sort_unstable_by(compare);
+        return;
+    }
+    let mut compared = 0;
+    values.sort_unstable_by(|a, b| {
+        compared += 1;
+        if compared == RUN {
+            compared = 0;
+            check_interrupts();
+        }
+        compare(a, b)
+    });
 }
 
 /// Bits by which so many hashes come into buckets of about eight (American flag sort; McIlroy, Bostic, McIlroy 1993).

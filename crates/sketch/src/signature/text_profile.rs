@@ -30,9 +30,10 @@ use md5::{Digest, Md5};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::error::Error;
+use crate::hash::sort_by;
 use crate::memory;
 
-/// Characters between two calls of the check_interrupts.
+/// Characters or tokens between two calls of the check_interrupts.
 const STEPS: usize = 1 << 14;
 
 /// The result of [`text_profile`]. The tokens lie in one text: many short ones of their own would take what is left of
@@ -69,6 +70,9 @@ pub fn text_profile_signature(
     }
     let mut md5 = Md5::new();
     for (i, (token, count)) in profile.iter().enumerate() {
+        if i % STEPS == 0 {
+            check_interrupts();
+        }
         md5.update(if i == 0 { "" } else { "\n" });
         md5.update(token);
         md5.update(format!(" {count}"));
@@ -102,11 +106,16 @@ pub fn text_profile(
     let tokens = tokens(text, shortest, check_interrupts)?;
     let counts = count_tokens(&tokens, check_interrupts)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
-    let quantised = counts.into_iter().map(|(token, count)| (token, count / quantum * quantum));
+    let quantised = counts.into_iter().enumerate().map(|(i, (token, count))| {
+        if i % STEPS == 0 {
+            check_interrupts();
+        }
+        (token, count / quantum * quantum)
+    });
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
-    check_interrupts();
     // UTF-8 has the order of code points.
-    profile.sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+    let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));
+    sort_by(&mut profile, order, check_interrupts);
     let place = |token: &str| {
         let start = token.as_ptr().addr() - tokens.as_ptr().addr();
         start..start + token.len()

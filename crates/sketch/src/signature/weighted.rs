@@ -21,6 +21,7 @@
 use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
+use crate::hash::sort_by;
 use crate::limits::{MAX_WEIGHT, MIN_WEIGHT};
 
 /// Uniform numbers that a slot draws of an element.
@@ -39,7 +40,10 @@ impl WeightedSet {
     /// # Errors
     /// [`Error::Weight`] unless a weight is 0 or in
     /// [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
-    pub fn new(mut elements: Vec<(u64, f64)>) -> Result<Self, Error> {
+    pub fn new(
+        mut elements: Vec<(u64, f64)>,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
         for &(_, weight) in &elements {
             if weight != 0.0 && !(MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
                 return Err(Error::Weight(weight));
@@ -47,7 +51,8 @@ impl WeightedSet {
         }
         elements.retain(|(_, weight)| *weight != 0.0);
         // By weight, too: a sum of floats depends on its order.
-        elements.sort_unstable_by_key(|(hash, weight)| (*hash, weight.to_bits()));
+        let rank = |(hash, weight): &(u64, f64)| (*hash, weight.to_bits());
+        sort_by(&mut elements, |a, b| rank(a).cmp(&rank(b)), check_interrupts);
         elements.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
@@ -213,7 +218,7 @@ mod tests {
 
     fn set(elements: &[(u64, f64)]) -> WeightedSet {
         let hashed = elements.iter().map(|&(id, weight)| (mix64(id), weight));
-        WeightedSet::new(hashed.collect()).unwrap()
+        WeightedSet::new(hashed.collect(), &mut || ()).unwrap()
     }
 
     fn signature(set: &WeightedSet, num_perm: i64, seed: i64) -> Vec<i32> {
@@ -276,7 +281,7 @@ mod tests {
         fn equal_weights_give_the_jaccard_similarity(a in 0_u64..50, b in 1_u64..50) {
             let range = |from: u64| (from..from + 40).map(mix64).collect::<Vec<_>>();
             let weighted = |ids: &[u64]| {
-                WeightedSet::new(ids.iter().map(|&hash| (hash, 1.0)).collect()).unwrap()
+                WeightedSet::new(ids.iter().map(|&hash| (hash, 1.0)).collect(), &mut || ()).unwrap()
             };
             let set = |from| ShingleSet::from_hashes(range(from), &mut || ());
             let exact = set(a).jaccard(&set(b));
@@ -321,7 +326,8 @@ mod tests {
             (set(&a.collect::<Vec<_>>()), set(&b.collect::<Vec<_>>()))
         };
         let scaled = |a: &WeightedSet, factor: f64| {
-            WeightedSet::new(a.iter().map(|(hash, w)| (hash, w * factor)).collect()).unwrap()
+            WeightedSet::new(a.iter().map(|(hash, w)| (hash, w * factor)).collect(), &mut || ())
+                .unwrap()
         };
         let (one, few, many) = (pair(1.0, 1, 1), pair(3.0, 4, 12), pair(1e-6, 2, 200));
         let pairs = [
@@ -354,7 +360,7 @@ mod tests {
     #[test]
     fn weights_that_are_none_are_refused() {
         for weight in [-1.0, f64::NAN, f64::INFINITY, 1e-101, 1e101] {
-            let message = WeightedSet::new(vec![(1, weight)]).unwrap_err().to_string();
+            let message = WeightedSet::new(vec![(1, weight)], &mut || ()).unwrap_err().to_string();
             let expected = format!("a weight must be 0 or between 1e-100 and 1e100, not {weight}");
             assert_eq!(message, expected);
         }
