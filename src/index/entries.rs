@@ -61,7 +61,7 @@ impl Work for Maker {
         self.signer.work(documents, check_interrupts)?;
         entries.clear();
         for (bands, &(tid, scope)) in documents.hashes().zip(&*places) {
-            buckets(scope, bands, self.mask, &mut self.keys)?;
+            buckets(scope, bands, self.mask, &mut self.keys, check_interrupts)?;
             if self.keys.is_empty() {
                 memory::push(&mut self.keys, NO_BAND)?;
             }

@@ -7,7 +7,7 @@
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use pgrx::prelude::*;
 use sketch::pipeline::Batch;
-use sketch::{Scope, memory};
+use sketch::{Scope, memory, sort_by};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, not_supported};
@@ -16,6 +16,7 @@ use crate::index::reloptions::has_our_options;
 use crate::index::validate::is_readable;
 use crate::options::IndexOptions;
 use crate::pg::catalog::function_of_family;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
 
 /// The key of a row without shingles.
@@ -83,7 +84,8 @@ impl Keys {
             }
             self.scope(values, nulls)
         };
-        buckets(scope, &self.bands, self.layout.mask(), keys).map_err(engine)?;
+        let mask = self.layout.mask();
+        buckets(scope, &self.bands, mask, keys, &mut check_interrupts).map_err(engine)?;
         if keys.is_empty() {
             keys.push(NO_BAND);
         }
@@ -140,7 +142,7 @@ impl Keys {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         let scope = unsafe { self.scope_of(scope) };
-        buckets(scope, bands, self.layout.mask(), keys).map_err(engine)
+        buckets(scope, bands, self.layout.mask(), keys, &mut check_interrupts).map_err(engine)
     }
 
     /// The keys under which rows with these scope values are, for each of `entries` in order.
@@ -207,11 +209,12 @@ pub fn buckets(
     bands: &[i64],
     mask: u64,
     keys: &mut Vec<u64>,
+    check_interrupts: &mut dyn FnMut(),
 ) -> std::result::Result<(), sketch::Error> {
     keys.clear();
     memory::reserve(keys, bands.len() + 1)?;
     keys.extend(bands.iter().map(|band| scope.bucket(*band) & mask));
-    keys.sort_unstable();
+    sort_by(keys, Ord::cmp, check_interrupts);
     keys.dedup();
     Ok(())
 }

@@ -75,6 +75,7 @@ fn possible(bound: &Bound, lists: &[List], mut rows: Vec<u64>) -> Result<Vec<u64
         let batch = start..rows.len().min(start + BATCH);
         absent.fill(0);
         for (place, list) in lists.iter().enumerate().filter(|(_, list)| list.complete) {
+            check_interrupts();
             // Both ascend.
             let next = &mut next[place];
             for (row, absent) in rows[batch.clone()].iter().zip(absent.chunks_mut(words)) {
@@ -86,6 +87,7 @@ fn possible(bound: &Bound, lists: &[List], mut rows: Vec<u64>) -> Result<Vec<u64
             }
         }
         for (number, at) in batch.enumerate() {
+            check_interrupts();
             let absent = &absent[number * words..][..words];
             if bound.is_possible(|place| absent[place / 64] >> (place % 64) & 1 == 1) {
                 rows[kept] = rows[at];

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::Datum;
-use sketch::Config;
 use sketch::passage::{Bound, Characters, Fingerprints, valid_min_match};
+use sketch::{Config, sort_by};
 
 use super::image::{Passage, normalization};
 use crate::error::{Result, engine, out_of_memory};
@@ -49,7 +49,7 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     let config = Config::default().with_normalization(normalization(steps)?).map_err(engine)?;
     let mut hashes = Vec::new();
     append(text, &config, min_match, &mut hashes)?;
-    hashes.sort_unstable();
+    sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
     hashes.dedup();
     Ok(Some(array::write_int8(&hashes)))
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::characters::Characters;
 use super::winnow::{Fingerprints, Stretch};
 use crate::error::Error;
+use crate::hash::sort;
 use crate::memory;
 
 /// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
@@ -52,10 +53,16 @@ impl Bound {
     ) -> Result<Self, Error> {
         let stretches = Fingerprints::new()?.stretches(passage, t, check_interrupts)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
-        entries.sort_unstable();
+        sort(&mut entries, check_interrupts);
         entries.dedup();
-        let place = |stretch: &Stretch| entries.partition_point(|entry| *entry < stretch.entry);
-        let place = memory::collect(stretches.iter().map(|stretch| place(stretch) as u32))?;
+        let mut place = memory::with_capacity(stretches.len())?;
+        for part in stretches.chunks(4096) {
+            check_interrupts();
+            place.extend(
+                part.iter()
+                    .map(|stretch| entries.partition_point(|entry| *entry < stretch.entry) as u32),
+            );
+        }
         let need = match passage.len() <= min_match {
             true => Need::All,
             false => Need::Characters(needed(coverage, passage.len())),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::texts::{Find, Given};
 use crate::error::Error;
-use crate::hash::{Element, ElementHash};
+use crate::hash::{Element, ElementHash, sort};
 use crate::memory;
 use crate::passage::{
     Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, needed,
@@ -99,7 +99,7 @@ impl Find for Fingerprinting {
         let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
         own.clear();
         fingerprints.append(&text, cut.min_match, own, check_interrupts)?;
-        own.sort_unstable();
+        sort(own, check_interrupts);
         own.dedup();
         memory::extend(&mut found.fingerprints, own)?;
         if *keeps_texts {
