@@ -150,7 +150,7 @@ unsafe fn similar(
         // An index of all rows needs no conditions beside this one.
         for whole in [true, false] {
             let indexes = list::pointers::<pg_sys::IndexOptInfo>((*relation).indexlist)
-                // A partitioned index is none that could be scanned: it has no pages.
+                // A partitioned index has no pages, and cannot be scanned.
                 .filter(|index| (**index).relam == method && (**index).amhasgettuple)
                 .filter(|index| !(**index).hypothetical)
                 .filter(|index| is_whole(*index) == whole);
@@ -358,7 +358,7 @@ unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
 /// # Safety
 /// `variable` is filled in for the planner's state `root`, and has a table.
 unsafe fn may_read(root: *const pg_sys::PlannerInfo, variable: &pg_sys::VariableStatData) -> bool {
-    // SAFETY: the caller's promise; what belongs to a relation of the planner is in its arrays.
+    // SAFETY: `similar` calls this where `rel` is a table; the planner's arrays have an entry for each relation.
     unsafe {
         let relation = &*variable.rel;
         let user = if relation.userid == Oid::INVALID { current_role() } else { relation.userid };
@@ -386,7 +386,7 @@ unsafe fn as_named(
     mut relation: pg_sys::Index,
     mut column: i16,
 ) -> (Oid, i16) {
-    // SAFETY: the caller's promise; each child has its link to its parent, with a column for each of its own.
+    // SAFETY: a number out of the planner's arrays; a child has a link to its parent, with `num_child_cols` columns.
     unsafe {
         let entry = |relation: pg_sys::Index| &**(*root).simple_rte_array.add(relation as usize);
         let links = (*root).append_rel_array;

@@ -67,7 +67,7 @@ impl Output {
     /// # Safety
     /// `value` must be a non-null value of the type, and `'a` end before that context is reset.
     pub unsafe fn written<'a>(&self, value: Datum) -> Cow<'a, str> {
-        // SAFETY: the caller's promise; a NUL-terminated string.
+        // SAFETY: a value of the type whose output function this is, which gives a NUL-terminated string.
         unsafe { CStr::from_ptr(self.call(value)) }.to_string_lossy()
     }
 
@@ -76,7 +76,7 @@ impl Output {
     /// # Safety
     /// `value` must be a non-null value of the type.
     pub unsafe fn shown(&self, value: Datum) -> String {
-        // SAFETY: the caller's promise; it is copied at once.
+        // SAFETY: a value of the type; the string is copied before its memory can be reset.
         shortened(&unsafe { self.written(value) }).into_owned()
     }
 }
