@@ -27,8 +27,9 @@ def build() -> None:
     """Compiles what is measured before this process is bound to one core."""
     environment = {**os.environ, "PROFILE": "release"}
     subprocess.run(["scripts/build.sh"], cwd=ROOT, env=environment, check=True, **QUIET)
-    command = ["cargo", "build", "--quiet", "--locked", "--release", "-p", "minlsh-sketch", "--example", "throughput"]
-    subprocess.run([*command, "--target-dir", "build/target/bench"], cwd=ROOT, check=True, **QUIET)
+    command = ["scripts/cargo.sh", "build", "--quiet", "--locked", "--release", "-p", "minlsh-sketch"]
+    command += ["--example", "throughput", "--target-dir", "build/target/bench"]
+    subprocess.run(command, cwd=ROOT, check=True, **QUIET)
 
 
 def bind_to_one_core() -> None:

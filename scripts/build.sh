@@ -7,11 +7,11 @@ if [ "${1:-}" = --where ]; then
 	echo "$target/$profile/libminlsh.so"
 	exit
 fi
-if ! command -v cargo >/dev/null && [ -e "$target/$profile/libminlsh.so" ]; then
-	say "no Rust toolchain here (sudo?): $target/$profile/libminlsh.so is taken as it is"
+if ! rust_suffices cargo && [ -e "$target/$profile/libminlsh.so" ]; then
+	say "no Rust $rust_wanted here (sudo?): $target/$profile/libminlsh.so is taken as it is"
 	exit
 fi
-command -v cargo >/dev/null || die "no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)"
+rust_suffices cargo || die "no Rust toolchain: install Rust $rust_wanted or newer (cargo and rustc in PATH)"
 [ -e "$("$pg_config" --includedir-server)/postgres.h" ] ||
 	die "$pg_config has no server headers: install postgresql-server-dev-$(pg_major)"
 # What does not depend on the version of PostgreSQL has been compiled for another one, perhaps.

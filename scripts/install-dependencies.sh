@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Installs what building needs from Debian's packages, if it is missing and we are root; else
 # says what is missing. With --test also what testing needs, with --package what making and trying packages does.
-set -euo pipefail
-cd "$(dirname "$0")/.."
-command -v cargo >/dev/null || {
-	echo "error: no Rust toolchain: install Rust 1.95 or newer (cargo and rustc in PATH)" >&2
-	exit 1
-}
+. "$(dirname "$0")/lib.sh"
 packages=()
+# Debian has a new Rust beside the one of its release, which goes when this one comes.
+if ! rust_suffices cargo; then
+	packages+=(rustc-web cargo-web)
+	[ "${1:-}" != --test ] || packages+=(rust-web-clippy rustfmt-web)
+elif [ "${1:-}" = --test ] && [ "$(readlink -f "$(command -v cargo)")" = /usr/bin/cargo ]; then
+	[ -x /usr/bin/cargo-clippy ] || packages+=(rust-web-clippy)
+	[ -x /usr/bin/cargo-fmt ] || packages+=(rustfmt-web)
+fi
 need() { command -v "$1" >/dev/null || packages+=("$2"); }
 need make make
 need gcc gcc
 [ -e /usr/include/stdlib.h ] || packages+=(libc6-dev)
 
-pg_config=${PG_CONFIG:-$(scripts/pg-config.sh)}
 if command -v "$pg_config" >/dev/null; then
-	major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	major=$(pg_major)
 	[ -x "$("$pg_config" --bindir)/postgres" ] || packages+=("postgresql-$major")
 	[ -e "$("$pg_config" --includedir-server)/postgres.h" ] || packages+=("postgresql-server-dev-$major")
 else
@@ -57,10 +59,10 @@ if [ "${1:-}" = --package ]; then
 fi
 
 [ ${#packages[@]} -gt 0 ] || exit 0
+others="or bring your own: Rust $rust_wanted in PATH, PG_CONFIG of a PostgreSQL with its server headers"
 install="apt-get install --no-install-recommends ${packages[*]}"
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "error: missing packages; as root: $install (or set PG_CONFIG to a PostgreSQL with its server headers)" >&2
-	exit 1
+	die "missing packages; as root: $install ($others)"
 fi
 echo "$install" >&2
 # The package's own cluster is not wanted: our servers are private.
@@ -70,4 +72,4 @@ if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2
+apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2 || die "$install: it failed ($others)"

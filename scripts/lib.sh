@@ -7,6 +7,20 @@ export LC_ALL=C.UTF-8 TZ=UTC
 # A backtrace would be added as DETAIL to every error and spoil the expected output.
 unset RUST_BACKTRACE MAKEFLAGS
 
+# Rust: the one in PATH, or, if that is older than Cargo.toml asks for, the one that packages have put into /usr/bin.
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# True if a cargo is there, and new enough.
+rust_suffices() {
+	local version
+	version=$("$1" --version 2>/dev/null) && printf '%s\n' "cargo $rust_wanted" "$version" | sort -CV
+}
+if ! rust_suffices cargo && rust_suffices /usr/bin/cargo; then
+	# Links, as /usr/bin itself in front of the others would change python3 as well.
+	mkdir -p build/rust/bin
+	ln -sf /usr/bin/{cargo,cargo-clippy,cargo-fmt,clippy-driver,rustc,rustdoc,rustfmt} build/rust/bin/
+	PATH=$root/build/rust/bin:$PATH
+fi
+
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

@@ -2,7 +2,8 @@
 # Format and lints, with warnings denied. What needs tools from PyPI is SKIPPED where they cannot be had.
 . "$(dirname "$0")/lib.sh"
 for tool in fmt clippy; do
-	cargo "$tool" --version >/dev/null 2>&1 || die "cargo $tool is missing: rustup component add rustfmt clippy"
+	cargo "$tool" --version >/dev/null 2>&1 ||
+		die "cargo $tool is missing: rustup component add rustfmt clippy, or apt-get install rustfmt-web rust-web-clippy"
 done
 cargo fmt --all --check
 scripts/dist.sh --check

@@ -46,19 +46,22 @@ pub fn define() {
         GucContext::Userset,
         GucFlags::UNIT_KB,
     );
-    GucRegistry::define_float_guc_with_hooks(
-        c"minlsh.threshold",
-        c"Lowest similarity at which two texts or two arrays match by ~=.",
-        c"A minlsh_document on either side has its own threshold, and this setting does not apply.",
-        &THRESHOLD,
-        LEAST_THRESHOLD,
-        1.0,
-        GucContext::Userset,
-        GucFlags::EXPLAIN,
-        None,
-        Some(threshold_changes),
-        None,
-    );
+    // SAFETY: the hook is guarded: a panic in it becomes an ERROR.
+    unsafe {
+        GucRegistry::define_float_guc_with_hooks(
+            c"minlsh.threshold",
+            c"Lowest similarity at which two texts or two arrays match by ~=.",
+            c"A minlsh_document on either side has its own threshold, and this setting does not apply.",
+            &THRESHOLD,
+            LEAST_THRESHOLD,
+            1.0,
+            GucContext::Userset,
+            GucFlags::EXPLAIN,
+            None,
+            Some(threshold_changes),
+            None,
+        );
+    }
     guc::reserve(c"minlsh");
 }
 

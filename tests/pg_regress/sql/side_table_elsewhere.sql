@@ -27,7 +27,10 @@ SELECT minlsh_create_index('app.docs', 'body', schema => 'nowhere');
 SELECT minlsh_create_index('app.docs', 'body', schema => 'pg_catalog');
 -- Nothing temporary is kept for a table that stays, nor the other way round.
 CREATE TEMPORARY TABLE notes (id integer PRIMARY KEY, body text);
+-- The context has the number of the session's schema.
+\set SHOW_CONTEXT never
 SELECT minlsh_create_index('app.docs', 'body', schema => 'pg_temp');
+\set SHOW_CONTEXT errors
 RESET ROLE;
 GRANT CREATE ON SCHEMA near TO regress_minlsh_author;
 SELECT minlsh_create_index('notes', 'body', schema => 'near');
