@@ -7,7 +7,7 @@ here=$(dirname "$0")
 archive=$(scripts/dist.sh)
 version=$(basename "$archive" .zip)
 version=${version#minlsh-}
-for major in 15 16 17 18; do
+for major in 15 16 17 18 19; do
 	[ -e "/usr/lib/postgresql/$major/bin/pg_config" ] ||
 		echo "PostgreSQL $major: SKIPPED: this system has no postgresql-server-dev-$major (apt.postgresql.org has)" >&2
 done

@@ -153,3 +153,40 @@ own_apt() {
 	export APT_CONFIG=$directory/apt.conf
 	apt-get update -qq
 }
+
+# make_bare_debian RELEASE: a Debian of that release with nothing in it but what every system has, in $bare, which the
+# caller's EXIT trap removes by remove_bare_debian. Returns 1, with the reason on standard error, if it cannot be made.
+make_bare_debian() {
+	local release=$1 mirror tool
+	[ "$(id -u)" = 0 ] || { echo "a bare Debian is made by root" >&2; return 1; }
+	for tool in debootstrap unshare apt-get; do
+		command -v "$tool" >/dev/null || { echo "$tool is not installed" >&2; return 1; }
+	done
+	mirror=$(debian_mirror)
+	[ -n "$mirror" ] || { echo "this is not Debian with a mirror" >&2; return 1; }
+	mkdir -p build/run
+	bare=$(mktemp -d "$root/build/run/bare.XXXXXX")
+	chmod 755 "$bare"
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	say "a bare Debian $release"
+	debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$bare.log" ||
+		{ tail -n 5 "$bare.log" >&2 && rm "$bare.log" && echo "debootstrap failed" >&2 && return 1; }
+	rm "$bare.log"
+	mirror_settings >"$bare/etc/apt/apt.conf.d/99mirror"
+	# An authority that a proxy of this network signs with.
+	mkdir -p "$bare/usr/local/share"
+	[ ! -d /usr/local/share/ca-certificates ] || cp -a /usr/local/share/ca-certificates "$bare/usr/local/share/"
+	chroot "$bare" apt-get update -qq
+	# Without an init system Debian starts no service, unless a policy allows it.
+	printf '#!/bin/sh\nexit 0\n' >"$bare/usr/sbin/policy-rc.d"
+	chmod 755 "$bare/usr/sbin/policy-rc.d"
+}
+
+# in_bare_debian DIRECTORY COMMAND...: runs it as root in there. Its processes end with it.
+in_bare_debian() {
+	unshare --mount --pid --ipc --uts --fork --kill-child --root="$1" --wd=/srv --mount-proc \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "${@:2}"
+}
+
+remove_bare_debian() { [ -z "${bare:-}" ] || rm -rf --one-file-system "$bare" "$bare".*; }
