@@ -10,6 +10,7 @@
 #   make test-all     the same with every test on every version of PostgreSQL, and fuzzing
 #   make dist         the source as PGXN distributes it: build/dist/minlsh-VERSION.zip; make pgxn-test tries it
 #   make deb          Debian packages: build/deb/postgresql-NN-minlsh_VERSION_ARCHITECTURE.deb; make deb-test tries one
+#   make image-test   the steps of packaging/server/Dockerfile, a server with minlsh, in a bare Debian
 #   make rpm          an RPM for PG_CONFIG, in build/rpm
 #   make arm64        the engine's tests as arm64, under qemu
 #   make sbom         what the library is made of: build/minlsh.spdx.json
@@ -39,7 +40,7 @@ with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)')
 
 .PHONY: all install uninstall installcheck demo clean
 .PHONY: test test-all lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
-.PHONY: bench experiments book sbom dist pgxn-test deb deb-test rpm arm64
+.PHONY: bench experiments book sbom dist pgxn-test deb deb-test image-test rpm arm64
 
 all:
 	scripts/build.sh
@@ -153,6 +154,10 @@ arm64:
 
 deb-test:
 	scripts/deb-test.sh
+
+# PG_MAJOR=19
+image-test:
+	scripts/image-test.sh
 
 clean:
 	rm -rf build target
