@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make dist: build/dist/minlsh-VERSION.zip, the source as PGXN distributes it, of the last commit. With --check only
-# looks whether all files that name the version name the same.
+# looks whether all files that name the version, or the place where minlsh is published, name the same.
 . "$(dirname "$0")/lib.sh"
 version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" minlsh.control)
 
@@ -17,6 +17,10 @@ meta = json.load(open(sys.argv[1]))
 print("version", meta["version"])
 print("provides", meta["provides"]["minlsh"]["version"])
 END
+# What carries a tag of a version is a release, which says where it comes from.
+tags=$(git tag --points-at HEAD --list 'v[0-9]*')
+for tag in $tags; do says "the tag $tag" "${tag#v}"; done
+scripts/origin.py "$([ -z "$tags" ] && echo --check || echo --release)"
 [ "${1:-}" != --check ] || exit 0
 git diff --quiet HEAD || say "what is not committed is not in it"
 mkdir -p build/dist

@@ -7,6 +7,7 @@ for tool in fmt clippy; do
 done
 cargo fmt --all --check
 scripts/dist.sh --check
+scripts/origin-test.sh
 python3 scripts/structure.py
 python3 scripts/links.py
 python3 scripts/words.py
