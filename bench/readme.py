@@ -1,8 +1,8 @@
-"""The five rows of figures in README.md, from the same raw figures as docs/benchmarks.md."""
+"""The tables of figures in README.md and docs/faq.md, from the same raw figures as docs/benchmarks.md."""
 
 from pathlib import Path
 
-from report import duration, table, times
+from report import duration, megabytes, table, times
 
 HEADER = ["", "documents", "minlsh", "peer", "its figure", "ratio", "command"]
 
@@ -34,8 +34,31 @@ def index(figures: dict):
     yield "COPY, each row, more than without an index", copy["rows"], own, "pg_trgm GIN", other, duration
 
 
-def write(results: dict, file: Path) -> None:
-    """Replaces the first table after the heading Performance."""
+def export(figures: dict):
+    """The job of docs/faq.md by each of its programs."""
+    _, each = largest(figures, "datasketch")
+    used = each["memory"]["pairs"]
+    yield "`near_duplicate_pairs`", duration(each["pairs"]), "", megabytes(used), f"{each['found']:,}"
+    for name, label in {
+        "datasketch": "datasketch, the program above",
+        "datasketch, xxh32": "datasketch, with the hash function `xxhash.xxh32_intdigest`",
+        "rensa": "rensa",
+    }.items():
+        ratio = times(each[name] / each["pairs"])
+        yield label, duration(each[name]), ratio, megabytes(each[f"{name}: memory"]), f"{each[f'{name}: pairs']:,}"
+
+
+def put(file: Path, heading: str, header: list, body: list) -> None:
+    """Replaces the first table after the heading."""
+    before, heading, after = file.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    lines = after.split("\n")
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    last = next(number for number, line in enumerate(lines) if number > first and not line.startswith("|"))
+    lines[first:last] = table(header, body).split("\n")
+    file.write_text(before + heading + "\n".join(lines), encoding="utf-8")
+
+
+def write(results: dict, root: Path) -> None:
     body = []
     for section in (pairs, index):
         name = section.__name__
@@ -44,9 +67,8 @@ def write(results: dict, file: Path) -> None:
                 ratio = times(other / own) if other * 5 > own else f"1/{own / other:.0f}"
                 cells = [what, f"{count:,}", show(own), peer, show(other), ratio]
                 body.append([*cells, f"`bench/run.sh {name}`"])
-    before, heading, after = file.read_text(encoding="utf-8").partition("\n## Performance\n")
-    lines = after.split("\n")
-    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
-    last = next(number for number, line in enumerate(lines) if number > first and not line.startswith("|"))
-    lines[first:last] = table(HEADER, body).split("\n")
-    file.write_text(before + heading + "\n".join(lines), encoding="utf-8")
+    put(root / "README.md", "Performance", HEADER, body)
+    if "pairs" in results:
+        count, _ = largest(results["pairs"]["figures"], "datasketch")
+        header = [f"{count:,} documents of 1 kB", "CPU time", "of minlsh", "memory", "pairs"]
+        put(root / "docs/faq.md", "Why not export to Python?", header, [*export(results["pairs"]["figures"])])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The benchmarks: writes docs/benchmarks.md, its plots, the table in README.md and the raw figures in
-bench/results.json.
+"""The benchmarks: writes docs/benchmarks.md, its plots, the tables in README.md and docs/faq.md, and the
+raw figures in bench/results.json.
 
     bench/run.sh                          # all of it; `make bench` is the same
     bench/run.sh pairs index              # two sections; the others stay as they were measured
@@ -89,7 +89,7 @@ def main() -> None:
             file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     page.write(results, docs)
     if not options.output:
-        readme.write(results, harness.ROOT / "README.md")
+        readme.write(results, harness.ROOT)
     print(f"# written: {docs / 'benchmarks.md'} and its plots", file=sys.stderr)
     faults = page.faults(results)
     if faults:

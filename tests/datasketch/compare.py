@@ -7,9 +7,12 @@ needs a database with minlsh in it. Prints what was compared; ends with status
 """
 
 import random
+import re
 import struct
+import subprocess
 import sys
 import uuid
+from pathlib import Path
 
 import datasketch
 import psycopg
@@ -165,6 +168,22 @@ def compare_defaults(sql):
     same(empty, (None, 3), "the empty set")
 
 
+def compare_programs(connection):
+    """The two programs of docs/faq.md do the same job: on its own rows, and on more of them."""
+    page = (Path(__file__).parents[2] / "docs/faq.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"(?ms)^```(sql|python)\n(.*?)^```$", page.partition("## Why not export to Python?")[2]))
+    connection.execute(blocks["sql"])
+    more = """INSERT INTO docs SELECT i, 'document ' || i % 300 || ' ' || string_agg(md5(i % 300 || ' ' || w), ' ')
+              FROM generate_series(100, 999) AS i, generate_series(1, 40) AS w GROUP BY i"""
+    for statement, least in (("SELECT", 2), (more, 900)):
+        connection.execute(statement)
+        query = "SELECT doc_a, doc_b FROM near_duplicate_pairs('docs', 0.9, key => NULL::bigint) ORDER BY 1, 2"
+        pairs = connection.execute(query).fetchall()
+        printed = subprocess.check_output([sys.executable, "-c", blocks["python"], sys.argv[1]], text=True)
+        same(pairs, [tuple(map(int, line.split())) for line in printed.splitlines()], "the programs of docs/faq.md")
+        same(len(pairs) >= least, True, "the pairs that they are to find")
+
+
 def main():
     with psycopg.connect(sys.argv[1], autocommit=True) as connection:
         cursor = connection.cursor(binary=True)
@@ -175,6 +194,7 @@ def main():
         compare_defaults(sql)
         compare_sets(sql)
         compare_texts(sql)
+        compare_programs(connection)
     print(f"datasketch {datasketch.__version__}: {SETS} sets and {TEXTS} texts, {compared} comparisons, no difference")
 
 
