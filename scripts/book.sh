@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The manual as a site, in build/book/html: README.md as its tour, docs/ and its plots, with search. The mdbook of the
-# PATH, or one that is compiled into build/mdbook, once.
+# The manual as a site, in build/book/html: README.md as its tour, docs/ and its plots, with search; and for programs
+# that read, llms.txt with the pages it lists, where they are in the repository, and all in one file, minlsh.md. The
+# mdbook of the PATH, or one that is compiled into build/mdbook, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:$PWD/build/mdbook/bin
@@ -19,6 +20,9 @@ cp LICENSE "$source"
 sed -i -E 's#\]\(\.\./((bench/)?[A-Z]+\.md)#](\1#g' "$source"/*.md
 scripts/links.py "$source"
 mdbook build
-# For programs that read: the pages in one file, and a list of them.
-scripts/manual.py build/book/html
+site=build/book/html
+mapfile -t pages < <(sed -nE 's/^- \[[^]]*\]\(([^)]*)\).*/\1/p' llms.txt)
+cp --parents llms.txt LICENSE "${pages[@]}" docs/plots/* "$site"
+scripts/links.py "$site"
+for page in "${pages[@]}"; do printf '<!-- %s -->\n\n%s\n\n\n' "$page" "$(cat "$page")"; done >"$site/minlsh.md"
 echo "build/book/html/index.html"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Fails on links in Markdown that lead nowhere: to a file that is not there, or to a heading that it does not have.
 
-    scripts/links.py            # the files that git knows; each page of docs/ must be in docs/SUMMARY.md
-    scripts/links.py FOLDER     # all below it: the sources of the book
+    scripts/links.py            # the files that git knows; each page of the manual must be in docs/SUMMARY.md and have
+                                # a line in llms.txt
+    scripts/links.py FOLDER     # all below it: the sources of the book, or the site
 
 Links to the web are left alone: what is there is not ours, and the tests need no network.
 """
@@ -14,6 +15,10 @@ from pathlib import Path
 
 FENCE = re.compile(r"^(\s*)(```|~~~)")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+# A line of llms.txt: a page, and what somebody finds there.
+LISTED = re.compile(r"- \[[^]]+\]\(([^()\s]+)\): \S.*")
+LIST = "llms.txt"
+SUMMARY = Path("docs/SUMMARY.md")
 HEADING = re.compile(r"^#+\s+(.*)")
 ELSEWHERE = ("http:", "https:", "mailto:")
 
@@ -52,19 +57,26 @@ def faults(file: Path):
                 yield f"{file}:{number}: {page.name} has no heading #{anchor}"
 
 
+def unlisted():
+    """The pages of docs/ that docs/SUMMARY.md leaves out, and those of the manual that llms.txt does."""
+    # Its links are those of the assembled book.
+    pages = {SUMMARY.parent / page if (SUMMARY.parent / page).exists() else Path(page)
+             for page in LINK.findall(SUMMARY.read_text(encoding="utf-8"))}
+    yield from (f"{page}: not in {SUMMARY}" for page in sorted({*Path("docs").rglob("*.md")} - pages - {SUMMARY}))
+    lines = Path(LIST).read_text(encoding="utf-8").splitlines()
+    listed = {Path(line[1]) for line in map(LISTED.fullmatch, lines) if line}
+    yield from (f"{page}: {LIST} has no line that says what is there" for page in sorted(pages - listed))
+
+
 def main() -> None:
     if sys.argv[1:]:
-        files = sorted(Path(sys.argv[1]).rglob("*.md"))
+        folder = Path(sys.argv[1])
+        files = sorted([*folder.rglob("*.md"), *folder.glob(LIST)])
         found = []
     else:
-        known = subprocess.check_output(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
-        summary = Path("docs/SUMMARY.md")
-        # Its links are those of the assembled book.
-        files = [file for file in map(Path, known.decode().split()) if file != summary and file.exists()]
-        listed = summary.read_text(encoding="utf-8")
-        found = [f"{file}: not in {summary}" for file in Path("docs").rglob("*.md")
-                 if f"({file.relative_to('docs')})" not in listed]
-        found = [line for line in found if not line.startswith(str(summary))]
+        known = subprocess.check_output(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", LIST])
+        files = [file for file in map(Path, known.decode().split()) if file != SUMMARY and file.exists()]
+        found = [*unlisted()]
     found += [fault for file in files for fault in faults(file)]
     if found:
         sys.exit("\n".join(found))

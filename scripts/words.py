@@ -95,9 +95,9 @@ def hints():
 
 
 def main() -> None:
-    known = [Path(name) for name in subprocess.check_output(
-        ["git", "ls-files", "*.md", "*.md.in", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"], text=True).split()]
-    found = [fault for file in known for fault in faults(file)]
+    written = ["*.md", "*.md.in", "llms.txt", "sql/*.sql", "src/*.rs", "crates/sketch/src/*.rs"]
+    known = subprocess.check_output(["git", "ls-files", *written], text=True).split()
+    found = [fault for name in known for fault in faults(Path(name))]
     rust = subprocess.check_output(["git", "ls-files", "*.rs"], text=True).split()
     found += [fault for name in rust for fault in questions(Path(name))]
     found += hints()
