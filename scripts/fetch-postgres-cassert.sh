@@ -15,7 +15,7 @@ mkdir -p "$directory"
 trap 'rm -rf "$directory"' EXIT
 own_apt "$directory/apt" "deb-src [signed-by=KEYRING] MIRROR $release main"
 package=
-for major in 15 16 17 18; do
+for major in 15 16 17 18 19; do
 	apt-cache showsrc --only-source "postgresql-$major" 2>&1 | grep -q '^Package:' && package=postgresql-$major && break
 done
 [ -n "$package" ] || missing "the sources of $release have no PostgreSQL that is supported"

@@ -11,14 +11,19 @@ missing() { echo "$1" >&2; exit 1; }
 rm -rf "$directory"
 mkdir -p "$directory"
 trap 'rm -rf "$directory"' EXIT
-own_apt "$directory/apt" "deb [signed-by=KEYRING] MIRROR $release main"
+sources="deb [signed-by=KEYRING] MIRROR $release main"
+# What experimental has depends on what sid has.
+[ "$release" != experimental ] || sources+=$'\n'${sources/experimental/sid}
+own_apt "$directory/apt" "$sources"
 cd "$directory"
-# The server's packages, and the libraries among what they depend on; not LLVM, which is for JIT.
-mapfile -t packages < <(apt-get install --print-uris -qq "postgresql-$version" |
-	awk '{ sub("_.*", "", $2); print $2 }' |
-	grep -E "^(lib.*|zlib1g|postgresql-(client-)?$version)\$" | grep -vE '^lib(llvm|z3|perl|json-perl|ipc-run-perl)')
-[ ${#packages[@]} -gt 10 ] || missing "the packages of $release have no postgresql-$version"
-(cd apt/archives && apt-get download -qq "${packages[@]}" "postgresql-server-dev-$version")
+# The server's packages, and the libraries among what they depend on; not LLVM, which is for JIT. A trial installation
+# would name them too, but fails while sid rebuilds its Perl.
+server=(libpq5 "postgresql-$version" "postgresql-client-$version" "postgresql-server-dev-$version")
+mapfile -t shared < <(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+	--no-replaces --no-enhances "${server[@]:1:2}" |
+	grep -E '^(lib|zlib1g$)' | grep -vE '^lib(llvm|z3|pq5|.*perl)' | sort -u)
+[ ${#shared[@]} -gt 10 ] || missing "the packages of $release have no postgresql-$version"
+(cd apt/archives && apt-get download -qq -t "$release" "${server[@]}" && apt-get download -qq "${shared[@]}")
 for package in apt/archives/*.deb; do dpkg-deb -x "$package" .; done
 rm -rf apt
 

@@ -16,7 +16,12 @@ fuzz_engine() {
 	each=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 	local flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 	flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
-	flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address"
+	flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+	if compgen -G "$(rustc --print sysroot)/lib/rustlib/$host/lib/librustc-*_rt.asan.a" >/dev/null; then
+		flags+=" -Zsanitizer=address"
+	else
+		say "without the address sanitizer, which Debian's packages of Rust do not have"
+	fi
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=$flags CARGO_TARGET_DIR=$root/build/target/fuzz cargo build --locked --release \
 		--manifest-path crates/sketch/fuzz/Cargo.toml --target "$host"
 	for target in "${targets[@]}"; do

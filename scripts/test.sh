@@ -79,14 +79,17 @@ engine() {
 	check "engine" make -s engine
 }
 packages() {
-	local old new
+	local old new from to
 	# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
-	old=$(config_of 16) new=$(config_of 18)
-	if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
-		check "pg_upgrade from 16 to 18" scripts/upgrade.sh "$old" "$new"
-	else
-		printf '0\tpg_upgrade: SKIPPED: it takes PostgreSQL 16, and an 18 that was fetched\n' >>"$work/summary"
-	fi
+	while read -r from to; do
+		old=$(config_of "$from") new=$(config_of "$to")
+		if [ -x "$old" ] && [[ $new == "$(pg_cache)"/* ]]; then
+			check "pg_upgrade from $from to $to" scripts/upgrade.sh "$old" "$new"
+		else
+			printf '0\tpg_upgrade: SKIPPED: it takes PostgreSQL %s, and a %s that was fetched\n' "$from" "$to" \
+				>>"$work/summary"
+		fi
+	done <<<$'16 18\n18 19'
 	[ -z "$newest" ] || check "clients" env PG_CONFIG="$(config_of "$newest")" scripts/clients.sh
 	if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
 		check "book" scripts/book.sh

@@ -21,8 +21,8 @@ use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::LockedPage;
 use crate::index::pivot::Pivot;
-use crate::index::stored_options::file_number;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::versions;
 
 /// The most leaf pages of a bucket that are counted: about 300,000 rows.
 const PAGES_OF_BUCKET: usize = 256;
@@ -75,7 +75,7 @@ pub unsafe fn average(index: Relation, layout: &Layout) -> Result<f64> {
     let (key, pages) = unsafe {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
         let pages = pg_sys::RelationGetNumberOfBlocksInFork(index, fork);
-        (((*index).rd_id, file_number(index)), pages)
+        (((*index).rd_id, versions::file_number(index)), pages)
     };
     let kept = AVERAGES.with_borrow(|averages| averages.get(&key).copied());
     if let Some((_, average)) = kept.filter(|(then, _)| *then == pages) {

@@ -23,7 +23,7 @@ use crate::memory;
 use crate::pg::catalog::base_element_type;
 use crate::pg::names::relation_name;
 use crate::pg::progress::{self, Phase, Tuples};
-use crate::pg::{element, ffi, list};
+use crate::pg::{element, list, versions};
 
 /// `ambuild`
 #[pg_guard]
@@ -144,7 +144,7 @@ unsafe fn check_elements(
     let array = unsafe {
         let attributes = &(&(*info).ii_IndexAttrNumbers)[..=column];
         match usize::try_from(attributes[column] - 1) {
-            Ok(attribute) => ffi::attribute((*heap).rd_att, attribute).atttypid,
+            Ok(attribute) => versions::attribute((*heap).rd_att, attribute).atttypid,
             Err(_) => {
                 let before = attributes[..column].iter().filter(|number| **number == 0).count();
                 let mut expressions = list::pointers((*info).ii_Expressions);

@@ -23,6 +23,7 @@ use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, table_of_index};
 use crate::pg::heap_page::look_at;
+use crate::pg::versions;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
@@ -246,18 +247,17 @@ unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowStat
             return RowState::Gone;
         }
         let methods = &*(*heap).rd_tableam;
-        let (Some(begin), Some(fetch), Some(end)) =
-            (methods.index_fetch_begin, methods.index_fetch_tuple, methods.index_fetch_end)
-        else {
+        let (Some(fetch), Some(end)) = (methods.index_fetch_tuple, methods.index_fetch_end) else {
             return RowState::Dead;
         };
         let slot = pg_sys::table_slot_create(heap, std::ptr::null_mut());
         let (mut again, mut all_dead) = (false, false);
         let visible = pg_guard_ffi_boundary(|| {
-            let state = begin(heap);
-            let visible = fetch(state, &mut tid, snapshot, slot, &mut again, &mut all_dead);
-            end(state);
-            visible
+            versions::index_fetch_begin(heap).is_some_and(|state| {
+                let visible = fetch(state, &mut tid, snapshot, slot, &mut again, &mut all_dead);
+                end(state);
+                visible
+            })
         });
         pg_sys::ExecDropSingleTupleTableSlot(slot);
         if visible { RowState::Visible } else { RowState::Dead }

@@ -20,7 +20,7 @@ use crate::index::keys::Keys;
 use crate::index::stored_options;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::catalog;
-use crate::pg::{array, list, text};
+use crate::pg::{array, list, text, versions};
 
 /// Pages read for a band that are not in memory yet, as a share: the upper levels always are.
 const PAGES_READ: f64 = 0.1;
@@ -76,13 +76,7 @@ pub unsafe extern "C-unwind" fn amcostestimate(
             *startup = PROHIBITIVE;
             *total = PROHIBITIVE;
             *pages = generic.numIndexPages;
-            #[cfg(feature = "pg18")]
-            {
-                (*path).path.disabled_nodes += 2;
-                // A bitmap scan takes over neither the cost that forbids it nor this count, so leave it out: the
-                // description of the index is that of this query's planner.
-                (*(*path).indexinfo).amhasgetbitmap = false;
-            }
+            versions::disable(path);
         }
     }
 }

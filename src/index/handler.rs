@@ -7,6 +7,7 @@ use crate::document::kind::PASSAGE_HASHES;
 use crate::error::Result;
 use crate::index::{build, cost, insert, nbtree, reloptions, scan, validate};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::versions;
 
 sql_function!(minlsh_handler, handler);
 
@@ -15,6 +16,10 @@ sql_function!(minlsh_handler, handler);
 const OPTIONS_SUPPORT: u16 = 5;
 
 fn handler(_call: &Call) -> Result<Option<Datum>> {
+    Ok(Some(Datum::from(versions::access_method(routine))))
+}
+
+fn routine() -> *mut pg_sys::IndexAmRoutine {
     let btree = nbtree::routine();
     // SAFETY: a zeroed node of that type.
     let mut routine =
@@ -43,5 +48,5 @@ fn handler(_call: &Call) -> Result<Option<Datum>> {
     routine.amgettuple = Some(scan::amgettuple);
     routine.amgetbitmap = Some(scan::amgetbitmap);
     routine.amendscan = Some(scan::amendscan);
-    Ok(Some(Datum::from(routine.into_pg())))
+    routine.into_pg()
 }

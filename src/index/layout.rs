@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Relation};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, not_supported};
-use crate::pg::ffi;
+use crate::pg::versions;
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
 /// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
@@ -96,7 +96,7 @@ impl Layout {
         for column in 0..count {
             let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
             // SAFETY: an attribute of an open index.
-            if unsafe { ffi::attribute((*index).rd_att, column).atttypid } != stored {
+            if unsafe { versions::attribute((*index).rd_att, column).atttypid } != stored {
                 return Err(not_supported(format!(
                     "the operator class of column {} cannot serve a minlsh index",
                     column + 1

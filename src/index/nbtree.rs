@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, BlockNumber, Datum, IndexTuple, Relation};
 
-use crate::pg::guc;
+use crate::pg::{guc, versions};
 
 /// `BTREE_METAPAGE`
 pub const META_BLOCK: BlockNumber = 0;
@@ -69,7 +69,7 @@ pub struct BtOptions {
 mod raw {
     use super::{BlockNumber, IndexTuple, Relation, c_void, pg_sys};
 
-    // access/nbtree.h, the same in PostgreSQL 15 to 18.
+    // access/nbtree.h, the same in PostgreSQL 15 to 19.
     unsafe extern "C-unwind" {
         pub fn _bt_initmetapage(
             page: pg_sys::Page,
@@ -86,7 +86,7 @@ mod raw {
         ) -> IndexTuple;
     }
 
-    // storage/predicate.h, the same in PostgreSQL 15 to 18.
+    // storage/predicate.h, the same in PostgreSQL 15 to 19.
     unsafe extern "C-unwind" {
         pub fn PredicateLockRelation(relation: Relation, snapshot: pg_sys::Snapshot);
         pub fn PredicateLockPage(
@@ -203,14 +203,7 @@ pub unsafe fn count_search(index: Relation) {
             }
             pg_sys::pgstat_assoc_relation(index);
         }
-        #[cfg(feature = "pg15")]
-        {
-            (*(*index).pgstat_info).t_counts.t_numscans += 1;
-        }
-        #[cfg(not(feature = "pg15"))]
-        {
-            (*(*index).pgstat_info).counts.numscans += 1;
-        }
+        versions::count_search((*index).pgstat_info);
     }
 }
 

@@ -32,6 +32,7 @@ use crate::memory::of_own_rows;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
 use crate::pg::heap_page::look_at;
+use crate::pg::versions;
 
 /// An index and its file.
 type Index = (Oid, u32);
@@ -146,7 +147,7 @@ pub unsafe fn note(
     let (constrained, table, key) = unsafe {
         let of_heap = std::ptr::eq((*heap).rd_tableam, pg_sys::GetHeapamTableAmRoutine());
         let constrained = !(*info).ii_ExclusionOps.is_null() && of_heap;
-        let key = (((*index).rd_id, stored_options::file_number(index)), row);
+        let key = (((*index).rd_id, versions::file_number(index)), row);
         (constrained, (*heap).rd_id, key)
     };
     if keys.kind() != Kind::Document || !constrained {
@@ -222,7 +223,7 @@ pub unsafe fn rule_out(
         let threshold = document.threshold.get();
         let Some(own) = prepare(own, image, &document)? else { return Ok(()) };
         // SAFETY: the caller's promise.
-        let index = unsafe { ((*index).rd_id, stored_options::file_number(index)) };
+        let index = unsafe { ((*index).rd_id, versions::file_number(index)) };
         own.rule_out(index, threshold, rows)
     })
 }

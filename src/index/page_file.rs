@@ -11,6 +11,7 @@ use sketch::{Error, memory};
 use crate::error::{Result, engine};
 use crate::index::pages::NewPage;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::versions::{locator, new_file_by};
 
 /// Pages that are written together: as many as a record of the WAL takes.
 pub const BATCH: usize = pg_sys::XLR_MAX_BLOCK_ID as usize;
@@ -153,22 +154,6 @@ impl PageFile {
     }
 }
 
-/// # Safety
-/// `index` is open.
-#[cfg(feature = "pg15")]
-unsafe fn locator(index: Relation) -> pg_sys::RelFileNode {
-    // SAFETY: the caller's promise.
-    unsafe { (*index).rd_node }
-}
-
-/// # Safety
-/// `index` is open.
-#[cfg(not(feature = "pg15"))]
-unsafe fn locator(index: Relation) -> pg_sys::RelFileLocator {
-    // SAFETY: the caller's promise.
-    unsafe { (*index).rd_locator }
-}
-
 /// `RelationNeedsWAL`
 ///
 /// # Safety
@@ -177,12 +162,8 @@ unsafe fn needs_wal(index: Relation) -> bool {
     const INVALID: pg_sys::SubTransactionId = 0;
     // SAFETY: the caller's promise.
     unsafe {
-        #[cfg(feature = "pg15")]
-        let new_file = (*index).rd_firstRelfilenodeSubid;
-        #[cfg(not(feature = "pg15"))]
-        let new_file = (*index).rd_firstRelfilelocatorSubid;
         (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT
             && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
-                || ((*index).rd_createSubid == INVALID && new_file == INVALID))
+                || ((*index).rd_createSubid == INVALID && new_file_by(index) == INVALID))
     }
 }

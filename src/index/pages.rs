@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
 
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
-use crate::pg::ffi;
+use crate::pg::{ffi, versions};
 
 const PAGE: usize = pg_sys::BLCKSZ as usize;
 const PAGE_HEADER: usize = std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp);
@@ -113,7 +113,7 @@ impl BufferedPage {
     unsafe fn locked(buffer: Buffer) -> Self {
         // SAFETY: the caller's promise.
         unsafe {
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+            ffi::lock_page(buffer, true);
             Self { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
         }
     }
@@ -300,7 +300,7 @@ impl PinnedPage {
     pub unsafe fn lock(self) -> LockedPage {
         let page = std::mem::ManuallyDrop::new(self);
         // SAFETY: the buffer is pinned; the pin is the other's from now on.
-        unsafe { pg_sys::LockBuffer(page.buffer, pg_sys::BUFFER_LOCK_SHARE as i32) };
+        unsafe { ffi::lock_page(page.buffer, false) };
         LockedPage { buffer: page.buffer, page: page.page }
     }
 
@@ -417,22 +417,8 @@ impl LockedPage {
     /// # Safety
     /// The page is one of `index`, and the snapshot null or valid.
     pub unsafe fn refuse_old(&self, index: Relation, snapshot: pg_sys::Snapshot) {
-        #[cfg(any(feature = "pg15", feature = "pg16"))]
         // SAFETY: the caller's promise.
-        unsafe {
-            let is_mvcc = |snapshot: &pg_sys::SnapshotData| {
-                snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC
-            };
-            if pg_sys::old_snapshot_threshold >= 0
-                && snapshot.as_ref().is_some_and(is_mvcc)
-                && (*snapshot).lsn != 0
-                && self.lsn() > (*snapshot).lsn
-            {
-                pg_sys::TestForOldSnapshot_impl(snapshot, index);
-            }
-        }
-        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-        let _ = (index, snapshot);
+        unsafe { versions::refuse_old(index, snapshot, || self.lsn()) }
     }
 }
 
@@ -456,7 +442,6 @@ impl Drop for LockedPage {
 
 impl Page {
     /// The place of the page's last change in the WAL.
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
     fn lsn(&self) -> u64 {
         let half = |start: usize| {
             let bytes = [0, 1, 2, 3].map(|byte| self.0[start + byte]);

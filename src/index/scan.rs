@@ -19,6 +19,7 @@ use crate::index::layout::u64_to_tid;
 use crate::index::trail::Trail;
 use crate::index::{nbtree, own_rows, passage_scan, stored_options, trail};
 use crate::options::IndexOptions;
+use crate::pg::versions;
 use crate::settings;
 
 /// Rows handed to a bitmap at a time.
@@ -221,10 +222,7 @@ unsafe fn search(
     // SAFETY: the caller's promise.
     unsafe {
         nbtree::count_search((*scan).indexRelation);
-        #[cfg(feature = "pg18")]
-        if let Some(instrument) = (*scan).instrument.as_mut() {
-            instrument.nsearches += 1;
-        }
+        versions::count_search_of(scan);
     }
     let each = |wanted: Wanted, visit: &mut descent::Visit| {
         // SAFETY: the caller's promise: the index is open during the scan, under its snapshot.

@@ -14,6 +14,7 @@ use crate::error::{Result, error, not_supported, wrong_state};
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::{layout, pages, reloptions};
 use crate::options::{IndexOptions, Options, Threshold, Versions};
+use crate::pg::versions;
 
 /// The block that has the options of the build.
 pub const OPTIONS_BLOCK: pg_sys::BlockNumber = 1;
@@ -135,7 +136,7 @@ pub unsafe fn store(
 /// `index` is an open index of this access method.
 pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
     // SAFETY: an open relation has its OID and file.
-    let key = unsafe { ((*index).rd_id, file_number(index)) };
+    let key = unsafe { ((*index).rd_id, versions::file_number(index)) };
     if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
         return Ok(options);
     }
@@ -223,21 +224,4 @@ fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
     wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
         .set_detail("The index is damaged, or a later version of minlsh built it.")
         .set_hint("Use REINDEX to build the index again.")
-}
-
-/// The number of the file that a relation has.
-///
-/// # Safety
-/// `relation` is open.
-pub unsafe fn file_number(relation: Relation) -> u32 {
-    // SAFETY: the caller's promise.
-    #[cfg(feature = "pg15")]
-    unsafe {
-        (*relation).rd_node.relNode.to_u32()
-    }
-    // SAFETY: the caller's promise.
-    #[cfg(not(feature = "pg15"))]
-    unsafe {
-        u32::from((*relation).rd_locator.relNumber)
-    }
 }

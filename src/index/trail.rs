@@ -19,7 +19,7 @@ use sketch::memory;
 
 use crate::error::{Result, engine};
 use crate::index::nbtree::NO_BLOCK;
-use crate::index::stored_options;
+use crate::pg::versions;
 
 /// The leaf pages of some keys, and what was found there.
 #[derive(Default)]
@@ -216,5 +216,5 @@ pub fn forget() {
 /// `index` is open.
 unsafe fn identity(index: Relation) -> (Oid, u32) {
     // SAFETY: the caller's promise.
-    unsafe { ((*index).rd_id, stored_options::file_number(index)) }
+    unsafe { ((*index).rd_id, versions::file_number(index)) }
 }

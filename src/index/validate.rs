@@ -15,7 +15,7 @@ use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::catalog::{c_function, function_of_family};
 use crate::pg::names::{quoted, relation_name, type_label};
-use crate::pg::{ffi, text};
+use crate::pg::{text, versions};
 
 /// Support function 1 of a B-tree: comparison.
 const COMPARE: i16 = 1;
@@ -109,7 +109,7 @@ pub unsafe fn refuse_settings(
         if operators.is_null() || pg_sys::op_volatile(*operators.add(column)) == immutable {
             return Ok(());
         }
-        (relation_name((*index).rd_id), ffi::attribute((*index).rd_att, column))
+        (relation_name((*index).rd_id), versions::attribute((*index).rd_att, column))
     };
     // SAFETY: a NUL-terminated name.
     let attribute = unsafe { text::from_cstring(attribute.attname.data.as_ptr()) };

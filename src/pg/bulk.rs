@@ -6,9 +6,10 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
-use crate::pg::open_index::{Entries, OpenIndex};
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
 use crate::pg::row::Row;
+use crate::pg::versions::{self, Entries};
 
 /// Rows that are written together: they share pages and WAL records. More gain nothing.
 const BATCH: usize = 64;
@@ -108,7 +109,7 @@ impl<'a> Bulk<'a> {
             return;
         }
         let (table, indexes, place) = (self.table, &mut self.indexes, self.place);
-        let options = if place.is_null() { 0 } else { pg_sys::TABLE_INSERT_SKIP_FSM as i32 };
+        let options = versions::insert_options(!place.is_null());
         let most_late = self.most_late;
         self.batch.run_and_reset(|| {
             let (slots, count) = (slots.as_mut_ptr(), slots.len() as i32);
@@ -190,24 +191,12 @@ pub fn empty(table: &Open, persistence: u8) {
     // SAFETY: an open table under ACCESS EXCLUSIVE lock, and its TOAST table likewise.
     unsafe {
         pg_sys::CheckTableNotInUse(table.raw(), c"TRUNCATE".as_ptr());
-        new_file(table, persistence);
+        versions::set_new_file(table.raw(), persistence);
         if let Some(toast) = Open::relation(table.class().reltoastrelid, Lock::Exclusive) {
-            new_file(&toast, persistence);
+            versions::set_new_file(toast.raw(), persistence);
         }
         rebuild_indexes(table.oid(), persistence);
         pg_sys::pgstat_count_truncate(table.raw());
-    }
-}
-
-/// # Safety
-/// `table` is open under ACCESS EXCLUSIVE lock, and not in use otherwise.
-unsafe fn new_file(table: &Open, persistence: u8) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        pg_sys::RelationSetNewRelfilenode(table.raw(), persistence as i8 as _);
-        #[cfg(not(feature = "pg15"))]
-        pg_sys::RelationSetNewRelfilenumber(table.raw(), persistence as i8 as _);
     }
 }
 
@@ -219,13 +208,9 @@ pub fn rebuild_indexes(table: Oid, persistence: u8) {
         _ => 0,
     };
     let flags = (pg_sys::REINDEX_REL_PROCESS_TOAST | kind) as i32;
-    let parameters = pg_sys::ReindexParams::default();
-    // SAFETY: a table that the caller has locked; the parameters are only read.
+    // SAFETY: a table that the caller has locked.
     unsafe {
-        #[cfg(any(feature = "pg15", feature = "pg16"))]
-        pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
-        pg_sys::reindex_relation(std::ptr::null(), table, flags, &parameters);
+        versions::reindex_relation(table, flags);
         pg_sys::CommandCounterIncrement();
     }
 }

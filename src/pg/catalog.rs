@@ -77,42 +77,42 @@ look_ups! {
 /// `CACHE` must have rows that begin like this, by the OID alone.
 pub unsafe trait CatalogForm {
     /// The cache by OID.
-    const CACHE: u32;
+    const CACHE: pg_sys::SysCacheIdentifier::Type;
 }
 
 // SAFETY: `pg_class` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_class {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::RELOID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::RELOID;
 }
 
 // SAFETY: `pg_index` by the OID of the index.
 unsafe impl CatalogForm for pg_sys::FormData_pg_index {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::INDEXRELID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::INDEXRELID;
 }
 
 // SAFETY: `pg_opclass` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_opclass {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::CLAOID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::CLAOID;
 }
 
 // SAFETY: `pg_collation` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_collation {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::COLLOID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::COLLOID;
 }
 
 // SAFETY: `pg_operator` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_operator {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::OPEROID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::OPEROID;
 }
 
 // SAFETY: `pg_proc` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_proc {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::PROCOID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::PROCOID;
 }
 
 // SAFETY: `pg_type` by its OID.
 unsafe impl CatalogForm for pg_sys::FormData_pg_type {
-    const CACHE: u32 = pg_sys::SysCacheIdentifier::TYPEOID;
+    const CACHE: pg_sys::SysCacheIdentifier::Type = pg_sys::SysCacheIdentifier::TYPEOID;
 }
 
 /// A row of a catalog, held while this lives.

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int};
 use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 
-use crate::pg::list;
+use crate::pg::{list, versions};
 
 mod raw {
     use super::{c_char, c_int, pg_sys};
@@ -47,10 +47,9 @@ mod raw {
         ) -> *mut pg_sys::List;
         // catalog/partition.h, the same since PostgreSQL 11
         pub fn get_partition_ancestors(relation: pg_sys::Oid) -> *mut pg_sys::List;
-        // storage/bufmgr.h, the same since PostgreSQL 8; pgrx has them with a guard around each call
+        // storage/bufmgr.h, the same since PostgreSQL 8; pgrx has it with a guard around each call
         pub fn ReadBuffer(relation: pg_sys::Relation, block: pg_sys::BlockNumber)
         -> pg_sys::Buffer;
-        pub fn LockBuffer(buffer: pg_sys::Buffer, mode: c_int);
         // storage/predicate.h, the same since PostgreSQL 9.1
         pub fn PredicateLockRelation(relation: pg_sys::Relation, snapshot: pg_sys::Snapshot);
         // commands/async.h, the same since PostgreSQL 9
@@ -103,10 +102,20 @@ pub unsafe fn pin_and_lock(
     unsafe {
         pg_guard_ffi_boundary(|| {
             let buffer = raw::ReadBuffer(relation, block);
-            raw::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
+            versions::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as c_int);
             buffer
         })
     }
+}
+
+/// Locks a page that is pinned: for reading, or to be written.
+///
+/// # Safety
+/// The buffer is pinned, and this transaction has not locked it.
+pub unsafe fn lock_page(buffer: pg_sys::Buffer, write: bool) {
+    let mode = if write { pg_sys::BUFFER_LOCK_EXCLUSIVE } else { pg_sys::BUFFER_LOCK_SHARE };
+    // SAFETY: the caller's promise.
+    unsafe { pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, mode as c_int)) }
 }
 
 /// The most bytes that a payload may have.
@@ -214,27 +223,6 @@ pub unsafe fn same_image(
 ) -> bool {
     // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
     unsafe { pg_guard_ffi_boundary(|| raw::datum_image_eq(a, b, by_value, length)) }
-}
-
-/// Attribute `index` (from 0) of a row type.
-///
-/// # Safety
-/// `descriptor` is a valid descriptor with more than `index` attributes.
-pub unsafe fn attribute<'a>(
-    descriptor: pg_sys::TupleDesc,
-    index: usize,
-) -> &'a pg_sys::FormData_pg_attribute {
-    // SAFETY: the attributes lie in the descriptor itself.
-    #[cfg(not(feature = "pg18"))]
-    unsafe {
-        &*(*descriptor).attrs.as_ptr().add(index)
-    }
-    // SAFETY: since PostgreSQL 18 they lie behind its compact attributes (TupleDescAttr).
-    #[cfg(feature = "pg18")]
-    unsafe {
-        let compact = (*descriptor).compact_attrs.as_ptr().add((*descriptor).natts as usize);
-        &*compact.cast::<pg_sys::FormData_pg_attribute>().add(index)
-    }
 }
 
 /// PostgreSQL's own conversion between two encodings, whatever the search path finds first;

@@ -14,7 +14,7 @@ use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::names::type_label;
 use crate::pg::relation::owner_of;
 use crate::pg::restricted::current_role;
-use crate::pg::text;
+use crate::pg::{text, versions};
 
 /// A function, or a type with functions of its own, that belongs to somebody without the caller's rights.
 struct Foreign {
@@ -85,11 +85,8 @@ unsafe extern "C-unwind" fn visit(node: *mut Node, context: *mut c_void) -> bool
 }
 
 fn makes_values(tag: NodeTag) -> bool {
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    if tag == NodeTag::T_JsonExpr {
-        return true;
-    }
     matches!(tag, NodeTag::T_FuncExpr | NodeTag::T_CoerceToDomain | NodeTag::T_CoerceViaIO)
+        || versions::makes_values(tag)
 }
 
 #[pg_guard]

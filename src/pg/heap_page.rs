@@ -3,6 +3,8 @@
 use pgrx::itemptr::item_pointer_get_both;
 use pgrx::pg_sys::{self, ItemIdData, ItemPointerData, Relation};
 
+use crate::pg::ffi;
+
 /// Calls `look` with the page of a row and its line pointer, which is `None` if the page has no such. The page is
 /// locked meanwhile, so `look` must not raise an error.
 ///
@@ -19,7 +21,7 @@ pub unsafe fn look_at<R>(
     // SAFETY: the caller's promise; the line pointers end at pd_lower, which is checked.
     unsafe {
         let buffer = pg_sys::ReadBuffer(heap, block);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        ffi::lock_page(buffer, false);
         let page = pg_sys::BufferGetPage(buffer).cast::<u8>().cast_const();
         let lower = usize::from((*page.cast::<pg_sys::PageHeaderData>()).pd_lower);
         let end = HEADER + usize::from(offset) * SIZE;

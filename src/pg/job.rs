@@ -7,6 +7,8 @@ use std::cell::Cell;
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::versions;
+
 /// The command of our jobs: a number that PostgreSQL does not use. Both bytes and version: what the
 /// counters mean belongs to it.
 const COMMAND: pg_sys::ProgressCommandType::Type = 0x6d6c_0001;
@@ -109,14 +111,8 @@ pub fn running(visit: &mut dyn FnMut(&Running)) {
     // SAFETY: PostgreSQL makes a copy of all slots for this transaction; places in it count from 1.
     let count = unsafe { pg_sys::pgstat_fetch_stat_numbackends() };
     for place in 1..=count {
-        // SAFETY: such a place; null for none.
-        let slot = unsafe {
-            #[cfg(feature = "pg15")]
-            let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
-            #[cfg(not(feature = "pg15"))]
-            let entry = pg_sys::pgstat_get_local_beentry_by_index(place);
-            entry.as_ref().map(|entry| &entry.backendStatus)
-        };
+        // SAFETY: such a place.
+        let slot = unsafe { versions::backend_status(place) };
         let Some(slot) = slot.filter(|slot| slot.st_progress_command == COMMAND) else { continue };
         // SAFETY: lookups of the caller's memberships.
         let may_see = unsafe {

@@ -52,4 +52,5 @@ pub mod temp_file;
 pub mod text;
 pub mod trigger;
 pub mod tuple_store;
+pub mod versions;
 pub mod window;

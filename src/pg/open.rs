@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Oid};
 use crate::pg::catalog::CatalogRow;
 use crate::pg::relation::Lock;
 use crate::pg::snapshot::Snapshot;
-use crate::pg::{ffi, text};
+use crate::pg::{text, versions};
 
 /// An open table or index. The lock stays until the end of the transaction.
 pub struct Open(pg_sys::Relation);
@@ -47,7 +47,8 @@ impl Open {
         // SAFETY: the descriptor of an open relation has `natts` attributes.
         unsafe {
             let descriptor = (*self.0).rd_att;
-            (0..(*descriptor).natts as usize).map(move |index| ffi::attribute(descriptor, index))
+            (0..(*descriptor).natts as usize)
+                .map(move |index| versions::attribute(descriptor, index))
         }
     }
 

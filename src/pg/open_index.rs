@@ -11,16 +11,7 @@ use crate::pg::open::Open;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
-
-/// The entries that an update needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Entries {
-    /// Those of all indexes.
-    All,
-    /// Those of indexes that summarize pages, as BRIN: PostgreSQL 15 does not ask for them alone.
-    #[cfg(not(feature = "pg15"))]
-    Summaries,
-}
+use crate::pg::versions::{self, Entries};
 
 /// An open index.
 pub struct OpenIndex(Open);
@@ -169,11 +160,7 @@ impl OpenIndex {
         let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
         // SAFETY: the caller's promise; an index without expressions needs no executor state.
         unsafe {
-            #[cfg(feature = "pg15")]
-            let wanted = entries == Entries::All;
-            #[cfg(not(feature = "pg15"))]
-            let wanted = entries == Entries::All || (*info).ii_Summarizing;
-            if !wanted {
+            if !entries.are_of(&*info) {
                 return;
             }
             let null = std::ptr::null_mut();
@@ -236,13 +223,8 @@ impl OpenIndex {
     /// # Safety
     /// `info` is what [`Self::info`] has given, and its memory is there.
     pub unsafe fn inserted(&self, info: *mut pg_sys::IndexInfo) {
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
         // SAFETY: the caller's promise.
-        unsafe {
-            pg_sys::index_insert_cleanup(self.raw(), info);
-        }
-        #[cfg(not(any(feature = "pg17", feature = "pg18")))]
-        let _ = info;
+        unsafe { versions::index_insert_cleanup(self.raw(), info) }
     }
 }
 
@@ -279,14 +261,7 @@ impl<'a> Search<'a> {
             pg_sys::ScanKeyEntryInitialize(
                 &mut key, 0, 1, strategy, right, collation, function, null,
             );
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(table.raw(), index.raw(), snapshot.raw(), 1, 0);
-            #[cfg(feature = "pg18")]
-            let scan = {
-                let statistics = std::ptr::null_mut();
-                pg_sys::index_beginscan(table.raw(), index.raw(), snapshot.raw(), statistics, 1, 0)
-            };
-            scan
+            versions::index_beginscan(table.raw(), index.raw(), snapshot.raw())
         });
         let open = std::marker::PhantomData;
         Self { snapshot, scan, key, row: Row::empty(table), memory, open }

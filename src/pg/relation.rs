@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog::{AttributeRow, CatalogRow};
 use crate::pg::passing::Passing;
-use crate::pg::{array, ffi, text};
+use crate::pg::{array, ffi, text, versions};
 
 /// The locks that are taken on a relation, until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Relation {
             let form = &*(*relation).rd_rel;
             let descriptor = (*relation).rd_att;
             let attributes = (0..(*descriptor).natts as usize)
-                .map(|index| ffi::attribute(descriptor, index))
+                .map(|index| versions::attribute(descriptor, index))
                 .filter(|attribute| !attribute.attisdropped);
             let description = Self {
                 oid,
@@ -179,16 +179,7 @@ pub fn has_row_security(relation: Oid) -> bool {
 
 /// True if `role` has the rights of the relation's owner.
 pub fn is_owned_by(relation: Oid, role: Oid) -> bool {
-    // SAFETY: a lookup in the system caches.
-    #[cfg(feature = "pg15")]
-    unsafe {
-        pg_sys::pg_class_ownercheck(relation, role)
-    }
-    // SAFETY: a lookup in the system caches.
-    #[cfg(not(feature = "pg15"))]
-    unsafe {
-        pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role)
-    }
+    versions::is_owner(relation, role)
 }
 
 /// The tables that have the rows of a table: itself, or the leaves below a partitioned one. Locks

@@ -7,8 +7,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::{Result, not_supported};
 use crate::memory;
 use crate::pg::call::Call;
-use crate::pg::ffi;
 use crate::pg::row::Row;
+use crate::pg::{ffi, versions};
 
 /// The rows a set-returning function gives back.
 pub struct ResultRows {
@@ -46,6 +46,7 @@ impl ResultRows {
                 // One OUT parameter makes a set of its type.
                 descriptor = pg_sys::CreateTemplateTupleDesc(1);
                 pg_sys::TupleDescInitEntry(descriptor, 1, std::ptr::null(), result, -1, 0);
+                versions::finalize(descriptor);
             } else if !is_composite {
                 pg_sys::MemoryContextSwitchTo(previous);
                 return Err(not_supported(

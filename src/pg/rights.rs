@@ -16,7 +16,7 @@ use crate::pg::index::Index;
 use crate::pg::names::relation_name;
 use crate::pg::relation::{self, Relation};
 use crate::pg::restricted::current_role;
-use crate::pg::text;
+use crate::pg::{text, versions};
 
 /// The source of the rows of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn may_read(table: Oid, columns: &[i16]) -> bool {
             0 => pg_sys::pg_attribute_aclcheck_all(table, user, select, all) == ok,
             &column => pg_sys::pg_attribute_aclcheck(table, column, user, select) == ok,
         };
-        may_use_schema(relation_schema(table), user)
+        versions::may_use_schema(relation_schema(table), user)
             && (pg_sys::pg_class_aclcheck(table, user, select) == ok
                 || (!columns.is_empty() && columns.iter().all(may_read)))
     }
@@ -69,7 +69,7 @@ pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
     // SAFETY: lookups in the system caches.
     unsafe {
         let user = current_role();
-        if !may_use_schema(table.schema, user) {
+        if !versions::may_use_schema(table.schema, user) {
             let name = text::from_cstring(pg_sys::get_namespace_name(table.schema));
             return Err(not_allowed(format!("permission denied for schema {name}")));
         }
@@ -104,7 +104,7 @@ pub fn check_before_reading(relation: Oid) -> Result<()> {
     let may_read_some = |table: &Oid| unsafe {
         let schema = relation_schema(*table);
         schema != Oid::INVALID
-            && may_use_schema(schema, user)
+            && versions::may_use_schema(schema, user)
             && (pg_sys::pg_class_aclcheck_ext(*table, user, select, &mut false) == ok
                 || pg_sys::pg_attribute_aclcheck_all(*table, user, select, any) == ok)
     };
@@ -125,18 +125,6 @@ pub fn check_owner_before(relation: Oid) -> Result<()> {
         relation::owner_of(*table) != Oid::INVALID && relation::is_owned_by(*table, current_role())
     };
     if tables.iter().any(is_owner) { Ok(()) } else { check_owner(tables[0]) }
-}
-
-fn may_use_schema(schema: Oid, user: Oid) -> bool {
-    let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
-    // SAFETY: a lookup in the system caches.
-    #[cfg(feature = "pg15")]
-    let result = unsafe { pg_sys::pg_namespace_aclcheck(schema, user, usage) };
-    // SAFETY: a lookup in the system caches.
-    #[cfg(not(feature = "pg15"))]
-    let result =
-        unsafe { pg_sys::object_aclcheck(pg_sys::NamespaceRelationId, schema, user, usage) };
-    result == pg_sys::AclResult::ACLCHECK_OK
 }
 
 /// The error of a relation that is gone.

@@ -10,13 +10,13 @@ use pgrx::prelude::*;
 
 use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
-use crate::pg::ffi;
 use crate::pg::foreign_code;
 use crate::pg::list;
 use crate::pg::memory::unmoved;
 use crate::pg::parameter::{Parameter, parameter_list};
 use crate::pg::row::Row;
 use crate::pg::spi::Session;
+use crate::pg::versions;
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
@@ -121,7 +121,7 @@ impl<'a> Select<'a> {
             let descriptor = (*source(self.plan)).resultDesc;
             (0..(*descriptor).natts as usize)
                 .map(|index| {
-                    let attribute = ffi::attribute(descriptor, index);
+                    let attribute = versions::attribute(descriptor, index);
                     SelectColumn {
                         name: CStr::from_ptr(attribute.attname.data.as_ptr()).to_owned(),
                         type_oid: attribute.atttypid,
@@ -289,7 +289,7 @@ impl<'a> Receiver<'a> {
             let is_so = unsafe {
                 (*receiver.cast::<Receiver>()).gives.is_none_or(|types| {
                     let found = (0..(*descriptor).natts as usize)
-                        .map(|column| ffi::attribute(descriptor, column).atttypid);
+                        .map(|column| versions::attribute(descriptor, column).atttypid);
                     found.eq(types.iter().copied())
                 })
             };

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::{Memory, with_files};
 use crate::pg::order::Order;
+use crate::pg::versions;
 
 /// Values that are sorted.
 pub struct Sorted {
@@ -68,16 +69,8 @@ impl Sorted {
 /// The next value of a sort, copied to the current memory context.
 fn next(state: *mut pg_sys::Tuplesortstate) -> Option<Datum> {
     let (mut value, mut is_null) = (Datum::from(0), false);
-    let abbreviated = std::ptr::null_mut();
     // SAFETY: the values are sorted, and none is NULL.
-    let found = unsafe {
-        #[cfg(feature = "pg15")]
-        let found = pg_sys::tuplesort_getdatum(state, true, &mut value, &mut is_null, abbreviated);
-        #[cfg(not(feature = "pg15"))]
-        let found =
-            pg_sys::tuplesort_getdatum(state, true, true, &mut value, &mut is_null, abbreviated);
-        found
-    };
+    let found = unsafe { versions::tuplesort_getdatum(state, &mut value, &mut is_null) };
     (found && !is_null).then_some(value)
 }
 

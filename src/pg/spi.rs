@@ -22,7 +22,7 @@ pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::passing::Passing;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::{ffi, text};
+use crate::pg::{text, versions};
 
 /// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
 pub struct Session(());
@@ -254,7 +254,7 @@ impl Rows<'_> {
         unsafe {
             let descriptor = (*self.table).tupdesc;
             if (1..=(*descriptor).natts).contains(&column) {
-                ffi::attribute(descriptor, column as usize - 1).atttypid
+                versions::attribute(descriptor, column as usize - 1).atttypid
             } else {
                 Oid::INVALID
             }

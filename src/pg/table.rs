@@ -15,10 +15,11 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::list;
 use crate::pg::memory::in_transaction;
 use crate::pg::open::Open;
-use crate::pg::open_index::{Entries, OpenIndex};
+use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::Lock;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::pg::versions::{self, Entries, UpdateIndexes};
 
 impl Open {
     /// Its indexes, locked and opened.
@@ -123,42 +124,17 @@ impl Open {
 
     /// Puts `row` in the place of `old`, which was found in this table.
     pub fn update(&self, old: &Row, row: &Row, indexes: &[OpenIndex]) {
-        let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
+        let mut entries = UpdateIndexes::default();
         // SAFETY: an open table under ROW EXCLUSIVE lock, rows of it, and its indexes. Nothing is dropped in the
         // closure.
         unsafe {
             let place = &raw mut (*old.raw()).tts_tid;
-            #[cfg(feature = "pg15")]
-            let mut entries = false;
-            #[cfg(not(feature = "pg15"))]
-            let mut entries = pg_sys::TU_UpdateIndexes::TU_None;
-            let Some(update) = (*(*self.raw()).rd_tableam).tuple_update else { return };
-            let command = pg_sys::GetCurrentCommandId(true);
-            let (snapshot, none) = (pg_sys::GetActiveSnapshot(), std::ptr::null_mut());
-            let (table, row_slot, failure, lock) = (self.raw(), row.raw(), &mut failure, &mut lock);
-            self.check_written(pg_guard_ffi_boundary(|| {
-                update(
-                    table,
-                    place,
-                    row_slot,
-                    command,
-                    snapshot,
-                    none,
-                    true,
-                    failure,
-                    lock,
-                    &mut entries,
-                )
-            }));
-            #[cfg(feature = "pg15")]
-            let entries = entries.then_some(Entries::All);
-            #[cfg(not(feature = "pg15"))]
-            let entries = match entries {
-                pg_sys::TU_UpdateIndexes::TU_All => Some(Entries::All),
-                pg_sys::TU_UpdateIndexes::TU_Summarizing => Some(Entries::Summaries),
-                _ => None,
-            };
-            if let Some(entries) = entries {
+            let (table, row_slot) = (self.raw(), row.raw());
+            let result = pg_guard_ffi_boundary(|| {
+                versions::tuple_update(table, place, row_slot, &mut entries)
+            });
+            result.into_iter().for_each(|result| self.check_written(result));
+            if let Some(entries) = Entries::of(entries) {
                 indexes.iter().for_each(|index| index.insert(self, row, entries));
             }
         }
@@ -166,17 +142,11 @@ impl Open {
 
     /// Deletes a row that was found in this table.
     pub fn delete(&self, row: &Row) {
-        let mut failure = pg_sys::TM_FailureData::default();
         // SAFETY: an open table under ROW EXCLUSIVE lock, and a row of it; nothing is dropped in the closure.
         unsafe {
             let place = &raw mut (*row.raw()).tts_tid;
-            let Some(delete) = (*(*self.raw()).rd_tableam).tuple_delete else { return };
-            let command = pg_sys::GetCurrentCommandId(true);
-            let (snapshot, none) = (pg_sys::GetActiveSnapshot(), std::ptr::null_mut());
-            let (table, failure) = (self.raw(), &mut failure);
-            self.check_written(pg_guard_ffi_boundary(|| {
-                delete(table, place, command, snapshot, none, true, failure, false)
-            }));
+            let result = pg_guard_ffi_boundary(|| versions::tuple_delete(self.raw(), place));
+            result.into_iter().for_each(|result| self.check_written(result));
         }
     }
 
@@ -215,9 +185,10 @@ impl<'a> RowsAt<'a> {
     pub fn of(table: &'a Open, snapshot: &'a Snapshot) -> Option<Self> {
         // SAFETY: an open table has the functions of its access method as long as it is open.
         let methods = unsafe { &*(*table.raw()).rd_tableam };
-        let begin = methods.index_fetch_begin?;
         // SAFETY: an open table; ended by `Drop`.
-        let state = in_transaction(|| unsafe { pg_guard_ffi_boundary(|| begin(table.raw())) });
+        let state = in_transaction(|| unsafe {
+            pg_guard_ffi_boundary(|| versions::index_fetch_begin(table.raw()))
+        })?;
         Some(Self { snapshot, methods, state, row: Row::empty(table), open: PhantomData })
     }
 

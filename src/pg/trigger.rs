@@ -5,11 +5,11 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
-use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::passing::Passing;
 use crate::pg::row::Row;
 use crate::pg::sql::Sql;
+use crate::pg::versions;
 
 /// The kinds of changes that fire a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl<'a> Fired<'a> {
                 // they have a value of it.
                 let descriptor = unsafe { (*self.0.tg_relation).rd_att };
                 // SAFETY: as above.
-                let attribute = unsafe { ffi::attribute(descriptor, column as usize - 1) };
+                let attribute = unsafe { versions::attribute(descriptor, column as usize - 1) };
                 // SAFETY: two values of that column.
                 unsafe { Passing::of_attribute(attribute).same(old, new) }
             }

@@ -1,5 +1,5 @@
 //! Window functions: the rows of a partition, as the executor has them. windowapi.h is not among
-//! pgrx's bindings; the few functions needed are declared here, the same from PostgreSQL 15 to 18.
+//! pgrx's bindings; the few functions needed are declared here, the same from PostgreSQL 15 to 19.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -9,6 +9,7 @@ use pgrx::pg_sys::{self, Datum};
 
 use crate::error::{Result, not_supported};
 use crate::pg::call::Call;
+use crate::pg::versions;
 
 mod raw {
     use super::{Datum, c_int, c_void};
@@ -53,7 +54,15 @@ impl Window {
             is_window.then_some(context)
         };
         match object {
-            Some(object) => Ok(Self { object: object.cast() }),
+            Some(object) => {
+                // SAFETY: the window of this call.
+                unsafe {
+                    pg_guard_ffi_boundary(|| {
+                        versions::refuse_null_treatment(object.cast(), call.raw());
+                    });
+                }
+                Ok(Self { object: object.cast() })
+            }
             None => Err(not_supported("a window function must be called with OVER")),
         }
     }

@@ -1,6 +1,6 @@
 -- A schema whose name ends a string literal where backslashes escape.
 -- Attacker: the database's owner, who chooses the schema of the extension. Must not: the rest of the
--- name run as SQL of whoever indexes a table.
+-- name run as SQL of whoever indexes a table. (PostgreSQL 19 has strings without backslashes only.)
 -- no extension
 
 -- as dbowner:
@@ -16,7 +16,9 @@ SET search_path = app, "x\'::text;select x.p()--";
 CREATE TABLE docs (id int PRIMARY KEY, body text);
 INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 -- as superuser:
+-- tried
 SET standard_conforming_strings = off;
+-- tried
 SET escape_string_warning = off;
 SET search_path = "x\'::text;select x.p()--";
 -- tried

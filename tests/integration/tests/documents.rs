@@ -115,6 +115,12 @@ fn bytes_that_are_no_characters_are_kept() {
 #[test]
 fn an_encoding_without_a_way_to_unicode_is_read_as_bytes() {
     let utf8 = database();
+    if texts(&mut utf8.connect(), "SELECT current_setting('server_version_num')::int < 190000")
+        != ["t"]
+    {
+        println!("SKIPPED: PostgreSQL 19 converts each of its encodings");
+        return;
+    }
     let name = format!("{}_mule_internal", utf8.name);
     utf8.connect()
         .batch_execute(&format!(

@@ -103,7 +103,9 @@ SET maintenance_work_mem = '1MB';
 SELECT count(*), sum(containers) FROM contained_documents('mails', 0.2);
 RESET maintenance_work_mem;
 SELECT * FROM contained_documents('mails', 0);
+\set VERBOSITY terse
 SELECT * FROM contained_documents('mails', key => 1);
+\set VERBOSITY default
 DROP TABLE mails;
 DROP FUNCTION contained_by_definition;
 

@@ -12,6 +12,7 @@ SELECT minlsh_document(NULL::text) IS NULL AS body, minlsh_document('a text', NU
        minlsh_document(NULL::text[]) IS NULL AS elements, minlsh_signature(NULL) IS NULL AS signature;
 
 -- It is read back as it was: what a dump needs. The form is JSON, so that it can be taken apart.
+SET default_toast_compression = pglz;
 CREATE TABLE documents (id integer PRIMARY KEY, document minlsh_document);
 INSERT INTO documents VALUES
 	(1, minlsh_document('plain')),

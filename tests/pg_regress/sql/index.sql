@@ -116,8 +116,10 @@ SELECT * FROM found(0.8);
 -- It is no order of rows, no guard of uniqueness, and holds no columns.
 CLUSTER docs USING docs_body_idx;
 CREATE UNIQUE INDEX ON docs USING minlsh (body);
+\set VERBOSITY sqlstate
 CREATE INDEX ON docs USING minlsh (body DESC);
 CREATE INDEX ON docs USING minlsh (body NULLS FIRST);
+\set VERBOSITY default
 CREATE INDEX ON docs USING minlsh (body) INCLUDE (id);
 CREATE INDEX ON docs USING minlsh (title, body);
 CREATE INDEX ON docs USING minlsh (id);

@@ -119,7 +119,9 @@ CREATE INDEX ON articles USING minlsh (body minlsh_passage_ops) WITH (min_match 
 CREATE INDEX ON articles USING minlsh (body minlsh_passage_ops) WITH (normalization = 'plain min_length=3');
 CREATE INDEX ON articles USING minlsh (body minlsh_passage_ops) WITH (threshold = 0.9);
 CREATE INDEX ON articles USING minlsh (body) WITH (min_match = 20);
+\set VERBOSITY terse
 ALTER TABLE articles ADD EXCLUDE USING minlsh (body minlsh_passage_ops WITH ~>);
+\set VERBOSITY default
 SELECT minlsh_passage('a', 0);
 SELECT minlsh_passage('a', 0.5, 10);
 SELECT minlsh_passage('a', normalization => 'stop_words');

@@ -43,7 +43,9 @@ SELECT minhash_agg(v::barcode) = minhash(ARRAY['12', '13']) AS domain FROM unnes
 DROP DOMAIN barcode;
 SELECT minhash_agg(v) FROM unnest(ARRAY[1.5, 2.5]) AS v;
 SELECT minhash_agg(v) FROM unnest(ARRAY['bread', 'milk']::name[]) AS v;
+\set VERBOSITY terse
 SELECT minhash_agg(ARRAY[v]) FROM unnest(ARRAY['bread', 'milk']) AS v;
+\set VERBOSITY default
 
 -- No elements, no signature.
 SELECT minhash_agg(item) IS NULL AS no_rows FROM baskets WHERE false;

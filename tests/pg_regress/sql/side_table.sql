@@ -57,7 +57,10 @@ SELECT minlsh_create_index('docs', 'body', seed => 1, schema => 'no such schema'
 DROP SCHEMA aside;
 
 -- Options by place or by name. Strings reach the index as they are, whatever the session makes of backslashes.
+SELECT current_setting('server_version_num')::int < 190000 AS has_backslashes \gset
+\if :has_backslashes
 SET standard_conforming_strings = off;
+\endif
 SELECT minlsh_create_index('docs', 'body', 'id', 1, 0.9, 16, 3, 'word', 'permutations', 9223372036854775807,
 	'by_place', 'aggressive stop_words', E'the "a" it\'s \\', true);
 SELECT unnest(reloptions) AS option FROM pg_class WHERE oid = 'by_place_signature_idx'::regclass;

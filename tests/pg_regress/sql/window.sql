@@ -22,7 +22,9 @@ SELECT id, near_duplicate_cluster(minlsh_signature(minhash(body)), 0.9) OVER (OR
 SELECT id, near_duplicate_cluster(string_to_array(lower(body), ' '), 0.8) OVER (ORDER BY id) AS cluster FROM posts;
 SELECT near_duplicate_cluster(body, 0.9) OVER () FROM posts WHERE false;
 SELECT near_duplicate_cluster(body, 2) OVER () FROM posts;
+\set VERBOSITY terse
 SELECT near_duplicate_cluster(published, 0.9) OVER () FROM posts;
+\set VERBOSITY default
 SELECT near_duplicate_cluster(body, 0.9) FROM posts;
 DROP TABLE posts;
 

@@ -178,6 +178,68 @@ fn rewrites_leave_the_answers_as_they_are() {
 }
 
 #[test]
+fn a_concurrent_repack_keeps_index_constraint_and_clusters() {
+    let server = Server::start_with(&["wal_level = logical"]);
+    let database = server.create_database();
+    let mut client = database.connect();
+    if texts(&mut client, "SELECT current_setting('server_version_num')::int < 190000") == ["t"] {
+        println!("SKIPPED: REPACK came with PostgreSQL 19");
+        return;
+    }
+    indexed(&mut client);
+    each(
+        &mut client,
+        "CREATE TABLE kept (id serial PRIMARY KEY, body text, EXCLUDE USING minlsh (minlsh_document(body) WITH ~=)); \
+         INSERT INTO kept (body) SELECT body FROM docs ON CONFLICT DO NOTHING; \
+         SELECT minlsh_track_clusters('near'); SELECT FROM minlsh_refresh_clusters('docs_clusters'); \
+         DELETE FROM docs WHERE id % 11 = 3; DELETE FROM kept WHERE id % 5 = 1",
+    );
+    // What the repacking has to catch up with, of which some comes before its end.
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let mut writer = database.connect();
+    std::thread::scope(|scope| {
+        let done = &done;
+        let writes = scope.spawn(move || {
+            let mut rounds = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let changes = format!(
+                    "INSERT INTO docs (id, tenant, body) SELECT 5000 + {rounds} * 10 + i, i % 3, near(i, i % 3) \
+                     FROM generate_series(0, 9) i; \
+                     UPDATE docs SET body = near(id / 4, 0) WHERE id % 97 = {rounds} % 97; \
+                     DELETE FROM docs WHERE id % 101 = {rounds} % 101; \
+                     INSERT INTO kept (body) SELECT near(i, 0) FROM generate_series(0, 20) i ON CONFLICT DO NOTHING; \
+                     DELETE FROM kept WHERE id % 29 = {rounds} % 29"
+                );
+                each(&mut writer, &changes);
+                rounds += 1;
+            }
+            rounds
+        });
+        for _ in 0..3 {
+            for table in ["docs", "kept"] {
+                each(&mut client, &format!("REPACK (CONCURRENTLY) {table}"));
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(writes.join().expect("the writer") > 3);
+    });
+    for index in ["near", "per_tenant"] {
+        assert_sound(&mut client, index);
+    }
+    assert_eq!(texts(&mut client, "SELECT * FROM minlsh_check()"), Vec::<String>::new());
+    let answers = pairs(&mut client);
+    assert!(answers.len() > 100, "{answers:?}");
+    client.batch_execute("REINDEX INDEX near").expect("REINDEX");
+    assert_eq!(pairs(&mut client), answers);
+    let copy =
+        "INSERT INTO kept (body) SELECT body || '!' FROM kept WHERE length(body) > 50 LIMIT 1";
+    assert_eq!(minlsh_integration::sqlstate(&mut client, copy), "23P01");
+    client.batch_execute("SELECT FROM minlsh_refresh_clusters('docs_clusters')").expect("refresh");
+    let problems = "SELECT * FROM minlsh_check('docs_clusters')";
+    assert_eq!(texts(&mut client, problems), Vec::<String>::new());
+}
+
+#[test]
 fn partitions_come_and_go_with_their_entries() {
     let database = database();
     let mut client = database.connect();

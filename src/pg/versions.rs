@@ -1,0 +1,476 @@
+//! The differences between versions of PostgreSQL, in one shape for all of them: no other file asks for a version.
+
+use std::ffi::{c_int, c_void};
+
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
+
+unsafe extern "C-unwind" {
+    /// `LockBuffer` of storage/bufmgr.h, but for unlocking. PostgreSQL 19 exports only what does it, with the same
+    /// arguments. The call is guarded by the caller.
+    #[cfg_attr(feature = "pg19", link_name = "LockBufferInternal")]
+    pub fn LockBuffer(buffer: pg_sys::Buffer, mode: c_int);
+}
+
+/// The entries that an update needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entries {
+    /// Those of all indexes.
+    All,
+    /// Those of indexes that summarize pages, as BRIN: PostgreSQL 15 does not ask for them alone.
+    #[cfg(not(feature = "pg15"))]
+    Summaries,
+}
+
+/// The answer of a table's access method: which entries an update needs.
+#[cfg(feature = "pg15")]
+pub type UpdateIndexes = bool;
+#[cfg(not(feature = "pg15"))]
+pub type UpdateIndexes = pg_sys::TU_UpdateIndexes::Type;
+
+impl Entries {
+    /// The entries of such an answer; `None` if no index needs any.
+    pub fn of(answer: UpdateIndexes) -> Option<Self> {
+        #[cfg(feature = "pg15")]
+        return answer.then_some(Self::All);
+        #[cfg(not(feature = "pg15"))]
+        match answer {
+            pg_sys::TU_UpdateIndexes::TU_All => Some(Self::All),
+            pg_sys::TU_UpdateIndexes::TU_Summarizing => Some(Self::Summaries),
+            _ => None,
+        }
+    }
+
+    /// True if an index is among those that get an entry.
+    pub fn are_of(self, info: &pg_sys::IndexInfo) -> bool {
+        #[cfg(feature = "pg15")]
+        let summarizes = {
+            let _ = info;
+            false
+        };
+        #[cfg(not(feature = "pg15"))]
+        let summarizes = info.ii_Summarizing;
+        self == Self::All || summarizes
+    }
+}
+
+/// `tuple_update` of the access method of a table: puts `row` in the place of another one.
+///
+/// # Safety
+/// As for the method. The call is guarded by the caller.
+pub unsafe fn tuple_update(
+    table: Relation,
+    place: pg_sys::ItemPointer,
+    row: *mut pg_sys::TupleTableSlot,
+    entries: &mut UpdateIndexes,
+) -> Option<pg_sys::TM_Result::Type> {
+    let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let update = (*(*table).rd_tableam).tuple_update?;
+        let command = pg_sys::GetCurrentCommandId(true);
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let (failure, lock) = (&mut failure, &mut lock);
+        #[cfg(not(feature = "pg19"))]
+        let result =
+            update(table, place, row, command, snapshot, none, true, failure, lock, entries);
+        #[cfg(feature = "pg19")]
+        let result =
+            update(table, place, row, command, 0, snapshot, none, true, failure, lock, entries);
+        Some(result)
+    }
+}
+
+/// `tuple_delete` of the access method of a table.
+///
+/// # Safety
+/// As for the method. The call is guarded by the caller.
+pub unsafe fn tuple_delete(
+    table: Relation,
+    place: pg_sys::ItemPointer,
+) -> Option<pg_sys::TM_Result::Type> {
+    let mut failure = pg_sys::TM_FailureData::default();
+    let none = std::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let delete = (*(*table).rd_tableam).tuple_delete?;
+        let command = pg_sys::GetCurrentCommandId(true);
+        let snapshot = pg_sys::GetActiveSnapshot();
+        #[cfg(not(feature = "pg19"))]
+        let result = delete(table, place, command, snapshot, none, true, &mut failure, false);
+        #[cfg(feature = "pg19")]
+        let result = delete(table, place, command, 0, snapshot, none, true, &mut failure);
+        Some(result)
+    }
+}
+
+/// The result of the handler of an index access method, which `make` makes in the current memory context. Until
+/// PostgreSQL 18 each caller frees it. PostgreSQL 19 keeps pointers to it, so there it is made once for the backend.
+pub fn access_method(
+    make: impl FnOnce() -> *mut pg_sys::IndexAmRoutine,
+) -> *mut pg_sys::IndexAmRoutine {
+    #[cfg(not(feature = "pg19"))]
+    return make();
+    #[cfg(feature = "pg19")]
+    {
+        use std::cell::Cell;
+        thread_local! {
+            static MADE: Cell<*mut pg_sys::IndexAmRoutine> =
+                const { Cell::new(std::ptr::null_mut()) };
+        }
+        if MADE.get().is_null() {
+            // SAFETY: the context of the backend is there all the time.
+            MADE.set(unsafe {
+                let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+                let made = make();
+                pg_sys::MemoryContextSwitchTo(previous);
+                made
+            });
+        }
+        MADE.get()
+    }
+}
+
+/// Refuses IGNORE NULLS and RESPECT NULLS, which PostgreSQL 19 lets a window function be called with. The call is
+/// guarded by the caller.
+///
+/// # Safety
+/// `window` is the window of `call`.
+pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionCallInfo) {
+    #[cfg(feature = "pg19")]
+    // SAFETY: the caller's promise; the function is declared as in windowapi.h.
+    unsafe {
+        unsafe extern "C-unwind" {
+            fn WinCheckAndInitializeNullTreatment(
+                window: *mut c_void,
+                allow: bool,
+                call: pg_sys::FunctionCallInfo,
+            );
+        }
+        WinCheckAndInitializeNullTreatment(window, false, call);
+    }
+    #[cfg(not(feature = "pg19"))]
+    let _ = (window, call);
+}
+
+/// The options of `multi_insert`, of whichever type they are.
+pub fn insert_options(skip_free_space: bool) -> InsertOptions {
+    if skip_free_space { pg_sys::TABLE_INSERT_SKIP_FSM as InsertOptions } else { 0 }
+}
+#[cfg(not(feature = "pg19"))]
+type InsertOptions = i32;
+#[cfg(feature = "pg19")]
+type InsertOptions = u32;
+
+/// `index_fetch_begin` of the access method of a table; `None` if it has none.
+///
+/// # Safety
+/// The table is open. The call is guarded by the caller.
+pub unsafe fn index_fetch_begin(table: Relation) -> Option<*mut pg_sys::IndexFetchTableData> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let begin = (*(*table).rd_tableam).index_fetch_begin?;
+        #[cfg(not(feature = "pg19"))]
+        return Some(begin(table));
+        #[cfg(feature = "pg19")]
+        return Some(begin(table, pg_sys::ScanOptions::SO_NONE));
+    }
+}
+
+/// `index_beginscan` with one key.
+///
+/// # Safety
+/// The index is one of the table, both are open, and the snapshot is held.
+pub unsafe fn index_beginscan(
+    table: Relation,
+    index: Relation,
+    snapshot: pg_sys::Snapshot,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: the caller's promise; nobody asks for statistics.
+    unsafe {
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+        return pg_sys::index_beginscan(table, index, snapshot, 1, 0);
+        #[cfg(feature = "pg18")]
+        return pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), 1, 0);
+        #[cfg(feature = "pg19")]
+        return pg_sys::index_beginscan(
+            table,
+            index,
+            snapshot,
+            std::ptr::null_mut(),
+            1,
+            0,
+            pg_sys::ScanOptions::SO_NONE,
+        );
+    }
+}
+
+/// `index_insert_cleanup`, which came with PostgreSQL 17.
+///
+/// # Safety
+/// The index is open, and entries have been inserted by `info`.
+pub unsafe fn index_insert_cleanup(index: Relation, info: *mut pg_sys::IndexInfo) {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::index_insert_cleanup(index, info);
+    }
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    let _ = (index, info);
+}
+
+/// `reindex_relation`
+///
+/// # Safety
+/// The caller has locked the table.
+pub unsafe fn reindex_relation(table: Oid, flags: i32) {
+    let parameters = pg_sys::ReindexParams::default();
+    // SAFETY: the caller's promise; the parameters are only read.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
+        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+        pg_sys::reindex_relation(std::ptr::null(), table, flags, &parameters);
+    }
+}
+
+/// Gives a relation a new, empty file.
+///
+/// # Safety
+/// The relation is open under ACCESS EXCLUSIVE lock, and not in use otherwise.
+pub unsafe fn set_new_file(relation: Relation, persistence: u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        pg_sys::RelationSetNewRelfilenode(relation, persistence as i8 as _);
+        #[cfg(not(feature = "pg15"))]
+        pg_sys::RelationSetNewRelfilenumber(relation, persistence as i8 as _);
+    }
+}
+
+/// The place of a relation's file.
+#[cfg(feature = "pg15")]
+pub type Locator = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+pub type Locator = pg_sys::RelFileLocator;
+
+/// Reads where the file of a relation is.
+///
+/// # Safety
+/// The relation is open.
+pub unsafe fn locator(relation: Relation) -> Locator {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_node;
+        #[cfg(not(feature = "pg15"))]
+        return (*relation).rd_locator;
+    }
+}
+
+/// The number of the file that a relation has.
+///
+/// # Safety
+/// The relation is open.
+pub unsafe fn file_number(relation: Relation) -> u32 {
+    // SAFETY: the caller's promise.
+    let locator = unsafe { locator(relation) };
+    #[cfg(feature = "pg15")]
+    return locator.relNode.to_u32();
+    #[cfg(not(feature = "pg15"))]
+    return u32::from(locator.relNumber);
+}
+
+/// The subtransaction that gave a relation the file it has; 0 if none of this transaction did.
+///
+/// # Safety
+/// The relation is open.
+pub unsafe fn new_file_by(relation: Relation) -> pg_sys::SubTransactionId {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return (*relation).rd_firstRelfilenodeSubid;
+        #[cfg(not(feature = "pg15"))]
+        return (*relation).rd_firstRelfilelocatorSubid;
+    }
+}
+
+/// Attribute `index` (from 0) of a row type.
+///
+/// # Safety
+/// `descriptor` is a valid descriptor with more than `index` attributes.
+pub unsafe fn attribute<'a>(
+    descriptor: pg_sys::TupleDesc,
+    index: usize,
+) -> &'a pg_sys::FormData_pg_attribute {
+    // SAFETY: until PostgreSQL 17 the attributes lie in the descriptor itself.
+    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+    unsafe {
+        &*(*descriptor).attrs.as_ptr().add(index)
+    }
+    // SAFETY: since PostgreSQL 18 they lie behind its compact attributes (TupleDescAttr).
+    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+    unsafe {
+        let compact = (*descriptor).compact_attrs.as_ptr().add((*descriptor).natts as usize);
+        &*compact.cast::<pg_sys::FormData_pg_attribute>().add(index)
+    }
+}
+
+/// Completes a descriptor that was made attribute by attribute, as PostgreSQL 19 wants.
+///
+/// # Safety
+/// `descriptor` is a valid descriptor whose attributes are all set.
+pub unsafe fn finalize(descriptor: pg_sys::TupleDesc) {
+    #[cfg(feature = "pg19")]
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::TupleDescFinalize(descriptor);
+    }
+    #[cfg(not(feature = "pg19"))]
+    let _ = descriptor;
+}
+
+/// True if a role may use a schema.
+pub fn may_use_schema(schema: Oid, role: Oid) -> bool {
+    let usage = pg_sys::ACL_USAGE as pg_sys::AclMode;
+    // SAFETY: a lookup in the system caches.
+    let result = unsafe {
+        #[cfg(feature = "pg15")]
+        let result = pg_sys::pg_namespace_aclcheck(schema, role, usage);
+        #[cfg(not(feature = "pg15"))]
+        let result = pg_sys::object_aclcheck(pg_sys::NamespaceRelationId, schema, role, usage);
+        result
+    };
+    result == pg_sys::AclResult::ACLCHECK_OK
+}
+
+/// True if a role has the rights of the owner of a relation.
+pub fn is_owner(relation: Oid, role: Oid) -> bool {
+    // SAFETY: a lookup in the system caches.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return pg_sys::pg_class_ownercheck(relation, role);
+        #[cfg(not(feature = "pg15"))]
+        return pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, role);
+    }
+}
+
+/// The status of a backend, by its place from 1; `None` if it is gone.
+///
+/// # Safety
+/// The place is not beyond `pgstat_fetch_stat_numbackends()`, and the result is used within this transaction.
+pub unsafe fn backend_status<'a>(place: i32) -> Option<&'a pg_sys::PgBackendStatus> {
+    // SAFETY: the caller's promise; null for none.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
+        #[cfg(not(feature = "pg15"))]
+        let entry = pg_sys::pgstat_get_local_beentry_by_index(place);
+        entry.as_ref().map(|entry| &entry.backendStatus)
+    }
+}
+
+/// Counts a search of an index in its statistics.
+///
+/// # Safety
+/// `statistics` are those of an open relation.
+pub unsafe fn count_search(statistics: *mut pg_sys::PgStat_TableStatus) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        {
+            (*statistics).t_counts.t_numscans += 1;
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            (*statistics).counts.numscans += 1;
+        }
+    }
+}
+
+/// Counts a search by a scan for EXPLAIN ANALYZE, which shows it since PostgreSQL 18.
+///
+/// # Safety
+/// `scan` is a scan that has begun.
+pub unsafe fn count_search_of(scan: pg_sys::IndexScanDesc) {
+    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(instrument) = (*scan).instrument.as_mut() {
+            instrument.nsearches += 1;
+        }
+    }
+    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+    let _ = scan;
+}
+
+/// Has the planner count a path as disabled. Before PostgreSQL 18 its cost alone says so.
+///
+/// # Safety
+/// `path` is a path of the planner, of a query that it plans now.
+pub unsafe fn disable(path: *mut pg_sys::IndexPath) {
+    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*path).path.disabled_nodes += 2;
+        // A bitmap scan takes over neither the cost that forbids it nor this count, so leave it out: the
+        // description of the index is that of this query's planner.
+        (*(*path).indexinfo).amhasgetbitmap = false;
+    }
+    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+    let _ = path;
+}
+
+/// Raises an ERROR if a page has changed since a snapshot that is too old to be kept, of which rows may have been
+/// removed (`old_snapshot_threshold`, which PostgreSQL 17 no longer has). `lsn` gives the page's last change.
+///
+/// # Safety
+/// `index` is open, and the snapshot null or valid.
+pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl FnOnce() -> u64) {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        let is_mvcc = |snapshot: &pg_sys::SnapshotData| {
+            snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC
+        };
+        if pg_sys::old_snapshot_threshold >= 0
+            && snapshot.as_ref().is_some_and(is_mvcc)
+            && (*snapshot).lsn != 0
+            && lsn() > (*snapshot).lsn
+        {
+            pg_sys::TestForOldSnapshot_impl(snapshot, index);
+        }
+    }
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    let _ = (index, snapshot, lsn);
+}
+
+/// `tuplesort_getdatum`, which copies the value to the current memory context.
+///
+/// # Safety
+/// The sort is of datums, and done.
+pub unsafe fn tuplesort_getdatum(
+    sort: *mut pg_sys::Tuplesortstate,
+    value: &mut Datum,
+    is_null: &mut bool,
+) -> bool {
+    let abbreviated = std::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return pg_sys::tuplesort_getdatum(sort, true, value, is_null, abbreviated);
+        #[cfg(not(feature = "pg15"))]
+        return pg_sys::tuplesort_getdatum(sort, true, true, value, is_null, abbreviated);
+    }
+}
+
+/// True of nodes that came after PostgreSQL 15 and make values of their type by functions of it.
+pub fn makes_values(tag: NodeTag) -> bool {
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    return tag == NodeTag::T_JsonExpr;
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    {
+        let _ = tag;
+        false
+    }
+}
