@@ -13,6 +13,9 @@ pub type Result<T> = std::result::Result<T, ErrorReport>;
 const LONGEST_VALUE: usize = 256;
 const LONGEST_MESSAGE: usize = 1024;
 
+/// Two columns as one text, as HINTs show it: a NULL in one of them does not lose the other.
+pub const JOINED: &str = "coalesce(title, '') || ' ' || coalesce(body, '')";
+
 /// A value as messages show it: the beginning of one that is long.
 pub fn shortened(value: &str) -> Cow<'_, str> {
     if value.len() <= LONGEST_VALUE {

@@ -21,7 +21,7 @@ use crate::corpus::named::{NAME, Named, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter, not_supported, shortened};
+use crate::error::{JOINED, Result, error, invalid_parameter, not_supported, shortened};
 use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
@@ -41,8 +41,9 @@ use crate::side_table::SideTable;
 use crate::types;
 
 /// A HINT on how to write a query.
-const QUERY: &str = "Select the key first and the text second, as in $$SELECT id, title || ' ' || \
-     body FROM docs$$.";
+fn query_hint() -> String {
+    format!("Select the key first and the text second, as in $$SELECT id, {JOINED} FROM docs$$.")
+}
 
 /// A source of documents.
 pub struct Source {
@@ -91,7 +92,10 @@ impl Source {
                 PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!("{argument} must not be NULL"),
             )
-            .set_hint(format!("Pass the name of a table or an index, or a query. {QUERY}")));
+            .set_hint(format!(
+                "Pass the name of a table or an index, or a query. {}",
+                query_hint()
+            )));
         };
         let text = raw_text(datum);
         if is_query(text.to_bytes()) {
@@ -133,11 +137,11 @@ impl Source {
         argument: &'static str,
         has_order: bool,
     ) -> Result<Self> {
-        let wrong = |cause: Complaint| cause.about(argument, QUERY);
+        let wrong = |cause: Complaint| cause.about(argument, &query_hint());
         if arguments.key_column().is_some() {
             let message =
                 format!("key_column can only be used with a table, and {argument} is a query");
-            return Err(invalid_parameter(message).set_hint(QUERY));
+            return Err(invalid_parameter(message).set_hint(query_hint()));
         }
         let (statement, _) = one_statement(text).map_err(wrong)?;
         // By itself first, so that a message is about what the user wrote.
@@ -146,7 +150,7 @@ impl Source {
             return Err(invalid_parameter(format!(
                 "{argument} has only one column, but needs a key and a text"
             ))
-            .set_hint(QUERY));
+            .set_hint(query_hint()));
         }
         // A line of its own: the query may end in a comment.
         let from = Sql::default().text("(").text(statement.to_bytes()).text("\n)");
@@ -166,7 +170,8 @@ impl Source {
                 label(&source.columns[unused].name)
             ))
             .set_hint(format!(
-                "Select only the key and the text, or name the text with body => '...'. {QUERY}"
+                "Select only the key and the text, or name the text with body => '...'. {}",
+                query_hint()
             )));
         }
         source.kind = source.checked_kind(arguments)?;
@@ -586,7 +591,7 @@ impl Source {
                     visible_name(relation)
                 )),
                 (None, Some(_)) => report.set_hint(format!(
-                    "Write a query for an expression, as in $$SELECT id, title || ' ' || body FROM {}$$.",
+                    "Write a query for an expression, as in $$SELECT id, {JOINED} FROM {}$$.",
                     self.relation.map(visible_name).unwrap_or_default()
                 )),
                 _ => report.set_hint(format!("Use one of its columns: {}.", list(&self.columns))),
@@ -663,8 +668,8 @@ impl Source {
 /// The columns of what stands behind FROM.
 fn columns_of(session: &Session, from: &Sql, argument: &str) -> Result<Vec<SelectColumn>> {
     let sql = Sql::default().text("SELECT d.* FROM ").text(from).text(" AS d").build();
-    let select =
-        Select::prepare(session, &sql, &[]).map_err(|cause| cause.about(argument, QUERY))?;
+    let select = Select::prepare(session, &sql, &[])
+        .map_err(|cause| cause.about(argument, &query_hint()))?;
     Ok(select.columns())
 }
 

@@ -9,7 +9,7 @@
 use pgrx::pg_sys::{self, Datum, Relation};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, not_supported};
+use crate::error::{JOINED, Result, not_supported};
 use crate::pg::versions;
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
@@ -82,9 +82,12 @@ impl Layout {
         let [document] = documents[..] else {
             let hint = if documents.is_empty() {
                 "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text))."
+                    .to_owned()
             } else {
-                "Join several texts in one expression, as in ((title || ' ' || body)). Use the operator \
-                 class minlsh_text_scope_ops for a text that is searched by =."
+                format!(
+                    "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
+                     =, such as a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
+                )
             };
             return Err(not_supported(format!(
                 "a minlsh index must have exactly one document column, not {}",

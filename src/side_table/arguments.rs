@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, invalid_parameter, not_supported, shortened};
+use crate::error::{JOINED, Result, error, invalid_parameter, not_supported, shortened};
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
 use crate::pg::catalog;
@@ -123,10 +123,10 @@ fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
         let (code, table) = (PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, &relation.name);
         let name = name.to_string_lossy();
         let name = shortened(&name);
-        error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(
+        error(code, format!("{argument}: table \"{table}\" has no column \"{name}\"")).set_hint(format!(
             "Pass the name of one column. For an expression add a generated column, or create an index, as \
-             in USING minlsh ((title || ' ' || body)).",
-        )
+             in USING minlsh (({JOINED}))."
+        ))
     })
 }
 
