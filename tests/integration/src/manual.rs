@@ -20,11 +20,9 @@ pub enum Shell {
 /// # Panics
 /// If an example fails or prints something else, and if there is none.
 pub fn run_examples(page: &str, database: &Database, shell: Shell) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let markdown = std::fs::read_to_string(root.join(page)).expect(page);
     let server = database.server;
     let examples = std::env::var("MINLSH_RUN_DIR").expect("MINLSH_RUN_DIR") + "/examples";
-    let blocks = blocks(&markdown);
+    let blocks = blocks(&read(page));
     let mut examples_run = 0;
     for (position, (language, line, sql)) in blocks.iter().enumerate() {
         if language != "sql" {
@@ -47,6 +45,25 @@ pub fn run_examples(page: &str, database: &Database, shell: Shell) {
         examples_run += 1;
     }
     assert!(examples_run > 0, "{page} has no example");
+}
+
+/// The SQL of the one block of a page that has such a text, for a test that runs what readers copy.
+///
+/// # Panics
+/// Unless there is exactly one.
+#[must_use]
+pub fn example(page: &str, part: &str) -> String {
+    let mut found = blocks(&read(page)).into_iter().filter(|(_, _, sql)| sql.contains(part));
+    match (found.next(), found.next()) {
+        (Some((language, _, sql)), None) if language == "sql" => sql,
+        _ => panic!("{page} must have one block of SQL with {part}"),
+    }
+}
+
+/// The text of a page.
+fn read(page: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(page)).expect(page)
 }
 
 /// The fenced blocks of a Markdown file: (language, line number, text).

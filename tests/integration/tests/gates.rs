@@ -1,0 +1,144 @@
+//! The functions with which the manual keeps near-duplicates out, as they stand on its pages.
+
+use std::collections::BTreeMap;
+
+use minlsh_integration::manual::example;
+use minlsh_integration::{
+    Client, Database, assert_consistent, backend, database, sqlstate, texts, wait_until_blocked,
+};
+
+const PAGE: &str = "docs/how-to/insert-or-get.md";
+const SESSIONS: i64 = 8;
+
+/// Texts of 8 words each, none similar to another. Each session has a letter of its own at the end of all.
+const TEXT_OF: &str = "CREATE FUNCTION text_of(i bigint, session bigint) RETURNS text LANGUAGE sql RETURN \
+     (SELECT string_agg(md5(i || ' ' || j), ' ') FROM generate_series(1, 8) AS j) || chr(65 + session::integer)";
+
+/// A database with the table and the function of the page.
+fn articles() -> (Database<'static>, Client) {
+    let database = database();
+    let mut client = database.connect();
+    client.batch_execute("DROP EXTENSION minlsh").expect("the page creates it");
+    client.batch_execute(&example(PAGE, "CREATE EXTENSION")).expect("the table and the function");
+    client.batch_execute(TEXT_OF).expect("texts");
+    (database, client)
+}
+
+/// The answer of a call for the text of a number.
+struct Answer {
+    text: i64,
+    article: i64,
+    is_new: bool,
+}
+
+/// Has eight sessions pass these texts to `call` at once, each beginning with another one.
+fn race(database: &Database, count: i64, call: &str) -> Vec<Answer> {
+    std::thread::scope(|scope| {
+        let sessions: Vec<_> = (0..SESSIONS)
+            .map(|session| {
+                let mut client = database.connect();
+                scope.spawn(move || {
+                    let call = client.prepare(call).expect("a statement");
+                    (0..count)
+                        .map(|turn| {
+                            let text = (turn + session * 3) % count;
+                            let row = client.query_one(&call, &[&text, &session]).expect("a row");
+                            Answer { text, article: row.get(0), is_new: row.get(1) }
+                        })
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        sessions.into_iter().flat_map(|session| session.join().expect("a session")).collect()
+    })
+}
+
+/// Asserts that of each text there is one new row, whose key all callers got.
+fn assert_one_row_each(client: &mut Client, count: i64, answers: &[Answer], rows: &str) {
+    assert_eq!(answers.len() as i64, count * SESSIONS);
+    assert_eq!(answers.iter().filter(|answer| answer.is_new).count() as i64, count);
+    let mut article_of = BTreeMap::new();
+    for answer in answers {
+        let article = *article_of.entry(answer.text).or_insert(answer.article);
+        assert_eq!(article, answer.article, "text {}", answer.text);
+    }
+    let mut articles: Vec<_> = article_of.into_values().collect();
+    articles.sort_unstable();
+    let there: Vec<i64> =
+        client.query(rows, &[]).expect("rows").iter().map(|row| row.get(0)).collect();
+    assert_eq!(articles, there);
+    assert_consistent(client, "articles_unlike");
+}
+
+#[test]
+fn eight_sessions_insert_or_get_the_same_texts() {
+    let (database, mut client) = articles();
+    let call = "SELECT article, is_new FROM insert_or_get(text_of($1, $2))";
+    let answers = race(&database, 1_000, call);
+    assert_one_row_each(&mut client, 1_000, &answers, "SELECT id FROM articles ORDER BY id");
+    assert_eq!(texts(&mut client, "SELECT min(seen) || ' ' || max(seen) FROM articles"), ["8 8"]);
+}
+
+#[test]
+fn eight_sessions_replace_what_is_outdated() {
+    let (database, mut client) = articles();
+    client.batch_execute(&example(PAGE, "ADD COLUMN outdated")).expect("the window");
+    client
+        .batch_execute(
+            "INSERT INTO articles (body, added) SELECT text_of(i, 8), now() - interval '40 days' \
+             FROM generate_series(0, 199) AS i",
+        )
+        .expect("old rows");
+    let call =
+        "SELECT article, is_new FROM insert_or_get(text_of($1, $2), now() - interval '30 days')";
+    let answers = race(&database, 200, call);
+    let current = "SELECT id FROM articles WHERE NOT outdated ORDER BY id";
+    assert_one_row_each(&mut client, 200, &answers, current);
+    let outdated =
+        "SELECT count(*) FROM articles WHERE outdated AND added < now() - interval '30 days'";
+    assert_eq!(texts(&mut client, outdated), ["200"]);
+}
+
+/// The row that the INSERT met is deleted before the UPDATE comes to it: the text is inserted by the second turn.
+#[test]
+fn a_row_that_goes_away_in_between_is_inserted_again() {
+    let (database, mut client) = articles();
+    let call = "SELECT article || ' ' || is_new FROM insert_or_get(text_of(1, 1))";
+    assert_eq!(texts(&mut client, call), ["1 true"]);
+    // Locked, but not changed, it is in the way of an INSERT at once, and of an UPDATE until the end.
+    client.batch_execute("BEGIN; SELECT FROM articles FOR UPDATE").expect("a lock");
+    let mut other = database.connect();
+    let pid = backend(&mut other);
+    let waiting = std::thread::spawn(move || texts(&mut other, call));
+    wait_until_blocked(&mut database.connect(), pid);
+    client.batch_execute("DELETE FROM articles; COMMIT").expect("no row");
+    let got = waiting.join().expect("a session").remove(0);
+    assert!(got.ends_with(" true"), "{got}");
+    let there = texts(&mut client, "SELECT id || ' true' FROM articles");
+    assert_eq!(there, [got]);
+}
+
+#[test]
+fn a_row_that_may_not_be_seen_is_an_error() {
+    let (database, mut client) = articles();
+    let call = "SELECT insert_or_get(text_of(1, 1))";
+    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT").expect("BEGIN");
+    client.batch_execute("SELECT FROM articles").expect("a snapshot");
+    database.connect().batch_execute(call).expect("a row that the snapshot does not have");
+    assert_eq!(sqlstate(&mut client, call), "40001");
+    client
+        .batch_execute(&format!(
+            "ROLLBACK; ALTER TABLE articles ENABLE ROW LEVEL SECURITY; \
+             CREATE POLICY mine ON articles USING (id > 1) WITH CHECK (true); \
+             CREATE ROLE {role}; GRANT ALL ON articles TO {role}; SET ROLE {role}",
+            role = database.name
+        ))
+        .expect("a policy");
+    assert_eq!(sqlstate(&mut client, call), "23P01");
+    client
+        .batch_execute(&format!(
+            "RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}",
+            role = database.name
+        ))
+        .expect("no role");
+}
