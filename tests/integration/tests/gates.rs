@@ -1,4 +1,4 @@
-//! The functions with which the manual keeps near-duplicates out, as they stand on its pages.
+//! The functions, triggers and statements with which the manual keeps near-duplicates out, as they stand on its pages.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use minlsh_integration::{
 };
 
 const PAGE: &str = "docs/how-to/insert-or-get.md";
+const GATE: &str = "docs/how-to/ingest-gate.md";
 const SESSIONS: i64 = 8;
 
 /// Texts of 8 words each, none similar to another. Each session has a letter of its own at the end of all.
@@ -141,4 +142,53 @@ fn a_row_that_may_not_be_seen_is_an_error() {
             role = database.name
         ))
         .expect("no role");
+}
+
+/// Chains of six texts, each similar to its neighbours. The ends of a chain, numbers 0 and 5, are not similar.
+const CHAINS: &str = "CREATE TABLE chains AS SELECT chain * 10 + link AS id, chain * 10 AS first, link, \
+     (SELECT string_agg(left(md5(chain || ' ' || word), 7), ' ' ORDER BY word) \
+      FROM generate_series(link, link + 24) AS word) AS body \
+     FROM generate_series(1, 40) AS chain, generate_series(0, 5) AS link";
+
+/// A database with chains, and with the table that the trigger of the page marks.
+fn inbox() -> (Database<'static>, Client) {
+    let database = database();
+    let mut client = database.connect();
+    client.batch_execute(&example(GATE, "CREATE FUNCTION mark_copy")).expect("the trigger");
+    client.batch_execute(CHAINS).expect("chains");
+    let ends = "SELECT count(*) FROM chains AS a JOIN chains AS b USING (first) \
+                WHERE a.link = 0 AND b.link = 5 AND jaccard(a.body, b.body) < 0.8";
+    assert_eq!(texts(&mut client, ends), ["40"]);
+    (database, client)
+}
+
+#[test]
+fn copies_of_copies_in_one_batch_are_marked_with_their_original() {
+    let (_database, mut client) = inbox();
+    let batch = "INSERT INTO inbox (id, body) SELECT id, body FROM chains ORDER BY id";
+    assert_eq!(client.execute(batch, &[]).expect("rows"), 240);
+    let wrong = "SELECT id FROM inbox JOIN chains USING (id) WHERE copy_of IS DISTINCT FROM nullif(first, id)";
+    assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
+    // A row is no copy of itself, also not by way of its own copies.
+    client.batch_execute("UPDATE inbox SET body = body || '!'").expect("changed rows");
+    assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
+}
+
+#[test]
+fn copies_of_copies_are_routed_with_their_original() {
+    let (_database, mut client) = inbox();
+    client.batch_execute(&example(GATE, "CREATE TABLE duplicates")).expect("tables");
+    client.batch_execute("TRUNCATE arrivals").expect("no rows");
+    let route = example(GATE, "WITH found");
+    // The links of the first batch are further from each other, and still a chain; those of the second fit in between.
+    for rest in [0, 1] {
+        let batch =
+            format!("INSERT INTO arrivals SELECT id, body FROM chains WHERE link % 2 = {rest}");
+        client.batch_execute(&batch).expect("a batch");
+        client.batch_execute(&route).expect("the statement");
+        client.batch_execute("TRUNCATE arrivals").expect("the next batch");
+    }
+    let wrong = "SELECT id FROM chains LEFT JOIN duplicates AS d USING (id) LEFT JOIN inbox AS i USING (id) \
+                 WHERE d.of_id IS DISTINCT FROM nullif(first, id) OR (i.id IS NULL) <> (id <> first)";
+    assert_eq!(texts(&mut client, wrong), Vec::<String>::new());
 }
