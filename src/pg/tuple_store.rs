@@ -53,16 +53,22 @@ impl TupleStore {
 
     /// Calls `visit` with each row, once.
     pub fn each(&mut self, visit: &mut dyn FnMut(&Row) -> Result<()>) -> Result<()> {
-        if self.slot.is_null() {
-            return Ok(());
-        }
-        // SAFETY: the store is read forward, into a slot for its rows.
-        while unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) } {
-            // SAFETY: the slot holds a row until the next one is read.
-            let row = unsafe { Row::borrowed(self.slot) };
-            visit(&row)?;
+        while let Some(visited) = self.with_next(|row| visit(row)) {
+            visited?;
         }
         Ok(())
+    }
+
+    /// Calls `visit` with the next row; `None` behind the last one.
+    pub fn with_next<T>(&mut self, visit: impl FnOnce(&Row) -> T) -> Option<T> {
+        if self.slot.is_null() {
+            return None;
+        }
+        // SAFETY: the store is read forward, into a slot for its rows, which `push` has made.
+        let is_there =
+            unsafe { pg_sys::tuplestore_gettupleslot(self.store, true, false, self.slot) };
+        // SAFETY: the slot holds a row until the next one is read, which takes `&mut self` again.
+        is_there.then(|| visit(&unsafe { Row::borrowed(self.slot) }))
     }
 }
 

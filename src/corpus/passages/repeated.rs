@@ -1,13 +1,12 @@
 //! `repeated_passages()`: what of each document an earlier one has.
 
 use pgrx::pg_sys::Datum;
-use sketch::memory;
 
 use crate::corpus::passages::question::Question;
 use crate::corpus::passages::texts::{Frequent, Texts};
 use crate::corpus::passages::windows;
 use crate::corpus::progress::Phase;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::call::{Call, sql_function};
@@ -35,12 +34,9 @@ impl Place {
     }
 }
 
-/// Characters that an earlier document has; first as they are normalized, then as they are stored.
-struct Run {
-    at: Place,
-    of: Place,
-    length: u32,
-}
+/// The characters by which a run is found again where texts are not as they are normalized: its first one, its last
+/// one, and the first one of its source.
+const MARKS: u64 = 3;
 
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
 fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
@@ -52,79 +48,94 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let all = windows::sorted(&mut texts, &frequent, &|window| {
         Place::new(window.number, window.place as usize).0
     })?;
-    let mut runs = runs(all, texts.share, texts.cut.min_match)?;
-    let mut by_source = memory::collect(0..runs.len() as u32).map_err(engine)?;
-    by_source.sort_unstable_by_key(|run| runs[*run as usize].of);
-    let (mut next, mut next_of) = (0, 0);
-    let cut = texts.cut.clone();
+    drop(frequent);
+    let later = later(all, texts.share)?;
+    let marks = marks(later, texts.share, texts.cut.min_match)?;
     texts.progress.enter(Phase::Finding);
-    texts.each(&mut |text| {
-        let is_here = |place: Option<Place>| place.is_some_and(|p| p.document() == text.number);
-        let has_run = is_here(runs.get(next).map(|run| run.at));
-        let is_source = is_here(by_source.get(next_of).map(|run| runs[*run as usize].of));
-        if !has_run && !is_source {
-            return Ok(());
-        }
-        let read = Texts::characters(&cut, text.text)?;
-        while is_here(runs.get(next).map(|run| run.at)) {
-            check_interrupts();
-            let run = &mut runs[next];
-            let start = run.at.character();
-            let range = read.original(start..start + run.length as usize);
-            (run.at, run.length) = (Place::new(text.number, range.start), range.len() as u32);
-            next += 1;
-        }
-        while is_here(by_source.get(next_of).map(|run| runs[*run as usize].of)) {
-            check_interrupts();
-            let run = &mut runs[by_source[next_of] as usize];
-            let start = run.of.character();
-            run.of = Place::new(text.number, read.original(start..start + 1).start);
-            next_of += 1;
+    let stored = stored(marks, &mut texts)?;
+    let mut first = None;
+    let mut last = None;
+    stored.finish(|Entry { key, tid }| {
+        check_interrupts();
+        let place = Place(tid);
+        match key % MARKS {
+            0 => first = Some(place),
+            1 => last = Some(place),
+            _ => {
+                let (Some(at), Some(last)) = (first, last) else { return Ok(()) };
+                let from = |place: Place| Some(Datum::from(place.character() as i32 + 1));
+                result.push(&[
+                    Some(texts.keys.key(at.document())),
+                    from(at),
+                    Some(Datum::from((last.character() - at.character()) as i32 + 1)),
+                    Some(texts.keys.key(place.document())),
+                    from(place),
+                ]);
+            }
         }
         Ok(())
     })?;
-    for run in runs {
-        check_interrupts();
-        let from = |place: Place| Some(Datum::from(place.character() as i32 + 1));
-        result.push(&[
-            Some(texts.keys.key(run.at.document())),
-            from(run.at),
-            Some(Datum::from(run.length as i32)),
-            Some(texts.keys.key(run.of.document())),
-            from(run.of),
-        ]);
-    }
     Ok(None)
 }
 
-/// The runs of windows that an earlier document has, from all windows, sorted by their hashes.
-fn runs(windows: Sorter, memory: usize, min_match: usize) -> Result<Vec<Run>> {
+/// The windows that an earlier document has, each with the first place where it is, from all windows, sorted by their
+/// hashes.
+fn later(windows: Sorter, memory: usize) -> Result<Sorter> {
     let mut later = Sorter::new(memory);
     let mut first: Option<Entry> = None;
     windows.finish(|entry| {
         match first {
             Some(first) if first.key == entry.key => {
-                let is_later = Place(first.tid).document() < Place(entry.tid).document();
-                return match is_later {
-                    true => later.push(Entry { key: entry.tid, tid: first.tid }),
-                    false => Ok(()),
-                };
+                if Place(first.tid).document() < Place(entry.tid).document() {
+                    later.push(Entry { key: entry.tid, tid: first.tid })?;
+                }
             }
             _ => first = Some(entry),
         }
         Ok(())
     })?;
-    let mut runs: Vec<Run> = Vec::new();
-    later.finish(|Entry { key, tid }| {
-        let (at, of) = (Place(key), Place(tid));
-        if let Some(last) = runs.last_mut() {
-            let windows = u64::from(last.length) - min_match as u64 + 1;
-            if last.at.0 + windows == at.0 && last.of.0 + windows == of.0 {
-                last.length += 1;
-                return Ok(());
-            }
+    Ok(later)
+}
+
+/// The [`MARKS`] of runs of such windows, each with the number of its run and its own.
+fn marks(later: Sorter, memory: usize, min_match: usize) -> Result<Sorter> {
+    let mut marks = Sorter::new(memory);
+    let mut number = 0;
+    let mut end = |(at, of, windows): (u64, u64, u64)| {
+        let last = at + windows + min_match as u64 - 2;
+        for key in [at, last, of] {
+            marks.push(Entry { key, tid: number })?;
+            number += 1;
         }
-        memory::push(&mut runs, Run { at, of, length: min_match as u32 }).map_err(engine)
+        Ok(())
+    };
+    let mut run: Option<(u64, u64, u64)> = None;
+    later.finish(|Entry { key, tid }| {
+        if let Some((at, of, windows)) = &mut run
+            && *at + *windows == key
+            && *of + *windows == tid
+        {
+            *windows += 1;
+            return Ok(());
+        }
+        run.replace((key, tid, 1)).map_or(Ok(()), &mut end)
     })?;
-    Ok(runs)
+    run.map_or(Ok(()), end)?;
+    Ok(marks)
+}
+
+/// The places of marks in texts as they are stored, by their numbers.
+fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
+    let mut stored = Sorter::new(texts.share);
+    let mut again = texts.again()?;
+    marks.finish(|Entry { key, tid }| {
+        check_interrupts();
+        let place = Place(key);
+        let character = place.character();
+        let original = again.characters(place.document())?.original(character..character + 1);
+        let is_last = tid % MARKS == 1;
+        let own = if is_last { original.end - 1 } else { original.start };
+        stored.push(Entry { key: tid, tid: Place::new(place.document(), own).0 })
+    })?;
+    Ok(stored)
 }

@@ -232,25 +232,11 @@ impl Texts {
         })
     }
 
-    /// Calls `visit` with each text.
-    pub fn each(&mut self, visit: &mut dyn FnMut(Given) -> Result<()>) -> Result<()> {
-        let Self { rows, documents, context, progress, .. } = self;
-        let mut number = 0;
-        rows.rewind();
-        rows.each(&mut |row| {
-            check_interrupts();
-            let Document { salt, .. } = documents[number as usize];
-            if let Some(body) = row.value(2) {
-                context.run_and_reset(|| {
-                    // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
-                    let text = unsafe { lossless::read(body)? };
-                    visit(Given { number, salt, text: &text, known: &[] })
-                })?;
-            }
-            number += 1;
-            progress.compared(number.into());
-            Ok(())
-        })
+    /// Goes to the first text, to read some of them once more.
+    pub fn again(&mut self) -> Result<Again<'_>> {
+        self.rows.rewind();
+        let read = Self::characters(&self.cut, "")?;
+        Ok(Again { texts: self, next: 0, read })
     }
 
     /// The characters of a text.
@@ -270,6 +256,41 @@ impl Texts {
         hands(setting(self.out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, self.out, weight))
         })
+    }
+}
+
+/// Texts that are read once more, in order.
+pub struct Again<'a> {
+    texts: &'a mut Texts,
+    /// The number of the next one.
+    next: u32,
+    /// The characters of the one before it, if that was asked for.
+    read: Characters<'static>,
+}
+
+impl Again<'_> {
+    /// The characters of a text. Texts are asked for in ascending order.
+    pub fn characters(&mut self, number: u32) -> Result<&Characters<'static>> {
+        let Texts { rows, cut, context, progress, .. } = &mut *self.texts;
+        while self.next <= number {
+            check_interrupts();
+            let is_it = self.next == number;
+            let read = rows.with_next(|row| {
+                let body = row.value(2).filter(|_| is_it)?;
+                Some(context.run_and_reset(|| {
+                    // SAFETY: a text, as the kind of the source says, whose detoasted copy lives in the context until
+                    // it is reset.
+                    let text = unsafe { lossless::read(body)? };
+                    Texts::characters(cut, &text)?.into_owned().map_err(engine)
+                }))
+            });
+            if let Some(read) = read.flatten() {
+                self.read = read?;
+            }
+            self.next += 1;
+            progress.compared(self.next.into());
+        }
+        Ok(&self.read)
     }
 }
 

@@ -187,6 +187,22 @@ fn two_long_texts_are_compared_in_little_memory() {
     }
 }
 
+/// Gives a session so much for maintenance; its process.
+fn warm(client: &mut Client, maintenance: &str) -> i32 {
+    client
+        .batch_execute(&format!("SET maintenance_work_mem = '{maintenance}'; SELECT minhash('x')"))
+        .expect("a session");
+    backend(client)
+}
+
+/// The result of some work, and the kB by which it raised what its process has at most beside shared memory.
+fn more_memory<T>(client: &mut Client, pid: i32, work: impl FnOnce(&mut Client) -> T) -> (T, u64) {
+    let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
+    let before = own();
+    let result = work(client);
+    (result, own().saturating_sub(before))
+}
+
 #[test]
 fn many_scopes_take_little_memory() {
     const ROWS: u32 = 400_000;
@@ -210,6 +226,27 @@ fn many_scopes_take_little_memory() {
     }
     println!("{} kB with one scope, {} kB with {ROWS}", peaks[0], peaks[1]);
     assert!(peaks[1] < peaks[0] + 48 * 1024, "{peaks:?}");
+}
+
+#[test]
+fn many_repeated_runs_take_little_memory() {
+    let database = database();
+    let mut client = database.connect();
+    // Texts of some of the same 5,000 pieces, in any order: nearly each piece is a run of its own.
+    client
+        .batch_execute(
+            "SELECT setseed(0.5); CREATE TABLE docs AS SELECT i, string_agg(left(md5((random() * 5000)::int::text), 20), '') \
+               FROM generate_series(1, 2000) i, generate_series(1, 400) GROUP BY i",
+        )
+        .expect("texts");
+    let mut client = database.connect();
+    let pid = warm(&mut client, "16MB");
+    let (runs, more) = more_memory(&mut client, pid, |client| {
+        texts(client, "SELECT count(*) FROM repeated_passages('SELECT * FROM docs', 16)")
+    });
+    println!("{more} kB for {runs:?} runs");
+    assert!(runs[0].parse::<u64>().is_ok_and(|runs| runs > 2_000_000), "{runs:?}");
+    assert!(more < 48 * 1024, "{more} kB");
 }
 
 #[test]
