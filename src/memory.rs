@@ -6,6 +6,7 @@
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
+//! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
@@ -48,6 +49,11 @@ pub fn of_sample() -> usize {
 /// those that a refresh looks at.
 pub fn of_queue() -> usize {
     maintenance() / 2
+}
+
+/// The bytes that the different values of scopes may take where they are kept, and not their hashes.
+pub fn of_scopes() -> usize {
+    maintenance() / 3
 }
 
 /// The bytes of the entries of an index that rows get in the end, in their order.

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{ElementHash, hash128, memory};
 
 use crate::error::{Result, engine, error};
+use crate::memory::of_scopes;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
 use crate::pg::passing::Passing;
@@ -25,19 +27,37 @@ struct Column {
     /// Values whose equality is that of their bytes, by a hash of these. Two of a billion values have the same hash
     /// with probability 1e-21.
     images: HashMap<u128, u32>,
-    /// Of other types: the value added last for a hash; values by number, and the value before each of the same hash.
+    /// Of other types, within [`of_scopes`]: the value added last for a hash; values by number, and the value before
+    /// each of the same hash.
     last: HashMap<u64, u32>,
     values: Vec<(Datum, Option<u32>)>,
 }
 
 /// The equality of a type: its default hash operator class.
 struct Equality {
+    type_oid: Oid,
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,
     collation: Oid,
     passing: Passing,
     /// True if values are equal where their bytes are.
     is_image: bool,
+}
+
+/// Bytes that a value which is kept takes beside itself, in tables that have room left.
+const KEPT: usize = 2 * (size_of::<(Datum, Option<u32>)>() + size_of::<(u64, u32)>());
+
+fn too_many(count: u32, type_oid: Oid) -> ErrorReport {
+    let label = type_label(type_oid);
+    error(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        "the values of the scope do not fit into maintenance_work_mem",
+    )
+    .set_detail(format!(
+        "After {count} different values of type {label} they take a third of it. They are kept because equal \
+         values of this type, or in this collation, can have different bytes."
+    ))
+    .set_hint("Cast the column to bigint, uuid or text in a query, or raise maintenance_work_mem.")
 }
 
 /// The number of a scope.
@@ -116,6 +136,10 @@ impl Column {
             candidate = before;
         }
         let number = self.values.len() as u32;
+        let taken = context.bytes() + self.values.len() * KEPT;
+        if taken > of_scopes() {
+            return Err(too_many(number, self.equality.type_oid));
+        }
         let copy = context.run(|| self.equality.copy(value));
         memory::push(&mut self.values, (copy, last)).map_err(engine)?;
         memory::insert_at(&mut self.last, hash, number).map_err(engine)?;
@@ -139,6 +163,7 @@ impl Equality {
         }
         let is_image = is_image(type_oid, collation);
         Ok(Self {
+            type_oid,
             is_image,
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,

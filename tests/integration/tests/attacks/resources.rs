@@ -229,6 +229,26 @@ fn many_scopes_take_little_memory() {
 }
 
 #[test]
+fn many_scopes_of_a_type_with_an_equality_of_its_own_are_refused() {
+    let database = database();
+    let mut client = database.connect();
+    let pid = warm(&mut client, "16MB");
+    let pairs = |count: u32| {
+        format!(
+            "SELECT count(*) FROM near_duplicate_pairs( \
+             $$SELECT i, md5(i::text), i + 1e200 AS tenant FROM generate_series(1, {count}) i$$, \
+             0.9, scope => 'tenant', key => NULL::int)"
+        )
+    };
+    assert_eq!(texts(&mut client, &pairs(10_000)), ["0"]);
+    let (state, more) =
+        more_memory(&mut client, pid, |client| sqlstate(client, &pairs(400_000)));
+    println!("{more} kB until {state}");
+    assert_eq!(state, "53400");
+    assert!(more < 32 * 1024, "{more} kB");
+}
+
+#[test]
 fn many_repeated_runs_take_little_memory() {
     let database = database();
     let mut client = database.connect();
