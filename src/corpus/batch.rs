@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
+use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
 use sketch::stored::{Packing, Stored};
 use sketch::{Error, Level, memory};
 
+use crate::corpus::columns::Columns;
 use crate::corpus::scopes::Scope;
 use crate::error::{engine, raise};
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
 
 /// Documents of some groups.
@@ -39,7 +42,7 @@ pub struct Held {
     pub leasts: Vec<f64>,
     /// The group to which each belongs.
     pub roots: Vec<u32>,
-    /// The hashes of each, once the batch is loaded.
+    /// The hashes of each, once the batch is loaded, unless it stays in files.
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
@@ -49,11 +52,11 @@ pub struct Held {
     packings: Vec<Packing>,
 }
 
-/// The bytes that are compared of documents.
+/// The bytes that are compared of documents, and their hashes.
 pub struct Bytes<'a> {
     held: &'a Held,
-    /// The file in which they are, if they are not in memory.
-    file: Option<&'a mut TempFile>,
+    /// The files in which they are, if they are not in memory.
+    files: Option<&'a mut Files>,
     /// Room for those of a document: as they are in the file, and unpacked.
     read: Vec<u8>,
     room: Vec<u8>,
@@ -65,7 +68,9 @@ struct Files {
     /// stored; or the place of its row.
     places: TempFile,
     count: usize,
+    /// By document; and once it is known that they stay there, by column as well.
     hashes: TempFile,
+    columns: Option<Columns>,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
 }
@@ -97,6 +102,7 @@ impl Batch {
             places: TempFile::create(),
             count: 0,
             hashes: TempFile::create(),
+            columns: None,
             bytes: (until == Until::InFile).then(TempFile::create),
         };
         let held = Held { width, ..Held::default() };
@@ -141,8 +147,13 @@ impl Batch {
     ) -> crate::error::Result<()> {
         let Some(mut files) = self.files.take() else { return Ok(()) };
         let held = &mut self.held;
-        held.hashes = sized(before.hashes, files.count * held.width).map_err(engine)?;
-        files.hashes.read(0, &mut held.hashes)?;
+        let size = files.hashes.len() + files.bytes.as_ref().map_or(0, TempFile::len);
+        if files.bytes.is_none() || size <= memory as u64 {
+            held.hashes = sized(before.hashes, files.count * held.width).map_err(engine)?;
+            files.hashes.read(0, &mut held.hashes)?;
+        } else {
+            files.columns = Some(files.columns(held.width)?);
+        }
         let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
         files.places.read(0, &mut places)?;
         let places = places.as_chunks::<PLACE>().0;
@@ -159,7 +170,7 @@ impl Batch {
         for &[name, root, size, packing] in places {
             held.place(name, root, size as usize, Packing::of_code(packing))?;
         }
-        if bytes.len() <= memory as u64 {
+        if files.columns.is_none() {
             held.bytes = sized(before.bytes, bytes.len() as usize).map_err(engine)?;
             bytes.read(0, &mut held.bytes)?;
         } else {
@@ -176,11 +187,10 @@ impl Batch {
     /// Its documents, and where their bytes are.
     pub fn parts(&mut self) -> (&Held, Bytes<'_>) {
         let held = &self.held;
-        let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
-        (held, Bytes { file, ..Bytes::held(held) })
+        (held, Bytes { files: self.files.as_mut(), ..Bytes::held(held) })
     }
 
-    /// True if the bytes of its documents are in memory.
+    /// True if its documents are in memory.
     pub fn is_held(&self) -> bool {
         self.files.is_none()
     }
@@ -192,6 +202,24 @@ impl Files {
         self.places.append(&[document.name, document.root, first, second]);
         self.count += 1;
         self.hashes.append(document.hashes);
+    }
+
+    /// The hashes by column, in a file of their own.
+    fn columns(&mut self, width: usize) -> crate::error::Result<Columns> {
+        let mut columns = Columns::new(width, 0, 0)?;
+        let mut row = memory::filled(0, width).map_err(engine)?;
+        for place in 0..self.count as u32 {
+            check_interrupts();
+            self.row(place, &mut row)?;
+            columns.push(row.iter().copied())?;
+        }
+        columns.finish()?;
+        Ok(columns)
+    }
+
+    /// Reads the hashes of a document.
+    fn row(&mut self, place: u32, row: &mut [u64]) -> crate::error::Result<()> {
+        self.hashes.read(u64::from(place) * size_of_val(row) as u64, row)
     }
 }
 
@@ -295,7 +323,7 @@ pub type Make<'a, R> = dyn Fn(usize, &[u8], &mut dyn FnMut()) -> Result<R, Error
 impl<'a> Bytes<'a> {
     /// Those of documents that are in memory.
     pub fn held(held: &'a Held) -> Self {
-        Self { held, file: None, read: Vec::new(), room: Vec::new() }
+        Self { held, files: None, read: Vec::new(), room: Vec::new() }
     }
 
     /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
@@ -319,7 +347,7 @@ impl<'a> Bytes<'a> {
                 return Ok(None);
             }
             let documents = std::mem::replace(&mut start, end)..end;
-            let copies = self.file.is_some().then(|| self.copies(&places[documents.clone()]));
+            let copies = self.files.is_some().then(|| self.copies(&places[documents.clone()]));
             let copies = copies.transpose().map_err(refused)?;
             Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
         };
@@ -359,7 +387,22 @@ impl<'a> Bytes<'a> {
 
     /// True if they are in memory.
     pub fn is_held(&self) -> bool {
-        self.file.is_none()
+        self.files.is_none()
+    }
+
+    /// Reads the hashes of a document, which are in a file.
+    pub fn read_hashes(&mut self, place: u32, row: &mut [u64]) {
+        if let Some(files) = &mut self.files {
+            // Only the backend has files.
+            files.row(place, row).unwrap_or_else(|report| raise(report));
+        }
+    }
+
+    /// Calls `visit` with each document and its hash of a column, if hashes are in a file.
+    pub fn column(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) {
+        if let Some(columns) = self.files.as_mut().and_then(|files| files.columns.as_mut()) {
+            columns.hashes(column, visit).unwrap_or_else(|report| raise(report));
+        }
     }
 
     /// The number of bytes of a document that are compared.
@@ -391,7 +434,8 @@ impl<'a> Bytes<'a> {
         look: impl FnOnce(Stored) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let held = self.held;
-        let Some(file) = &mut self.file else { return look(held.of(place)) };
+        let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());
+        let Some(file) = file else { return look(held.of(place)) };
         // Only the backend has files.
         let (start, size) = (held.range(place).0, held.stored_size(place));
         self.read.clear();

@@ -400,13 +400,13 @@ impl Comparing {
         }
         let (mut check, threshold) = (check_interrupts, threshold.get());
         let mut crew = self.crew(size, threads, &mut check);
-        let mut parts = || {
+        let parts = || {
             let mut cache = Cache::new(reader, config, &bytes, &distinct.places, self.memory)?;
             cache.draw(&mut bytes, &distinct.places, &mut crew)?;
             // Outlines take the other half.
             let memory = self.memory / 2;
-            let own = (held, Bytes::held(held));
-            let mut group = Group::new(own, &places, Measure::Same, threshold, memory, &mut crew);
+            let mut group =
+                Group::new((held, bytes), &places, Measure::Same, threshold, memory, &mut crew);
             let mut components = split(&mut group, bucket_limit(), &mut |a, b| {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
                 a == b || cache.may_reach(a, b, threshold)

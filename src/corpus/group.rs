@@ -20,7 +20,16 @@ pub struct Group<'a, 'c> {
     measure: Measure<'a>,
     threshold: f64,
     memory: usize,
+    rows: Rows,
     crew: &'a mut Crew<'c>,
+}
+
+/// Hashes of documents that are in a file, as many as memory holds: a document has one place for its own.
+#[derive(Default)]
+struct Rows {
+    hashes: Vec<u64>,
+    /// The document whose hashes are at each place.
+    of: Vec<Option<u32>>,
 }
 
 /// The measures by which two documents are compared.
@@ -69,7 +78,7 @@ impl<'a, 'c> Group<'a, 'c> {
         memory: usize,
         crew: &'a mut Crew<'c>,
     ) -> Self {
-        Self { held, bytes, places, measure, threshold, memory, crew }
+        Self { held, bytes, places, measure, threshold, memory, rows: Rows::default(), crew }
     }
 
     /// The name of a document.
@@ -148,8 +157,28 @@ impl<'a, 'c> Group<'a, 'c> {
         self.places[document as usize] as usize
     }
 
-    fn own_hashes(&self, document: u32) -> &[u64] {
-        &self.held.hashes[self.place(document) * self.held.width..][..self.held.width]
+    /// The hashes of a document.
+    fn row(&mut self, document: u32) -> Result<&[u64], Error> {
+        let (width, place) = (self.held.width, self.place(document));
+        if self.bytes.is_held() {
+            return Ok(&self.held.hashes[place * width..][..width]);
+        }
+        let count = self.cached();
+        let Self { rows: Rows { hashes, of }, bytes, .. } = self;
+        memory::resize(of, count, None)?;
+        memory::resize(hashes, count * width, 0)?;
+        let at = document as usize % count;
+        let row = &mut hashes[at * width..][..width];
+        if of[at] != Some(document) {
+            bytes.read_hashes(place as u32, row);
+            of[at] = Some(document);
+        }
+        Ok(row)
+    }
+
+    /// The number of documents whose hashes are kept of those that are in a file: a quarter of memory holds them.
+    fn cached(&self) -> usize {
+        (self.memory / (4 * self.held.width * size_of::<u64>())).clamp(1, self.places.len().max(1))
     }
 
     /// The similarity of two documents of a cluster, however low it is.
@@ -205,9 +234,19 @@ impl Hashes for Group<'_, '_> {
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
-        for (document, &place) in (0..).zip(self.places) {
-            visit(document, self.held.hashes[place as usize * self.held.width + column]);
+        if self.bytes.is_held() || self.cached() == self.places.len() {
+            for document in 0..self.documents() {
+                visit(document, self.row(document)?[column]);
+            }
+            return Ok(());
         }
+        // They ascend.
+        let mut own = (0..).zip(self.places).peekable();
+        self.bytes.column(column, &mut |place, hash| {
+            if let Some((document, _)) = own.next_if(|(_, own)| **own == place) {
+                visit(document, hash);
+            }
+        });
         Ok(())
     }
 
@@ -219,12 +258,19 @@ impl Hashes for Group<'_, '_> {
 
 impl Corpus for Group<'_, '_> {
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Error> {
-        memory::copied(&self.own_hashes(document)[..self.probes()])
+        let probes = self.probes();
+        memory::copied(&self.row(document)?[..probes])
     }
 
     fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Error> {
-        let (a, b) = (&self.own_hashes(a)[..bands], &self.own_hashes(b)[..bands]);
-        Ok(a.iter().zip(b).any(|(a, b)| a == b))
+        let same = |a: &[u64], b: &[u64]| a[..bands].iter().zip(&b[..bands]).any(|(a, b)| a == b);
+        if self.bytes.is_held() {
+            let width = self.held.width;
+            let row = |document| &self.held.hashes[self.place(document) * width..][..width];
+            return Ok(same(row(a), row(b)));
+        }
+        let a = memory::copied(self.row(a)?)?;
+        Ok(same(&a, self.row(b)?))
     }
 
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Error> {

@@ -23,6 +23,7 @@ const MOST_BITS: u32 = 10;
 pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
     let mut components = Components::new(corpus.documents()).map_err(C::refused)?;
     let mut reading = Reading::of(corpus);
+    let most = 2 * reading.size;
     let mut spare = Vec::new();
     let find = |run: &mut Run, _: &mut dyn FnMut()| {
         run.find()?;
@@ -39,6 +40,10 @@ pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, 
     };
     crew.each(&mut next, &find, C::refused, &mut |run| {
         run.shared.iter().for_each(|&(a, b)| components.union(a, b));
+        // One of many equal hashes is no reason to keep so much room: each band may have one in another place.
+        if run.entries.capacity() > most {
+            return Ok(());
+        }
         memory::push(*room.borrow_mut(), run).map_err(C::refused)
     })?;
     Ok(components)

@@ -229,6 +229,28 @@ fn many_scopes_take_little_memory() {
 }
 
 #[test]
+fn many_equal_texts_take_little_memory() {
+    const ROWS: u32 = 400_000;
+    let database = database();
+    let mut client = database.connect();
+    let pid = warm(&mut client, "16MB");
+    let clusters = |body: &str| {
+        format!(
+            "SELECT count(*) || ' ' || count(DISTINCT cluster_id) FROM near_duplicate_clusters( \
+             $$SELECT i, {body} FROM generate_series(1, {ROWS}) i$$, 0.5, key => NULL::int)"
+        )
+    };
+    // Two that are similar in half of all, so that not all are the same.
+    let body = "CASE i % 2 WHEN 0 THEN 'the same text as all the others' ELSE 'the same text as all others' END";
+    for body in ["'the same text'", body] {
+        let (found, more) = more_memory(&mut client, pid, |client| texts(client, &clusters(body)));
+        println!("{more} kB for {ROWS} equal texts");
+        assert_eq!(found, [format!("{ROWS} 1")]);
+        assert!(more < 80 * 1024, "{more} kB");
+    }
+}
+
+#[test]
 fn many_scopes_of_a_type_with_an_equality_of_its_own_are_refused() {
     let database = database();
     let mut client = database.connect();
@@ -241,8 +263,7 @@ fn many_scopes_of_a_type_with_an_equality_of_its_own_are_refused() {
         )
     };
     assert_eq!(texts(&mut client, &pairs(10_000)), ["0"]);
-    let (state, more) =
-        more_memory(&mut client, pid, |client| sqlstate(client, &pairs(400_000)));
+    let (state, more) = more_memory(&mut client, pid, |client| sqlstate(client, &pairs(400_000)));
     println!("{more} kB until {state}");
     assert_eq!(state, "53400");
     assert!(more < 32 * 1024, "{more} kB");
