@@ -4,6 +4,7 @@
 //! that the index does not serve (other options, a threshold below its own, a column left open) gets every row: slow,
 //! and right.
 
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
@@ -34,8 +35,8 @@ struct State {
     /// Memory for one search, emptied before the next.
     memory: pg_sys::MemoryContext,
     /// The rows found, as [`tid_to_u64`] has them; `None` before the search.
-    rows: Option<Vec<u64>>,
-    next: usize,
+    rows: RefCell<Option<Vec<u64>>>,
+    next: Cell<usize>,
 }
 
 /// The searches of a scan.
@@ -62,7 +63,8 @@ pub unsafe extern "C-unwind" fn ambeginscan(
             Err(report) => raise(report),
         };
         let memory = crate::index::table_scan::row_context();
-        let state = State { keys: index_keys, memory, rows: None, next: 0 };
+        let (rows, next) = (RefCell::new(None), Cell::new(0));
+        let state = State { keys: index_keys, memory, rows, next };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
         scan
@@ -83,7 +85,7 @@ pub unsafe extern "C-unwind" fn amrescan(
         if !keys.is_null() && (*scan).numberOfKeys > 0 {
             std::ptr::copy(keys, (*scan).keyData, (*scan).numberOfKeys as usize);
         }
-        state(scan).rows = None;
+        state(scan).rows.take();
     }
 }
 
@@ -95,16 +97,18 @@ pub unsafe extern "C-unwind" fn amgettuple(
 ) -> bool {
     // SAFETY: a scan of `ambeginscan` that was rescanned.
     unsafe {
-        if state(scan).rows.is_none()
+        let state = state(scan);
+        if state.rows.borrow().is_none()
             && let Err(report) = collect(scan)
         {
             raise(report);
         }
-        let state = state(scan);
-        let Some(&row) = state.rows.as_ref().and_then(|rows| rows.get(state.next)) else {
+        let next = state.next.get();
+        let Some(row) = state.rows.borrow().as_ref().and_then(|rows| rows.get(next).copied())
+        else {
             return false;
         };
-        state.next += 1;
+        state.next.set(next + 1);
         (*scan).xs_heaptid = u64_to_tid(row);
         (*scan).xs_recheck = true;
         true
@@ -145,15 +149,18 @@ pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     unsafe {
         let state = state(scan);
         pg_sys::MemoryContextDelete(state.memory);
-        state.rows = None;
+        state.rows.take();
     }
 }
 
+/// The state of a scan, shared: what changes in it is in cells, for one callback calls another's functions.
+///
 /// # Safety
 /// `scan` is one of `ambeginscan`.
-unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a mut State {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *(*scan).opaque.cast::<State>() }
+unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a State {
+    // SAFETY: `ambeginscan` has put a `State` there, which lives as long as the memory context of the scan, and nobody
+    // has a reference that could change it.
+    unsafe { &*(*scan).opaque.cast::<State>() }
 }
 
 /// Collects the rows of a search, each once, in the order of their addresses.
@@ -190,7 +197,8 @@ unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
             sort(&mut rows);
         }
         let state = state(scan);
-        (state.rows, state.next) = (Some(rows), 0);
+        state.rows.replace(Some(rows));
+        state.next.set(0);
     }
     Ok(())
 }
