@@ -50,7 +50,8 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
 /// `body` are numbers of columns of the table; of an index, `body` is that of its document column. Nothing of
 /// what is not sound, and no options of what the caller may not read.
 fn describe(call: &Call) -> Result<Option<Datum>> {
-    let described = call.oid(0).and_then(Info::open).and_then(|info| {
+    let described = relation::without_keeping_locks(|| {
+        let info = call.oid(0).and_then(Info::open)?;
         // The table goes last of all that a DROP removes.
         relation::lock(info.index.table, Lock::Read).then(|| Described::of(&info))
     });
@@ -86,8 +87,10 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_warn_reindex() → bigint`: what update scripts end with. Indexes of all owners count.
 fn warn_reindex(_call: &Call) -> Result<Option<Datum>> {
     let mut found = Vec::new();
-    for info in all_indexes()? {
-        let described = Described::of(&info);
+    let all = relation::without_keeping_locks(|| -> Result<Vec<Described>> {
+        Ok(all_indexes()?.iter().map(Described::of).collect())
+    })?;
+    for described in all {
         if let Some(reason) = described.outdated {
             let storage = described.storage;
             let statement = match described.kind {

@@ -17,6 +17,7 @@ use crate::lookup::indexed::Indexed;
 use crate::pg::names::search_path;
 use crate::pg::relation::{self, Lock};
 use crate::pg::restricted::current_role;
+use crate::pg::rights;
 use crate::pg::table_query::TableQuery;
 
 /// The purpose of a query of a table.
@@ -112,11 +113,14 @@ pub fn named(
     listen();
     note_changes();
     let kept = NAMED.with_borrow(|named| named.get(&relation).copied());
-    if let Some(oid) = kept
-        && let Ok(found) = index(oid, extension)
-        && !CHANGED.get()
-    {
-        return Ok(found);
+    if let Some(oid) = kept {
+        // Another role may have found it: nobody locks what they may not read.
+        rights::check_before_reading(relation)?;
+        if let Ok(found) = index(oid, extension)
+            && !CHANGED.get()
+        {
+            return Ok(found);
+        }
     }
     let found = find()?;
     // A side table is opened at each call, to see whether it has been altered.

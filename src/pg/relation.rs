@@ -76,6 +76,30 @@ pub fn lock(oid: Oid, lock: Lock) -> bool {
     }
 }
 
+/// Calls `look`, and gives back the locks that it takes: for what anybody may be told of any relation, who could else
+/// hold off its owner until the end of a transaction.
+pub fn without_keeping_locks<T>(look: impl FnOnce() -> T) -> T {
+    use pg_sys::ResourceReleasePhase::{
+        RESOURCE_RELEASE_AFTER_LOCKS, RESOURCE_RELEASE_BEFORE_LOCKS, RESOURCE_RELEASE_LOCKS,
+    };
+    // SAFETY: PostgreSQL notes each lock with the owner that is current. This one is released and deleted once, after
+    // all that was opened under it is closed; an ERROR releases it with its parent, and sets the current one itself.
+    unsafe {
+        let current = pg_sys::CurrentResourceOwner;
+        let own = pg_sys::ResourceOwnerCreate(current, c"minlsh locks".as_ptr());
+        pg_sys::CurrentResourceOwner = own;
+        let seen = look();
+        for phase in
+            [RESOURCE_RELEASE_BEFORE_LOCKS, RESOURCE_RELEASE_LOCKS, RESOURCE_RELEASE_AFTER_LOCKS]
+        {
+            pg_sys::ResourceOwnerRelease(own, phase, false, false);
+        }
+        pg_sys::CurrentResourceOwner = current;
+        pg_sys::ResourceOwnerDelete(own);
+        seen
+    }
+}
+
 impl Relation {
     /// Locks `oid` and describes it; `None` if there is no such relation.
     pub fn open(oid: Oid, lock: Lock) -> Option<Self> {

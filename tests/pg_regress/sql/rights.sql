@@ -196,6 +196,15 @@ SELECT doc_id FROM near_duplicates(1, index => 'victim_body_idx');
 DROP VIEW victim;
 DROP TABLE hidden;
 
+-- Whoever looks at the view of all indexes holds no lock on their tables afterwards.
+BEGIN;
+SET LOCAL ROLE regress_minlsh_stranger;
+SELECT count(*) > 0 AS listed FROM minlsh_indexes;
+RESET ROLE;
+SELECT relation::regclass, mode FROM pg_locks
+WHERE pid = pg_backend_pid() AND relation IN ('shop.docs'::regclass, 'shop.docs_minlsh'::regclass);
+ROLLBACK;
+
 DROP FUNCTION ask;
 DROP SCHEMA shop, trap CASCADE;
 DROP ROLE regress_minlsh_reader, regress_minlsh_columns, regress_minlsh_stranger;
