@@ -5,7 +5,7 @@
 //!
 //! - `-- as ROLE:` the statements that follow run in a session of this role: `superuser`, `dbowner`
 //!   (owner of the database), `owner` (of schema `app`), `reader`, or `attacker` (who has schema `evil`).
-//!   `-- as ROLE, second session:` another session of the same role. `-- as ROLE, meanwhile:` do not wait
+//!   `-- as ROLE and ROLE:` first by the one, then by the other. `-- as ROLE, second session:` another session of the same role. `-- as ROLE, meanwhile:` do not wait
 //!   for the statements: go on as soon as they wait for a lock.
 //! - `-- refused: SQLSTATE...` the next statement fails, with one of these (none given: with any).
 //!   `-- refused within N s: SQLSTATE...` so soon.
@@ -63,6 +63,8 @@ pub struct Script {
     /// Versions of PostgreSQL; none: all.
     pub versions: Vec<u32>,
     pub blocks: Vec<Block>,
+    /// The number of blocks, the last ones, that have the statements that follow.
+    open: usize,
 }
 
 impl Script {
@@ -77,6 +79,7 @@ impl Script {
             springs_for: vec!["attacker".into()],
             versions: Vec::new(),
             blocks: Vec::new(),
+            open: 0,
         };
         let mut next = Statement::default();
         for line in text.lines() {
@@ -90,8 +93,11 @@ impl Script {
             next.sql.push_str(line);
             next.sql.push('\n');
             if line.trim_end().ends_with(';') && next.sql.matches("$$").count() % 2 == 0 {
-                let block = script.blocks.last_mut().expect("`-- as ROLE:` comes first");
-                block.statements.push(std::mem::take(&mut next));
+                assert_ne!(script.open, 0, "`-- as ROLE:` comes first");
+                let statement = std::mem::take(&mut next);
+                for block in script.blocks.iter_mut().rev().take(script.open) {
+                    block.statements.push(statement.clone());
+                }
             }
         }
         assert_eq!(next.sql, "", "{}: a statement without an end", script.name);
@@ -123,13 +129,17 @@ impl Script {
                 let Some(who) = word.strip_prefix("as ").filter(|_| comment.ends_with(':')) else {
                     return;
                 };
-                let (role, how) = who.split_once(", ").unwrap_or((who, ""));
-                self.blocks.push(Block {
-                    role: role.to_owned(),
-                    session: who.replace(", meanwhile", ""),
-                    meanwhile: how.ends_with("meanwhile"),
-                    statements: Vec::new(),
-                });
+                self.open = 0;
+                for who in who.split(" and ") {
+                    let (role, how) = who.split_once(", ").unwrap_or((who, ""));
+                    self.open += 1;
+                    self.blocks.push(Block {
+                        role: role.to_owned(),
+                        session: who.replace(", meanwhile", ""),
+                        meanwhile: how.ends_with("meanwhile"),
+                        statements: Vec::new(),
+                    });
+                }
             }
         }
     }
