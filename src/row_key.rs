@@ -123,7 +123,8 @@ impl Key {
     pub unsafe fn array(&self, mut keys: Vec<Datum>) -> Parameter {
         let mut element = self.base_type;
         if catalog::array_of(element) == Oid::INVALID {
-            keys.iter_mut().for_each(|key| *key = to_text(*key, element));
+            // SAFETY: values of the key's base type, as the caller promises.
+            keys.iter_mut().for_each(|key| *key = unsafe { to_text(*key, element) });
             element = pg_sys::TEXTOID;
         }
         // SAFETY: the caller's promise.
@@ -174,10 +175,13 @@ impl Key {
         column.map_or(Oid::INVALID, |column| column.attcollation)
     }
 
-    /// A value of the key, of its base type, as a parameter of a query.
-    pub fn parameter(&self, value: Option<Datum>) -> Parameter {
-        // SAFETY: a value of the key.
-        unsafe { Parameter::new(self.base_type, value) }
+    /// A value of the key as a parameter of a query.
+    ///
+    /// # Safety
+    /// `value` must be of the key's base type, and live as long as what is made of the parameter.
+    pub unsafe fn parameter(&self, value: Datum) -> Parameter {
+        // SAFETY: the caller's promise, which is that of `new`.
+        unsafe { Parameter::new(self.base_type, Some(value)) }
     }
 }
 
@@ -200,7 +204,8 @@ pub fn argument(
         return Ok(from_integer(value, base_type));
     }
     if given == pg_sys::TEXTOID {
-        return from_text(datum, base_type).map(Some);
+        // SAFETY: an argument of a call is of the type that the call says, which was compared with text.
+        return unsafe { from_text(datum, base_type) }.map(Some);
     }
     let mismatch = error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -242,11 +247,15 @@ fn from_integer(value: i64, key: Oid) -> Option<Datum> {
 }
 
 /// A string is read as the key's base type reads its literals; its error is the type's own.
-pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
+///
+/// # Safety
+/// `given` must be a non-null `text`.
+pub unsafe fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
     foreign_code::check_type(base_type, "the key")?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
-        // SAFETY: the input function of an existing type, with a text of this database.
+        // SAFETY: the input function of a type that exists, as `check_type` has found, with a C string that was made of
+        // the caller's text.
         unsafe {
             let string = pg_sys::text_to_cstring(given.cast_mut_ptr());
             pg_sys::getTypeInputInfo(base_type, &mut input, &mut parameter);
@@ -261,18 +270,25 @@ pub fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
 }
 
 /// A key as a text, by the output function of its type; without the padding of a `char(n)`.
-pub fn to_text(key: Datum, base_type: Oid) -> Datum {
-    // SAFETY: a key of that type.
+///
+/// # Safety
+/// `key` must be a non-null value of `base_type`.
+pub unsafe fn to_text(key: Datum, base_type: Oid) -> Datum {
+    // SAFETY: the caller's promise.
     unsafe { Output::of(base_type).text(key) }
 }
 
 /// A key as a value of `type_oid`, the type of a result.
-pub fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
+///
+/// # Safety
+/// `key` must be a non-null value of `base_type`.
+pub unsafe fn shown(key: Datum, base_type: Oid, type_oid: Oid) -> Datum {
     if catalog::base_type(type_oid) == base_type {
         return key;
     }
     match integer(key, base_type) {
         Some(number) if type_oid == pg_sys::INT8OID => Datum::from(number),
-        _ => to_text(key, base_type),
+        // SAFETY: the caller's promise.
+        _ => unsafe { to_text(key, base_type) },
     }
 }

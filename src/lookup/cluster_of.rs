@@ -52,7 +52,10 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let session = Session::open();
     let of_table = target.key()?;
     let stored = stored_key(&session, &of_table)?;
-    let rows = stored.rows(&session, &[of_table.parameter(Some(key))])?;
+    // SAFETY: `row_key::argument` gives a value of the type of the table's key, which is that of `asked`; it lives as
+    // long as the call.
+    let given = unsafe { of_table.parameter(key) };
+    let rows = stored.rows(&session, &[given])?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -63,7 +66,9 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     if members.keys.len() > 1 {
         for member in members.keys.sorted() {
             check_interrupts();
-            result.push(&[Some(row_key::shown(members.keys.datum(member), key_type, wanted))]);
+            // SAFETY: the members were made as keys of that type.
+            let key = unsafe { row_key::shown(members.keys.datum(member), key_type, wanted) };
+            result.push(&[Some(key)]);
         }
     }
     Ok(None)
@@ -112,7 +117,7 @@ impl FoundMembers {
     ) -> Result<()> {
         let settings = LocalSettings::open();
         settings.write_exact_text();
-        // SAFETY: made a text by `to_text`, of a key of that type.
+        // SAFETY: a key that was read from the column of that type is made a text by `to_text`.
         let name = unsafe { text::read(row_key::to_text(key, self.key_type)) }?;
         self.add(name)?;
         let mut memory = Memory::scratch(c"minlsh member");
@@ -121,15 +126,15 @@ impl FoundMembers {
             check_interrupts();
             if !self.done[next] {
                 let key = self.keys.datum(next as u32);
-                memory.run_and_reset(|| {
-                    asked.each(session, key, &mut |name, similarity| {
-                        let member = self.add(name)?;
-                        if has_copies && similarity == 1.0 {
-                            self.done[member as usize] = true;
-                        }
-                        Ok(())
-                    })
-                })?;
+                let mut visit = |name: &str, similarity: f64| {
+                    let member = self.add(name)?;
+                    if has_copies && similarity == 1.0 {
+                        self.done[member as usize] = true;
+                    }
+                    Ok(())
+                };
+                // SAFETY: the members are keys of the type that `asked` has, and live as long as they are members.
+                memory.run_and_reset(|| unsafe { asked.each(session, key, &mut visit) })?;
             }
             next += 1;
         }
@@ -145,9 +150,8 @@ impl FoundMembers {
             return Err(too_many(self.most));
         }
         let member = self.keys.len() as u32;
-        let key = row_key::from_text(text::write(name), self.key_type)?;
-        // SAFETY: a value of the type of the keys.
-        unsafe { self.keys.push(key)? };
+        // SAFETY: a text that was just made, read as a value of the type that the keys were made for.
+        unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type)?)? };
         memory::push(&mut self.done, false).map_err(engine)?;
         let name = memory::owned(name).map_err(engine)?;
         memory::insert_at(&mut self.known, name, member).map_err(engine)?;

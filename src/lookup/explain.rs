@@ -40,9 +40,10 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
-    let (rows_a, rows_b) = (documents.row(&session, a)?, documents.row(&session, b)?);
+    // SAFETY: `row_key::argument` gives values of the base type of the key; they live as long as the call.
+    let (rows_a, rows_b) = unsafe { (documents.row(&session, a)?, documents.row(&session, b)?) };
     for (key, rows) in [(a, &rows_a), (b, &rows_b)] {
-        // SAFETY: a key of that type.
+        // SAFETY: `row_key::argument` gives values of that type.
         let shown = || unsafe { Output::of(of_key.base_type).shown(key) };
         if rows.is_empty() {
             pgrx::notice!("no document that you can see has the key {}", shown());

@@ -64,7 +64,8 @@ fn of_document(
     let asked = Asked::new(target, threshold, find::verify(call, VERIFY)?)?;
     if let Some(key) = row_key::argument(call, OF, asked.key_type()?, target.name())? {
         let (session, limit) = (Session::open(), limit.map(i64::from));
-        if let Some(search) = asked.of_row(&session, key, limit)? {
+        // SAFETY: `row_key::argument` gives a value of the type of the keys; it lives as long as the call.
+        if let Some(search) = unsafe { asked.of_row(&session, key, limit)? } {
             asked.answer(&session, search, limit, result)?;
         }
     }
@@ -102,8 +103,17 @@ impl<'a> Asked<'a> {
     }
 
     /// The search for the near-duplicates of a row; `None` if there is none, or it has no document.
-    fn of_row(&self, session: &Session, key: Datum, limit: Option<i64>) -> Result<Option<Way>> {
-        let wanted = || self.index.of_row(session, key, self.threshold, limit);
+    ///
+    /// # Safety
+    /// `key` must be of [`Self::key_type`], and live as long as the search.
+    unsafe fn of_row(
+        &self,
+        session: &Session,
+        key: Datum,
+        limit: Option<i64>,
+    ) -> Result<Option<Way>> {
+        // SAFETY: the caller's promise: the keys are those of the index.
+        let wanted = || unsafe { self.index.of_row(session, key, self.threshold, limit) };
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
             return Ok(side.stored(key)?.map(Way::Estimates));
@@ -184,7 +194,8 @@ impl<'a> Asked<'a> {
                 self.threshold,
                 limit,
                 &mut |key, similarity| {
-                    let key = row_key::shown(key, key_type, shown);
+                    // SAFETY: a key of the side table, whose column has the type of the table's key.
+                    let key = unsafe { row_key::shown(key, key_type, shown) };
                     result.push(&[Some(key), Some(float8_datum(similarity))]);
                     Ok(())
                 },
@@ -194,14 +205,18 @@ impl<'a> Asked<'a> {
     }
 
     /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
-    pub fn each(
+    ///
+    /// # Safety
+    /// `key` must be of [`Self::key_type`], and live until this returns.
+    pub unsafe fn each(
         &self,
         session: &Session,
         key: Datum,
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
         let key_type = self.key_type()?;
-        match (self.of_row(session, key, None)?, &self.side) {
+        // SAFETY: the caller's promise.
+        match (unsafe { self.of_row(session, key, None)? }, &self.side) {
             (Some(Way::Query(wanted)), _) => self.index.each(session, &wanted, visit),
             (Some(Way::Estimates(probe)), Some(side)) => {
                 side.each_estimated(
@@ -210,7 +225,7 @@ impl<'a> Asked<'a> {
                     self.threshold,
                     None,
                     &mut |key, similarity| {
-                        // SAFETY: made a text by `to_text`.
+                        // SAFETY: a key of the side table, whose column has that type, is made a text by `to_text`.
                         let name = unsafe { text::read(row_key::to_text(key, key_type)) }?;
                         visit(name, similarity)
                     },

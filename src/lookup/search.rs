@@ -48,7 +48,10 @@ impl Wanted {
 impl Indexed {
     /// The question for the near-duplicates of a row; `None` if the caller sees no such row, if it has no
     /// document, or if a partial index does not have it.
-    pub fn of_row(
+    ///
+    /// # Safety
+    /// `key` must be of the base type of the key of this index, and live as long as the question.
+    pub unsafe fn of_row(
         &self,
         session: &Session,
         key: Datum,
@@ -74,7 +77,9 @@ impl Indexed {
                 },
             )
         })?;
-        let values = [of_key.parameter(Some(key)), Parameter::float8(threshold.get())];
+        // SAFETY: the caller's promise.
+        let key = unsafe { of_key.parameter(key) };
+        let values = [key, Parameter::float8(threshold.get())];
         let rows = query.rows(session, &values)?;
         if rows.is_empty() {
             return Ok(None);
@@ -89,7 +94,7 @@ impl Indexed {
         let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(2..))
             .map(|(&type_oid, column)| rows.parameter(0, column, type_oid))
             .collect();
-        let row = Some((of_key.parameter(Some(key)), scope?));
+        let row = Some((key, scope?));
         Ok(Some(Wanted { document, threshold, limit, row, among: None }))
     }
 

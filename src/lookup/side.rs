@@ -145,7 +145,9 @@ impl<'a> Side<'a> {
             };
             TableQuery::prepare(session, &parts)
         })?;
-        Ok(!query.rows(session, &[self.key.parameter(Some(key))])?.is_empty())
+        // SAFETY: a key of the side table, whose column has the type of the table's key, as `SideTable` has checked.
+        let key = unsafe { self.key.parameter(key) };
+        Ok(!query.rows(session, &[key])?.is_empty())
     }
 
     /// The error of a side table that has what it never writes.

@@ -45,8 +45,13 @@ impl<'a> Documents<'a> {
 
     /// The row of that key; none if the caller cannot see it. Its first column is the document. The second one is
     /// the predicate, if the index is partial.
-    pub fn row<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
-        self.value_query(session)?.rows(session, &[self.key.parameter(Some(key))])
+    ///
+    /// # Safety
+    /// `key` must be of the base type of the key of the index, and live until this returns.
+    pub unsafe fn row<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
+        // SAFETY: the caller's promise; the index is the one that `self.key` is of.
+        let key = unsafe { self.key.parameter(key) };
+        self.value_query(session)?.rows(session, &[key])
     }
 
     /// The type of the documents as they are read.

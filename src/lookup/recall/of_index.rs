@@ -78,12 +78,14 @@ impl Audit<'_> {
         documents.sample(session, wanted.seed, wanted.count, &mut |stored| {
             let mut found = HashMap::new();
             let mut bytes = ENTRY + stored.name.len();
-            self.asked.each(session, stored.key, &mut |name, similarity| {
+            let mut visit = |name: &str, similarity: f64| {
                 bytes += ENTRY + name.len();
                 memory::insert_at(&mut found, memory::owned(name).map_err(engine)?, similarity)
                     .map_err(engine)?;
                 Ok(())
-            })?;
+            };
+            // SAFETY: the sample has the keys of the documents of the index that is asked; each lives during its visit.
+            unsafe { self.asked.each(session, stored.key, &mut visit)? };
             let (measured, least) = self.measured(stored)?;
             let member = Member {
                 name: memory::owned(stored.name).map_err(engine)?,
