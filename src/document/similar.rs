@@ -281,7 +281,7 @@ unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
         if base_type(element_type) != pg_sys::INT4OID {
             return None;
         }
-        let slots = array::each_element(array, element_type);
+        let slots = array::each_element(array);
         slots.map(|slot| slot.map(|slot| slot.value() as i32)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Weighted sets: elements that count more or less.
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::Datum;
 use sketch::{Element, ElementHash, WeightedSet, memory};
 
 use crate::error::{Result, engine, invalid_parameter};
@@ -36,7 +36,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         return Ok(None);
     };
     // SAFETY: declared text[].
-    let elements = unsafe { array::nullable_elements(elements, pg_sys::TEXTOID)? };
+    let elements = unsafe { array::nullable_elements(elements)? };
     if elements.len() != weights.len() {
         return Err(invalid_parameter(format!(
             "elements and weights must have the same length, not {} and {}",

@@ -283,7 +283,7 @@ impl Search<'_> {
                 NodeTag::T_Const if (*array.cast::<pg_sys::Const>()).constisnull => {}
                 NodeTag::T_Const => {
                     let constant = (*array.cast::<pg_sys::Const>()).constvalue;
-                    for value in array::each_element(constant, element).flatten() {
+                    for value in array::each_element(constant).flatten() {
                         add(&|| Serves::of(self.kind.serves(value, element, self.options)));
                     }
                 }

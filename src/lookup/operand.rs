@@ -67,7 +67,7 @@ impl<'a> Operand<'a> {
                 Kind::Text | Kind::Passage => OperandContent::Text(lossless::read(value)?),
                 Kind::Set => {
                     let of = base_element_type(value_type);
-                    let elements = array::elements(value, of)?;
+                    let elements = array::elements(value)?;
                     let mut hashed = memory::with_capacity(elements.len()).map_err(engine)?;
                     for element in elements {
                         let hash = element::read(element, of)?.hash(ElementHash::default());

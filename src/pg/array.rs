@@ -121,49 +121,42 @@ const fn data_offset() -> usize {
 /// The elements of an array of any type, without its nulls.
 ///
 /// # Safety
-/// `datum` must be a non-null array of elements of type `element`.
-pub unsafe fn elements(datum: Datum, element: Oid) -> Result<Vec<Datum>> {
-    // SAFETY: the caller's promise.
-    memory::collect(unsafe { each_element(datum, element) }.flatten()).map_err(engine)
+/// `datum` must be a non-null array.
+pub unsafe fn elements(datum: Datum) -> Result<Vec<Datum>> {
+    // SAFETY: an array, as the caller promises; they are collected in this memory context.
+    let each = unsafe { each_element(datum) };
+    let mut all = memory::with_capacity(each.len()).map_err(engine)?;
+    all.extend(each.flatten());
+    Ok(all)
 }
 
 /// The elements of an array of any type, in their places.
 ///
 /// # Safety
-/// `datum` must be a non-null array of elements of type `element`.
-pub unsafe fn nullable_elements(datum: Datum, element: Oid) -> Result<Vec<Option<Datum>>> {
-    // SAFETY: the caller's promise.
-    memory::collect(unsafe { each_element(datum, element) }).map_err(engine)
+/// `datum` must be a non-null array.
+pub unsafe fn nullable_elements(datum: Datum) -> Result<Vec<Option<Datum>>> {
+    // SAFETY: an array, as the caller promises; they are collected in this memory context.
+    memory::collect(unsafe { each_element(datum) }).map_err(engine)
 }
 
-/// The elements of an array of any type, one by one, out of memory of PostgreSQL.
+/// The elements of an array of any type, one by one, where they are.
 ///
 /// # Safety
-/// `datum` must be a non-null array of elements of type `element`; the current memory context must
-/// outlive the iterator.
-pub unsafe fn each_element(
-    datum: Datum,
-    element: Oid,
-) -> impl ExactSizeIterator<Item = Option<Datum>> {
-    let (mut length, mut by_value, mut align) = (0i16, false, 0);
-    let (mut datums, mut nulls, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    // SAFETY: the caller promises an array of that element type; the out parameters are valid.
-    unsafe {
-        pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
+/// `datum` must be a non-null array; it and the current memory context must outlive the iterator.
+pub unsafe fn each_element(datum: Datum) -> impl ExactSizeIterator<Item = Option<Datum>> {
+    // SAFETY: the caller promises an array, whose header is complete once it is detoasted, and has its dimensions
+    // behind it. What PostgreSQL keeps for the iteration is in the current memory context.
+    let (count, iterator) = unsafe {
         let array = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
-        pg_sys::deconstruct_array(
-            array,
-            element,
-            length.into(),
-            by_value,
-            align,
-            &mut datums,
-            &mut nulls,
-            &mut count,
-        );
-    }
-    // SAFETY: both result arrays have `count` entries, and are palloc'd.
-    (0..count as usize).map(move |i| unsafe { (!*nulls.add(i)).then(|| *datums.add(i)) })
+        let count = pg_sys::ArrayGetNItems((*array).ndim, array.add(1).cast());
+        (count, pg_sys::array_create_iterator(array, 0, std::ptr::null_mut()))
+    };
+    (0..count).map(move |_| {
+        let (mut value, mut is_null) = (Datum::from(0), false);
+        // SAFETY: the iterator, which lives as long as its memory context, has that many elements.
+        unsafe { pg_sys::array_iterate(iterator, &mut value, &mut is_null) };
+        (!is_null).then_some(value)
+    })
 }
 
 /// The array as a plain value, and the type of its elements.

@@ -150,7 +150,7 @@ impl Call {
     pub fn bigints(&self, index: usize) -> Result<Option<Vec<i64>>> {
         let Some(array) = self.datum(index) else { return Ok(None) };
         // SAFETY: the argument is declared `bigint[]`.
-        let elements = unsafe { array::each_element(array, pg_sys::INT8OID) };
+        let elements = unsafe { array::each_element(array) };
         let present = elements.flatten().map(|element| element.value() as i64);
         memory::collect(present).map(Some).map_err(engine)
     }

@@ -92,7 +92,7 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     // SAFETY: the caller promises an array.
     let (set, element_type) = unsafe { array::detoast(set) };
     // SAFETY: an array of elements of that type, as it says itself.
-    let elements = unsafe { array::each_element(set, element_type) };
+    let elements = unsafe { array::each_element(set) };
     let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
     for (i, element) in elements.enumerate() {
         if i.is_multiple_of(4096) {

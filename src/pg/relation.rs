@@ -228,7 +228,7 @@ pub fn grantees(relation: Oid) -> Vec<Option<CString>> {
     let of_columns = columns.iter().filter_map(AttributeRow::rights);
     let rights = row.column(pg_sys::Anum_pg_class_relacl).into_iter().chain(of_columns);
     // SAFETY: the lists of rights are arrays of aclitem, read while the rows are held.
-    let items = rights.map(|rights| unsafe { array::each_element(rights, pg_sys::ACLITEMOID) });
+    let items = rights.map(|rights| unsafe { array::each_element(rights) });
     // SAFETY: an item of that list.
     let grantee = |item: Datum| unsafe { (*item.cast_mut_ptr::<pg_sys::AclItem>()).ai_grantee };
     let grantees: Vec<Oid> = items.flatten().flatten().map(grantee).collect();

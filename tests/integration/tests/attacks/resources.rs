@@ -204,6 +204,29 @@ fn more_memory<T>(client: &mut Client, pid: i32, work: impl FnOnce(&mut Client) 
 }
 
 #[test]
+fn two_long_arrays_are_compared_in_little_memory() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE long (a int[], b int[]); \
+             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
+             INSERT INTO long SELECT a, a[2:] \
+               FROM (SELECT array_agg(i) AS a FROM generate_series(1, 6000000) i) AS made",
+        )
+        .expect("long arrays");
+    let mut client = database.connect();
+    let pid = warm(&mut client, "64MB");
+    let (found, more) = more_memory(&mut client, pid, |client| {
+        texts(client, "SELECT jaccard(a, b) > 0.99 FROM long")
+    });
+    assert_eq!(found, ["t"]);
+    println!("{more} kB for two arrays of 24 MB");
+    // The arrays, a datum for each element, and what sorting takes.
+    assert!(more < 224 * 1024, "{more} kB");
+}
+
+#[test]
 fn many_scopes_take_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();
