@@ -62,7 +62,7 @@ impl Beside {
     /// The values are of the columns' types.
     pub unsafe fn insert(&self, values: &[Option<Datum>]) {
         let row = Row::empty(&self.table);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises values of the columns' types, and the row is one of this table.
         unsafe { row.fill(values) };
         self.table.insert(&row, &self.indexes);
     }
@@ -78,7 +78,7 @@ impl Beside {
     /// The values are of the columns' types.
     pub unsafe fn update(&self, old: &Row, values: &[Option<Datum>]) {
         let row = Row::empty(&self.table);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises values of the columns' types, and the row is one of this table.
         unsafe { row.fill(values) };
         self.table.update(old, &row, &self.indexes);
     }

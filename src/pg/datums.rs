@@ -38,7 +38,7 @@ impl Datums {
     /// `value` must be a non-null value of the type of the others.
     pub unsafe fn push(&mut self, value: Datum) -> Result<()> {
         let passing = self.passing;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the type that `passing` was read of in `new`.
         let copy = self.memory.run(|| unsafe { passing.copy(value) });
         memory::push(&mut self.all, copy).map_err(engine)
     }

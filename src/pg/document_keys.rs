@@ -71,7 +71,7 @@ impl DocumentKeys {
     /// # Safety
     /// `key` must be a non-null value of the type of the keys.
     pub unsafe fn push(&mut self, key: Datum) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the type that `new` has given to `datums`.
         unsafe { self.datums.push(key) }
     }
 
@@ -91,7 +91,7 @@ impl DocumentKeys {
     /// # Safety
     /// `key` must be a non-null value of the type of the keys.
     pub unsafe fn find(&self, sorted: &[u32], key: Datum) -> Option<u32> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the type of the keys, which is that of `order`: `new` has made both.
         let order = |document: &u32| unsafe { self.order.compare(self.datum(*document), key) };
         sorted.binary_search_by(order).ok().map(|place| sorted[place])
     }

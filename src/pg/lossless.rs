@@ -31,7 +31,7 @@ enum Encoding {
 /// # Safety
 /// `datum` must be a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a text, which is a varlena.
     decode(unsafe { bytes::read(datum) })
 }
 
@@ -42,10 +42,10 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
 /// `datum` must be a non-null `text` value.
 pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(Stored) -> Result<T>) -> Result<T> {
     if let Encoding::Utf8 = Encoding::of_database() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a text, which is a varlena.
         return look(unsafe { bytes::stored(datum) });
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a text; it is looked at before this returns.
     let text = unsafe { read(datum)? };
     look(Stored::plain(text.as_bytes()))
 }

@@ -82,7 +82,7 @@ impl OpenIndex {
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
         let operator = self.search_operator(pg_sys::BTEqualStrategyNumber as u16);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises the table and the value; the operator is that of the index for such values.
         unsafe { self.each_match(table, operator, key, snapshot, visit) }
     }
 
@@ -108,7 +108,7 @@ impl OpenIndex {
         snapshot: &Snapshot,
         mut visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that index and table, which both stay open, belong together.
         let mut search = unsafe { Search::of(self, table, operator, snapshot) };
         // SAFETY: as above.
         unsafe { search.start(value) };
@@ -180,7 +180,7 @@ impl OpenIndex {
         value: Datum,
         place: pg_sys::ItemPointerData,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `insert_by` needs, and one column: there is one value.
         unsafe { self.insert_entry(info, table, (&mut [value], &mut [false]), place) };
     }
 
@@ -193,7 +193,7 @@ impl OpenIndex {
         (values, nulls): (&mut [Datum], &mut [bool]),
         mut place: pg_sys::ItemPointerData,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `insert_by` needs, and as many values as the index has columns.
         unsafe {
             if !(*info).ii_ReadyForInserts {
                 return;
@@ -223,7 +223,7 @@ impl OpenIndex {
     /// # Safety
     /// `info` is what [`Self::info`] has given, and its memory is there.
     pub unsafe fn inserted(&self, info: *mut pg_sys::IndexInfo) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an `info` of this index, which is open.
         unsafe { versions::index_insert_cleanup(self.raw(), info) }
     }
 }

@@ -59,7 +59,7 @@ impl Order {
             Some(Quick::Int4) => (a.value() as i32).cmp(&(b.value() as i32)),
             Some(Quick::Int8) => (a.value() as i64).cmp(&(b.value() as i64)),
             None => {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises values of the type for which `of` has found this comparison.
                 let result =
                     unsafe { pg_sys::FunctionCall2Coll(self.compare, self.collation, a, b) };
                 (result.value() as i32).cmp(&0)

@@ -172,7 +172,7 @@ impl<'a> Select<'a> {
 /// # Safety
 /// Such a list.
 unsafe fn first(list: *mut pg_sys::List) -> *mut std::ffi::c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a list of pointers that is not empty.
     unsafe { (*(*list).elements).ptr_value }
 }
 

@@ -177,6 +177,6 @@ unsafe fn owned(string: *const std::ffi::c_char) -> CString {
     if string.is_null() {
         return CString::default();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated string, unless it is null, which it is not.
     unsafe { CStr::from_ptr(string) }.to_owned()
 }

@@ -16,7 +16,7 @@ use crate::pg::{bytes, lossless};
 /// # Safety
 /// `datum` must be a non-null `text` value, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum) -> Result<&'a str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a text that is valid for `'a`.
     Ok(match unsafe { lossless::read(datum) }? {
         Cow::Borrowed(text) => text,
         Cow::Owned(text) => {

@@ -299,7 +299,8 @@ fn many_repeated_runs_take_little_memory() {
     // Texts of some of the same 5,000 pieces, in any order: nearly each piece is a run of its own.
     client
         .batch_execute(
-            "SELECT setseed(0.5); CREATE TABLE docs AS SELECT i, string_agg(left(md5((random() * 5000)::int::text), 20), '') \
+            "SELECT setseed(0.5); CREATE TABLE docs AS \
+               SELECT i, string_agg(left(md5((random() * 5000)::int::text), 20), '') \
                FROM generate_series(1, 2000) i, generate_series(1, 400) GROUP BY i",
         )
         .expect("texts");

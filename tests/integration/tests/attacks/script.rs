@@ -5,8 +5,9 @@
 //!
 //! - `-- as ROLE:` the statements that follow run in a session of this role: `superuser`, `dbowner`
 //!   (owner of the database), `owner` (of schema `app`), `reader`, or `attacker` (who has schema `evil`).
-//!   `-- as ROLE and ROLE:` first by the one, then by the other. `-- as ROLE, second session:` another session of the same role. `-- as ROLE, meanwhile:` do not wait
-//!   for the statements: go on as soon as they wait for a lock.
+//!   `-- as ROLE and ROLE:` first as the one, then as the other. `-- as ROLE, second session:`
+//!   another session of the same role. `-- as ROLE, meanwhile:` do not wait for the statements: go on as soon as they
+//!   wait for a lock.
 //! - `-- refused: SQLSTATE...` the next statement fails, with one of these (none given: with any).
 //!   `-- refused within N s: SQLSTATE...` so soon.
 //! - `-- tried` the next statement may fail or succeed. All others must succeed.
