@@ -102,6 +102,14 @@ impl Located {
         }
     }
 
+    /// The trigger that notes TRUNCATE, if one is linked to the record.
+    pub fn truncate_trigger(&self) -> Option<Trigger> {
+        let record = Object::Trigger(self.record.trigger);
+        let open = Open::relation(self.documents.oid, Lock::Held)?;
+        let mut ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
+        ours.find(|t| t.is_truncate() && dependency::depends(Object::Trigger(t.oid), record))
+    }
+
     /// The key that the record names.
     fn key(&self) -> Result<Key> {
         let table = self.documents.oid;
