@@ -3,7 +3,7 @@
 //! All unsafe code of the crate is in this module, and all of it has one of
 //! three reasons: calling a function that needs instructions which the CPU was
 //! found to have, loading or storing a whole vector through a pointer, and taking
-//! bytes for text that a kernel has found to be UTF-8.
+//! bytes for text that were found to be UTF-8.
 //! Which instructions there are is asked at run time, so that one build serves
 //! every machine.
 //!
@@ -20,7 +20,6 @@
 //! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
 //! | [`Level::members`] | character | which of two and three bytes are in a set |
 //! | [`Level::upper_bits`] | byte of text | which bytes are marked |
-//! | [`Level::text`] | byte of text | whether it is UTF-8 |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
 //! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
@@ -38,8 +37,6 @@ mod portable;
 mod ranges;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod utf8;
 #[cfg(target_arch = "x86_64")]
 mod windows;
 
@@ -185,30 +182,6 @@ impl Level {
             }
         }
         bits.count_ones() as usize
-    }
-
-    /// The text that bytes are, if they are UTF-8.
-    pub(crate) fn text(self, bytes: &[u8]) -> Option<&str> {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => {
-                // SAFETY: the level exists, so the CPU has AVX2, and what is UTF-8 is a text.
-                unsafe { utf8::is_utf8(bytes).then(|| std::str::from_utf8_unchecked(bytes)) }
-            }
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => {
-                // SAFETY: the level exists, so the CPU has AVX-512, and what is UTF-8 is a text.
-                unsafe { utf8::is_utf8_wide(bytes).then(|| std::str::from_utf8_unchecked(bytes)) }
-            }
-            _ => std::str::from_utf8(bytes).ok(),
-        }
-    }
-
-    /// The text that bytes are, if they are UTF-8, in the same memory.
-    pub(crate) fn into_text(self, bytes: Vec<u8>) -> Option<String> {
-        self.text(&bytes)?;
-        // SAFETY: it was a text.
-        Some(unsafe { String::from_utf8_unchecked(bytes) })
     }
 
     /// Runs `work`, which should be inlined, compiled for the level: what the
@@ -382,6 +355,13 @@ impl Level {
             Instructions::Avx512 => unsafe { avx512::draw(draws, hashes, packed) },
         }
     }
+}
+
+/// The text that bytes are, if they are UTF-8, in the same memory.
+pub(crate) fn into_text(bytes: Vec<u8>) -> Option<String> {
+    simdutf8::basic::from_utf8(&bytes).ok()?;
+    // SAFETY: the line above has found the same bytes to be UTF-8.
+    Some(unsafe { String::from_utf8_unchecked(bytes) })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -5,7 +5,7 @@ use crate::simd::{CLASSES_BLOCK, Level};
 /// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
 #[must_use]
 pub fn utf8(bytes: &[u8]) -> Option<&str> {
-    Level::best().text(bytes)
+    simdutf8::basic::from_utf8(bytes).ok()
 }
 
 /// True if `text` has no character but white space: no token at all.

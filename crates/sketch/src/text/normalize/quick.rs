@@ -14,7 +14,7 @@ use super::places::{Places, Record, Recorded, Unrecorded};
 use super::steps::{Characters, Form, Normalization};
 use crate::error::Error;
 use crate::memory;
-use crate::simd::CharSet;
+use crate::simd::{CharSet, into_text};
 use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of_three, leads};
 
 /// Bytes between two calls of the check_interrupts.
@@ -110,7 +110,7 @@ fn recorded<'a, R: Record>(
     if pass.out == text.as_bytes() {
         return Ok(Cow::Borrowed(text));
     }
-    let normalized = ascii.level.into_text(pass.out);
+    let normalized = into_text(pass.out);
     Ok(Cow::Owned(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
