@@ -68,9 +68,8 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
         pg_sys::TEXTOID if is_deterministic(call.collation()) => {
             // SAFETY: the elements are texts, which live as long as the call.
             let bytes = |datum| unsafe { bytes::read(datum) };
-            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
-            all(a)
-                .and_then(|a| Overlap::count::<&[u8]>(a, all(b)?, Ord::cmp, &mut check_interrupts))
+            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes)).map_err(engine);
+            Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts)
         }
         _ => {
             // SAFETY: elements of the type of which this is the order.
@@ -78,7 +77,7 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
             Overlap::count(a, b, compare, &mut check_interrupts)
         }
     };
-    overlap.map(Some).map_err(engine)
+    Ok(Some(overlap))
 }
 
 /// True if texts of that collation are equal only if their bytes are.

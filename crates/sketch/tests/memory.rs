@@ -282,7 +282,7 @@ fn exact_similarities() {
     }
     survives("overlap", || {
         let numbers = |from: u64| memory::collect((from..from + 10_000).rev());
-        Overlap::count(numbers(0)?, numbers(500)?, Ord::cmp, &mut || ())
+        Ok(Overlap::count(numbers(0)?, numbers(500)?, Ord::cmp, &mut || ()))
     });
     survives("bridges", || {
         let mut links = Links::new(1003)?;
