@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::corpus::{Components, ExactGroup, Hashes, LeftOut, groups, split};
+use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
 use sketch::pipeline::{Crew, Work, hands};
 use sketch::stored::{Packing, Stored};
 use sketch::{Error, Sketcher, memory};
@@ -20,7 +20,7 @@ use crate::corpus::batch::{Batch, Bytes, Held, Particulars, Take, Until};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
-use crate::corpus::sets::{Cache, Distinct, Few, Signatures, exceed};
+use crate::corpus::sets::{Cache, Distinct, Signatures, exceed};
 use crate::error::{Result, engine};
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -31,12 +31,11 @@ use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::settings::bucket_limit;
 
-/// So many distinct documents, or bytes of them, are worth the time of looking for what they share.
-const MANY: usize = 16;
+/// A group of so many bytes is worth threads, and a look at what of it can be similar at all.
 const LARGE: usize = 1 << 20;
 
-/// Bytes of sets beyond which to number what they share costs more than it spares: of 35,000 manual pages
-/// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB numbered at once, and 8 s with those of 85 MB.
+/// Bytes of sets beyond which to have all of them at hand costs more than it spares: of 35,000 manual pages
+/// and HTML files, pairs at 0.8 took 13 s with sets of 340 MB at once, and 8 s with those of 85 MB.
 const NUMBERED: usize = 96 << 20;
 
 /// So many documents are worth threads that find out which share a bucket.
@@ -272,7 +271,10 @@ impl Batches {
             before += group.len();
             self.progress.compared(before as u64);
         }
-        let judging = || Judging { job: &self.comparing, held, order, judge, room: Few::default() };
+        let judging = || {
+            let room = NumberedSets::new(self.comparing.memory);
+            Judging { job: &self.comparing, held, order, judge, room }
+        };
         let mut others = || (0..self.threads()).map(|_| judging()).collect();
         let mut collect = |judged: &mut Judged<T>| {
             let (part, left) = (judged.range.len(), self.documents.saturating_sub(before));
@@ -358,7 +360,8 @@ impl Comparing {
         let mut outcome = Ok(());
         let mut check = check_interrupts;
         let mut crew = self.crew(parts.0.sizes(group), threads, &mut check);
-        let judged = self.group(parts, group, &mut crew, &mut Few::default(), &mut |group| {
+        let mut room = NumberedSets::new(self.memory);
+        let judged = self.group(parts, group, &mut crew, &mut room, &mut |group| {
             judge(group, &mut |found| {
                 outcome = taker.take(found);
                 // Only to stop: the outcome is what is reported.
@@ -430,7 +433,7 @@ impl Comparing {
         (held, mut bytes): (&Held, Bytes),
         group: &[(u32, u32)],
         crew: &mut Crew,
-        room: &mut Few,
+        room: &mut NumberedSets,
         visit: &mut dyn FnMut(&mut Group) -> std::result::Result<LeftOut, Error>,
     ) -> std::result::Result<LeftOut, Error> {
         let Criteria { reader, verify, threshold, ref config, .. } = self.criteria;
@@ -448,23 +451,18 @@ impl Comparing {
         if let [_] = distinct.places[..] {
             return visit(bytes, Measure::Same, crew);
         }
-        let size = distinct.bytes(&bytes);
-        if distinct.places.len() < MANY && size < LARGE.min(self.memory / 64) {
-            let sets = distinct.few(&mut bytes, reader, config, room, &mut || crew.check())?;
-            return visit(bytes, Measure::Few(&distinct, sets), crew);
+        let fits = !exceed(reader, distinct.bytes(&bytes), self.memory.min(NUMBERED))
+            && distinct.fill(&mut bytes, reader, config, room, crew)?;
+        if fits {
+            return visit(bytes, Measure::Exact(&distinct, room), crew);
         }
-        let memory = self.memory.min(NUMBERED);
-        let Some(sets) = distinct.sets(&mut bytes, reader, config, memory, crew)? else {
-            let memory = if bytes.is_held() { self.memory } else { self.group };
-            let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
-            // Whoever is alone draws those that are asked for.
-            if crew.size() > 1 {
-                cache.draw(&mut bytes, &distinct.places, crew)?;
-            }
-            return visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew);
-        };
-        let numbered = ExactGroup::new(&sets, self.memory, crew)?;
-        visit(bytes, Measure::Many(&distinct, &numbered), crew)
+        let memory = if bytes.is_held() { self.memory } else { self.group };
+        let mut cache = Cache::new(reader, config, &bytes, &distinct.places, memory)?;
+        // Whoever is alone draws those that are asked for.
+        if crew.size() > 1 {
+            cache.draw(&mut bytes, &distinct.places, crew)?;
+        }
+        visit(bytes, Measure::OneByOne(&distinct, &mut cache), crew)
     }
 }
 
@@ -488,7 +486,7 @@ struct Judging<'a, T> {
     held: &'a Held,
     order: &'a [(u32, u32)],
     judge: &'a Judge<'a, T>,
-    room: Few,
+    room: NumberedSets,
 }
 
 impl<T: Send> Work for Judging<'_, T> {

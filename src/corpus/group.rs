@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use sketch::corpus::{Corpus, ExactGroup, FewSets, Hashes};
+use sketch::corpus::{Corpus, Hashes, NumberedSets};
 use sketch::pipeline::Crew;
 use sketch::{Error, memory};
 
@@ -38,10 +38,8 @@ pub enum Measure<'a> {
     Same,
     /// By signatures.
     Estimated(&'a Signatures),
-    /// By all shingles of a few documents.
-    Few(&'a Distinct, &'a FewSets),
-    /// By the shingles that some of many documents share.
-    Many(&'a Distinct, &'a ExactGroup<'a>),
+    /// By shingles, with the sets of all documents at hand.
+    Exact(&'a Distinct, &'a NumberedSets),
     /// By shingles, as many sets at a time as memory holds.
     OneByOne(&'a Distinct, &'a mut Cache),
 }
@@ -58,8 +56,7 @@ impl Measure<'_> {
         match self {
             Self::Same => Measure::Same,
             Self::Estimated(signatures) => Measure::Estimated(signatures),
-            Self::Few(distinct, sets) => Measure::Few(distinct, sets),
-            Self::Many(distinct, sets) => Measure::Many(distinct, sets),
+            Self::Exact(distinct, sets) => Measure::Exact(distinct, sets),
             Self::OneByOne(distinct, own) => {
                 Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count)))
             }
@@ -193,13 +190,9 @@ impl<'a, 'c> Group<'a, 'c> {
             Measure::Estimated(signatures) => {
                 Ok(Some(signatures.estimate(a, b)?).filter(|estimate| *estimate >= threshold))
             }
-            Measure::Few(distinct, sets) => {
+            Measure::Exact(distinct, sets) => {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                Ok(sets.similarity(a, b, threshold))
-            }
-            Measure::Many(distinct, sets) => {
-                let (a, b) = (distinct.of_document(a), distinct.of_document(b));
-                Ok(sets.similarity(a, b, threshold))
+                Ok(sets.similarity(a as u32, b as u32, threshold))
             }
             Measure::OneByOne(distinct, cache) => {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sketch::corpus::{Drawing, FewSets, NumberedSets, Outlines};
+use sketch::corpus::{Drawing, NumberedSets, Outlines};
 use sketch::pipeline::Crew;
-use sketch::{Config, ElementHash, Error, Scheme, ShingleSet, estimate_jaccard, memory};
+use sketch::{Config, ElementHash, Error, Scheme, estimate_jaccard, memory};
 
 use crate::corpus::batch::Bytes;
 use crate::corpus::reader::Reader;
@@ -54,14 +54,6 @@ impl Signatures {
     }
 }
 
-/// The sets of a few documents, and the hashes that they are made of: room that one group after the other has.
-#[derive(Default)]
-pub struct Few {
-    hashes: Vec<u64>,
-    ends: Vec<usize>,
-    sets: FewSets,
-}
-
 /// The documents of a group that are not stored to the byte as an earlier one.
 pub struct Distinct {
     /// Their places in the batch.
@@ -97,61 +89,36 @@ impl Distinct {
         self.places.iter().map(|place| bytes.size(*place)).sum()
     }
 
-    /// Their sets, without sorting, where those of other groups were.
-    pub fn few<'a>(
+    /// Replaces `sets` by theirs, whose hashes a crew makes. Returns false, and leaves none, if they do not all fit.
+    pub fn fill(
         &self,
         bytes: &mut Bytes,
         reader: Reader,
         config: &Config,
-        room: &'a mut Few,
-        check: &mut dyn FnMut(),
-    ) -> Result<&'a FewSets, Error> {
-        if room.hashes.capacity() > LONG {
-            // One large group is no reason to keep so much room.
-            *room = Few::default();
-        }
-        let Few { hashes, ends, sets } = room;
-        hashes.clear();
-        ends.clear();
-        let config = config.with_scheme(Scheme::Fss);
-        for &place in &self.places {
-            check();
-            bytes.with(place, |bytes| reader.hashes(&config, bytes, hashes, check))?;
-            memory::push(ends, hashes.len())?;
-        }
-        sets.fill(hashes, ends)?;
-        Ok(sets)
-    }
-
-    /// Their sets, which a crew makes; `None` if they take more than `memory` bytes.
-    pub fn sets(
-        &self,
-        bytes: &mut Bytes,
-        reader: Reader,
-        config: &Config,
-        memory: usize,
+        sets: &mut NumberedSets,
         crew: &mut Crew,
-    ) -> Result<Option<Vec<ShingleSet>>, Error> {
-        if exceed(reader, self.bytes(bytes), memory) {
-            return Ok(None);
-        }
-        let mut sets = memory::with_capacity(self.places.len())?;
-        let mut shingles = 0;
+    ) -> Result<bool, Error> {
+        sets.forget();
+        let config = config.with_scheme(Scheme::Fss);
         let make = |_, bytes: &[u8], check: &mut dyn FnMut()| {
-            // Without the room that repeated shingles leave.
-            reader.set(config, bytes, check)?.try_clone()
+            let mut hashes = Vec::new();
+            reader.hashes(&config, bytes, &mut hashes, check)?;
+            Ok(hashes)
         };
-        let made = bytes.each(&self.places, crew, &make, Unmade::Failed, &mut |set| {
-            shingles += set.len();
-            if shingles * size_of::<u64>() > memory {
+        let mut document = 0;
+        let made = bytes.each(&self.places, crew, &make, Unmade::Failed, &mut |hashes| {
+            if !sets.has_room(hashes.len()) {
                 return Err(Unmade::TooLarge);
             }
-            sets.push(set);
-            Ok(())
+            document += 1;
+            sets.add(document - 1, &hashes).map_err(Unmade::Failed)
         });
         match made {
-            Ok(()) => Ok(Some(sets)),
-            Err(Unmade::TooLarge) => Ok(None),
+            Ok(()) => Ok(true),
+            Err(Unmade::TooLarge) => {
+                sets.forget();
+                Ok(false)
+            }
             Err(Unmade::Failed(cause)) => Err(cause),
         }
     }

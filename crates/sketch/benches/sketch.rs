@@ -4,8 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use sketch::corpus::ExactGroup;
-use sketch::pipeline::Crew;
+use sketch::corpus::NumberedSets;
 use sketch::{
     Banding, Config, Level, Normalization, PreparedSet, ShingleSet, Sketcher, estimate_jaccard,
     shingle_hashes,
@@ -231,29 +230,23 @@ fn groups(c: &mut Criterion) {
         let template = (0..7500).filter(|i| (i * 31 + document) % 97 > 3);
         let few = (0..400).map(|i| 10_000 + (document / 5) * 400 + i);
         let own = (0..300).map(|i| (document + 1) << 32 | i);
-        let hashes = template.chain(few).chain(own).map(number).collect();
-        ShingleSet::from_hashes(hashes, &mut || ())
+        template.chain(few).chain(own).map(number).collect()
     };
-    let sets: Vec<ShingleSet> = (0..100).map(set).collect();
-    c.bench_function("group of 100/number", |bench| {
-        bench.iter(|| {
-            ExactGroup::new(black_box(&sets), 1 << 26, &mut Crew::Alone(&mut || ()))
-                .expect("memory")
-        });
-    });
-    let group = ExactGroup::new(&sets, 1 << 26, &mut Crew::Alone(&mut || ())).expect("memory");
-    assert!(group.is_numbered());
+    let sets: Vec<Vec<u64>> = (0..100).map(set).collect();
+    let mut group = NumberedSets::new(1 << 26);
+    let mut fill = || {
+        group.forget();
+        for (document, hashes) in (0..).zip(black_box(&sets)) {
+            group.add(document, hashes).expect("memory");
+        }
+    };
+    c.bench_function("group of 100/number", |bench| bench.iter(&mut fill));
+    fill();
     let mut pairs = (0..100).flat_map(|b| (0..b).map(move |a| (a, b))).cycle();
     c.bench_function("group of 100/pair", |bench| {
         bench.iter(|| {
             let (a, b) = pairs.next().unwrap_or_default();
             group.similarity(a, b, black_box(0.8))
-        });
-    });
-    c.bench_function("group of 100/pair merged", |bench| {
-        bench.iter(|| {
-            let (a, b) = pairs.next().unwrap_or_default();
-            sets[a].jaccard_at_least(&sets[b], black_box(0.8))
         });
     });
 }

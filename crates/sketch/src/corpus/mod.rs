@@ -18,7 +18,7 @@
 //! compared without success with no more than a limited number of them; what that leaves out is counted.
 //!
 //! What a cluster is worth shows in its [`weakest_link()`], its [`least_similar()`] pair and its
-//! [`Bridge`]s. [`ExactGroup`] compares the texts of a bucket.
+//! [`Bridge`]s. [`NumberedSets`] compares the texts of a bucket.
 //!
 //! Source: Leskovec, Rajaraman, Ullman, *Mining of Massive Datasets*, section 3.4.
 
@@ -36,7 +36,7 @@ mod pairs;
 mod split;
 mod weakest_link;
 
-pub use crate::exact::{Drawing, ExactGroup, FewSets, NumberedSets, Outlines};
+pub use crate::exact::{Drawing, NumberedSets, Outlines};
 pub use bridges::{Bridge, Links};
 pub use collection::{Corpus, Hashes};
 pub use components::Components;

@@ -2,8 +2,6 @@
 //! texts, of a group of documents, and of a sample to measure an index by.
 
 mod comparison;
-mod exact_group;
-mod few_sets;
 mod interval;
 mod numbered_sets;
 mod outlines;
@@ -12,14 +10,10 @@ mod parted_overlap;
 mod prepared_set;
 mod sample;
 mod shingle_set;
-#[cfg(test)]
-mod tests;
 mod token_diff;
 mod word_diff;
 
 pub use comparison::Comparison;
-pub use exact_group::ExactGroup;
-pub use few_sets::FewSets;
 pub use interval::{ratio_interval, wilson_interval};
 pub use numbered_sets::NumberedSets;
 pub use outlines::{Drawing, Outlines};

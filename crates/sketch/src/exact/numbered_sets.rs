@@ -1,16 +1,12 @@
-//! Exact similarities of sets that come and go, each small: sets of numbers instead of hashes.
+//! Exact similarities of sets, each small: sets of numbers instead of hashes.
 //!
-//! A group of documents may have more shingles than memory holds. What is in memory is then worth most if it is
-//! small and quickly compared. So a shingle gets a number when it first comes, and a set is a bit set of these
-//! numbers, of which only the words that are not empty are kept. Shingles that came together have numbers in a row.
-//! Documents that are alike share most of their words, so two sets of 8,000 shingles are compared in some hundred
-//! steps, instead of 16,000 of hashes that are merged. They take a fraction of the hashes' memory as well.
+//! A shingle gets a number when it first comes, and a set is a bit set of these numbers, of which only the words that
+//! are not empty are kept. Nothing is sorted by hash. Shingles that came together have numbers in a row, and documents
+//! that are alike share most of their words. So two sets of 8,000 shingles are compared in some hundred steps, instead
+//! of 16,000 of hashes that are merged. They take a fraction of the hashes' memory as well.
 //!
-//! The numbers take most of the memory. When it is full, all sets are forgotten, and numbers start again.
-
-use std::collections::HashMap;
-
-use ahash::RandomState;
+//! A group whose sets all fit is compared by these alone. Where they do not, as many are kept as memory holds: when it
+//! is full, all sets are forgotten, and numbers start again.
 
 use crate::error::Error;
 use crate::memory;
@@ -22,7 +18,12 @@ const BITS: usize = u64::BITS as usize;
 /// Places of the table of numbers, at first.
 const FIRST: usize = 1 << 12;
 
-/// So many hashes ahead, the place where a hash is looked for is fetched.
+/// Places of a table, and words, for which room is kept when all sets are forgotten.
+const KEPT: usize = 1 << 16;
+
+/// Of a table that has more places than the second-level cache holds, the place where a hash is looked for is fetched
+/// so many hashes ahead: a quarter of the time with two million numbers. To others it would add as much.
+const CACHED: usize = 1 << 17;
 const AHEAD: usize = 16;
 
 /// Words that are compared between two looks at what can still be shared.
@@ -38,7 +39,8 @@ pub struct NumberedSets {
     hashes: Vec<u64>,
     /// The limit of numbers.
     most: usize,
-    sets: HashMap<u32, Set, RandomState>,
+    /// By document, those that are there.
+    sets: Vec<Option<Set>>,
     /// Words that are not empty, set after set, each with its place.
     words: Vec<(u32, u64)>,
     /// The limit of words.
@@ -67,7 +69,7 @@ impl NumberedSets {
             entries: Entries::up_to(most),
             hashes: Vec::new(),
             most,
-            sets: HashMap::default(),
+            sets: Vec::new(),
             words: Vec::new(),
             most_words: memory / 2 / size_of::<(u32, u64)>(),
             scratch: Vec::new(),
@@ -80,10 +82,20 @@ impl NumberedSets {
         hashes <= self.most / 2 && hashes <= self.most_words / 2
     }
 
+    /// True if a set of so many hashes can be added without forgetting the others.
+    #[must_use]
+    pub fn has_room(&self, hashes: usize) -> bool {
+        self.hashes.len() + hashes <= self.most && self.words.len() + hashes <= self.most_words
+    }
+
     /// True if the set of a document is there.
     #[must_use]
     pub fn has(&self, document: u32) -> bool {
-        self.sets.contains_key(&document)
+        self.set(document).is_some()
+    }
+
+    fn set(&self, document: u32) -> Option<Set> {
+        *self.sets.get(document as usize)?
     }
 
     /// Adds the set of a document, by its hashes in any order and with any repeats; they must be as many as
@@ -92,31 +104,39 @@ impl NumberedSets {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn add(&mut self, document: u32, hashes: &[u64]) -> Result<(), Error> {
-        let is_full = self.hashes.len() + hashes.len() > self.most
-            || self.words.len() + hashes.len() > self.most_words;
-        if is_full {
+        if !self.has_room(hashes.len()) {
             self.forget();
         }
         self.reserve(hashes.len())?;
         let words = (self.hashes.len() + hashes.len()).div_ceil(BITS);
-        if self.scratch.len() < words {
-            memory::resize(&mut self.scratch, words, 0)?;
+        if self.scratch.len() < words.max(1) {
+            memory::resize(&mut self.scratch, words.max(1), 0)?;
         }
         grow(&mut self.words, hashes.len(), self.most_words)?;
+        if self.sets.len() <= document as usize {
+            memory::resize(&mut self.sets, document as usize + 1, None)?;
+        }
         let start = self.words.len();
-        // Documents that are alike have their shingles in the same order: most are of the same word as the one before.
+        let is_cached = self.table.len() <= CACHED;
+        let (mut next, mut word, mut bits) = (usize::MAX, 0, 0);
         for (i, &hash) in hashes.iter().enumerate() {
-            if let Some(&later) = hashes.get(i + AHEAD) {
+            if !is_cached && let Some(&later) = hashes.get(i + AHEAD) {
                 let place = place(&self.table, later);
                 self.level.fetch(&self.table[place..=place]);
             }
-            let number = self.entries.number(&mut self.table, &mut self.hashes, hash);
-            let word = &mut self.scratch[number / BITS];
-            if *word == 0 {
-                self.words.push(((number / BITS) as u32, 0));
+            // Documents that are alike have most shingles in the same order: of the next number, and of the same word.
+            let number = match self.hashes.get(next) {
+                Some(known) if *known == hash => next,
+                _ => self.entries.number(&mut self.table, &mut self.hashes, hash),
+            };
+            next = number + 1;
+            if number / BITS != word {
+                self.mark(word, std::mem::take(&mut bits));
+                word = number / BITS;
             }
-            *word |= 1 << (number % BITS);
+            bits |= 1 << (number % BITS);
         }
+        self.mark(word, bits);
         let own = &mut self.words[start..];
         own.sort_unstable_by_key(|(place, _)| *place);
         let mut elements = 0;
@@ -124,20 +144,38 @@ impl NumberedSets {
             *word = std::mem::take(&mut self.scratch[*place as usize]);
             elements += word.count_ones();
         }
-        let set = Set { start, end: self.words.len(), elements };
-        memory::insert_at(&mut self.sets, document, set)?;
+        self.sets[document as usize] = Some(Set { start, end: self.words.len(), elements });
         Ok(())
+    }
+
+    /// Adds bits to a word of the set that is being made.
+    #[inline(always)]
+    fn mark(&mut self, place: usize, bits: u64) {
+        let word = &mut self.scratch[place];
+        if *word == 0 && bits != 0 {
+            self.words.push((place as u32, 0));
+        }
+        *word |= bits;
     }
 
     /// The Jaccard similarity of two documents that are there, if it is at least `threshold`: bit for bit that of
     /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard). `None` if one is not there.
     #[must_use]
     pub fn similarity(&self, a: u32, b: u32, threshold: f64) -> Option<f64> {
-        let (a, b) = (self.sets.get(&a)?, self.sets.get(&b)?);
+        let (a, b) = (self.set(a)?, self.set(b)?);
+        self.level.compiled(
+            #[inline(always)]
+            || self.similarity_of(a, b, threshold),
+        )
+    }
+
+    #[inline(always)]
+    fn similarity_of(&self, a: Set, b: Set, threshold: f64) -> Option<f64> {
         let total = a.elements + b.elements;
         let jaccard = |common: u32| f64::from(common) / f64::from(total - common);
         let reaches = |common: u32| total > common && jaccard(common) >= threshold;
-        let (mut i, mut j, mut common) = (a.start, b.start, 0);
+        let (own, other) = (&self.words[a.start..a.end], &self.words[b.start..b.end]);
+        let (mut i, mut j, mut common) = (0, 0, 0);
         // Elements behind the places that were reached.
         let (mut left, mut right) = (a.elements, b.elements);
         loop {
@@ -145,10 +183,9 @@ impl NumberedSets {
                 return None;
             }
             for _ in 0..STRIDE {
-                if i == a.end || j == b.end {
+                let (Some(&(x, own)), Some(&(y, other))) = (own.get(i), other.get(j)) else {
                     return reaches(common).then(|| jaccard(common));
-                }
-                let ((x, own), (y, other)) = (self.words[i], self.words[j]);
+                };
                 // No branch on which is the lesser: it is as good as random.
                 common += if x == y { (own & other).count_ones() } else { 0 };
                 left -= if x <= y { own.count_ones() } else { 0 };
@@ -159,7 +196,12 @@ impl NumberedSets {
         }
     }
 
-    fn forget(&mut self) {
+    /// Forgets all sets. Room for small ones stays: one large group is no reason to keep more.
+    pub fn forget(&mut self) {
+        if self.table.len() > KEPT || self.words.capacity() > KEPT {
+            (self.table, self.hashes, self.words) = (Vec::new(), Vec::new(), Vec::new());
+            self.scratch = Vec::new();
+        }
         self.table.fill(0);
         self.hashes.clear();
         self.sets.clear();
@@ -259,17 +301,78 @@ fn grow<T>(vec: &mut Vec<T>, additional: usize, most: usize) -> Result<(), Error
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::exact::tests::{hashes, similarity, thresholds};
+    use crate::ShingleSet;
     use crate::hash::mix::mix64;
+
+    /// The hashes of some sets of fewer than `most` out of `ids` elements, with repeats.
+    fn hashes(sets: Range<usize>, ids: u64, most: usize) -> impl Strategy<Value = Vec<Vec<u64>>> {
+        // mix64(0) is 0: also the hash 0 is a hash.
+        let set = prop::collection::vec((0..ids).prop_map(mix64), 0..most);
+        prop::collection::vec(set, sets)
+    }
+
+    fn thresholds() -> impl Strategy<Value = f64> {
+        prop_oneof![0.0_f64..=1.0, Just(0.5), Just(1.0)]
+    }
+
+    /// Asserts that the similarities of all pairs are those of sorted sets.
+    fn assert_similarities(sets: &[Vec<u64>], threshold: f64) -> Result<(), TestCaseError> {
+        let mut numbered = NumberedSets::new(1 << 24);
+        // What was there before does not matter.
+        numbered.add(7, &[1, 2, 3, 1, 2]).unwrap();
+        numbered.forget();
+        for (document, hashes) in (0..).zip(sets) {
+            prop_assert!(numbered.has_room(hashes.len()));
+            numbered.add(document, hashes).unwrap();
+        }
+        let sorted = |hashes: &Vec<u64>| ShingleSet::from_hashes(hashes.clone(), &mut || ());
+        let sorted: Vec<ShingleSet> = sets.iter().map(sorted).collect();
+        for (a, left) in (0..).zip(&sorted) {
+            for (b, right) in (0..).zip(&sorted) {
+                let expected = left.jaccard(right).filter(|jaccard| *jaccard >= threshold);
+                prop_assert_eq!(numbered.similarity(a, b, threshold), expected);
+            }
+        }
+        Ok(())
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn similarities_are_those_of_sorted_sets(
+            sets in hashes(0..6, 200, 150),
+            threshold in thresholds(),
+        ) {
+            assert_similarities(&sets, threshold)?;
+        }
+
+        #[test]
+        fn so_are_those_of_copies_with_other_parts(
+            all in hashes(1..2, 2000, 1500),
+            // For each copy: the part that it has of the first one, and how much it has of its own where.
+            copies in prop::collection::vec((0..1500_usize, 0..1500_usize, 0..1500_usize, 0..400_u64), 0..5),
+            threshold in thresholds(),
+        ) {
+            let original = all[0].clone();
+            let mut sets = vec![original.clone()];
+            for (number, (start, len, at, own)) in (1..).zip(copies) {
+                let start = start.min(original.len());
+                let mut copy = original[start..(start + len).min(original.len())].to_vec();
+                let at = at.min(copy.len());
+                copy.splice(at..at, (0..own).map(|id| mix64(number * 10_000 + id)));
+                sets.push(copy);
+            }
+            assert_similarities(&sets, threshold)?;
+        }
+
+        #[test]
+        fn so_are_those_of_sets_that_come_and_go(
             sets in hashes(2..12, 3000, 2500),
             asked in prop::collection::vec((0_usize..12, 0_usize..12), 0..60),
             threshold in thresholds(),
@@ -285,7 +388,9 @@ mod tests {
                         numbered.add(document as u32, own).unwrap();
                     }
                 }
-                let expected = similarity(&sets[a], &sets[b], threshold);
+                let [left, right] =
+                    [a, b].map(|of| ShingleSet::from_hashes(sets[of].clone(), &mut || ()));
+                let expected = left.jaccard(&right).filter(|jaccard| *jaccard >= threshold);
                 prop_assert_eq!(numbered.similarity(a as u32, b as u32, threshold), expected);
             }
         }
