@@ -59,9 +59,8 @@ struct OwnRows {
     elements: Vec<u64>,
     /// The places of outlines by row.
     rows: AHashMap<Index, AHashMap<u64, usize>>,
-    /// The places of the rows that a search has found, and of those that may be similar, while they are compared.
+    /// The places of the rows that a search has found, while they are compared.
     found: Vec<usize>,
-    reaching: Vec<usize>,
     /// The rows by their outlines, without [`LAST`]; the oldest gives way to the newest when memory is used up.
     keys: Vec<Option<Key>>,
     oldest: usize,
@@ -280,7 +279,6 @@ impl OwnRows {
             elements: Vec::new(),
             rows: AHashMap::default(),
             found: Vec::new(),
-            reaching: Vec::new(),
             keys: Vec::new(),
             oldest: 0,
             pending: Vec::new(),
@@ -289,7 +287,7 @@ impl OwnRows {
 
     /// Removes from `rows` those of an index that cannot be similar to the document in hand.
     fn rule_out(&mut self, index: Index, threshold: f64, rows: &mut Vec<u64>) -> Result<()> {
-        let Self { outlines, rows: own, found, reaching, keys, .. } = self;
+        let Self { outlines, rows: own, found, keys, .. } = self;
         let Some(own) = own.get(&index) else { return Ok(()) };
         found.clear();
         memory::reserve(found, rows.len()).map_err(engine)?;
@@ -298,8 +296,8 @@ impl OwnRows {
             found.extend(place);
             place.is_none()
         });
-        outlines.reaching(LAST, found, threshold, reaching).map_err(engine)?;
-        let rows_of = reaching.iter().filter_map(|place| keys[place - 1]).map(|(_, row)| row);
+        found.retain(|place| outlines.may_reach(LAST, *place, threshold));
+        let rows_of = found.iter().filter_map(|place| keys[place - 1]).map(|(_, row)| row);
         // There is room: these were among them.
         rows.extend(rows_of);
         rows.sort_unstable();

@@ -36,9 +36,6 @@ const DIGEST: u32 = 4;
 /// Words that are looked at between two looks at the bound.
 const STRIDE: usize = 64;
 
-/// Documents between the one that is looked at and the one that is fetched.
-const AHEAD: usize = 8;
-
 /// Outlines by document.
 pub struct Outlines {
     level: Level,
@@ -227,57 +224,6 @@ impl Outlines {
         self.outlines_allow(wide, narrow, bound)
     }
 
-    /// Replaces `found` by those of `others` for which [`Outlines::may_reach`] is true of a document and them, and in
-    /// less time: all are looked at together, while the processor fetches those that come next.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn reaching(
-        &self,
-        document: usize,
-        others: &[usize],
-        threshold: f64,
-        found: &mut Vec<usize>,
-    ) -> Result<(), Error> {
-        found.clear();
-        memory::reserve(found, others.len())?;
-        let own = self.documents[document];
-        let (Some(left), Some(digest_of_own)) = (own.elements, self.digests.get(digest(document)))
-        else {
-            found
-                .extend(others.iter().filter(|other| self.may_reach(document, **other, threshold)));
-            return Ok(());
-        };
-        let (digests, _) = self.digests.as_chunks::<{ 1 << DIGEST }>();
-        let mut x = [0; 1 << DIGEST];
-        x.copy_from_slice(digest_of_own);
-        others.iter().take(AHEAD).for_each(|other| self.fetch(*other));
-        self.level.counting(
-            #[inline(always)]
-            || {
-                for (place, &other) in others.iter().enumerate() {
-                    if let Some(next) = others.get(place + AHEAD) {
-                        self.fetch(*next);
-                    }
-                    let Some(right) = self.documents[other].elements else {
-                        found.push(other);
-                        continue;
-                    };
-                    let bound = Bound { left, right, threshold };
-                    if bound.allows(Lacking::of(&x, &digests[other], 0..x.len())) {
-                        found.push(other);
-                    }
-                }
-            },
-        );
-        found.retain(|other| {
-            let other = self.documents[*other];
-            let Some(right) = other.elements else { return true };
-            self.outlines_allow(own, other, Bound { left, right, threshold })
-        });
-        Ok(())
-    }
-
     /// True if the words of two outlines allow what is bounded, the wider one first.
     fn outlines_allow(&self, wide: Document, narrow: Document, bound: Bound) -> bool {
         let mut lacking = Lacking::default();
@@ -295,16 +241,6 @@ impl Outlines {
             }
         }
         true
-    }
-
-    /// Has the processor fetch what [`Outlines::may_reach`] looks at first of a document.
-    #[inline(always)]
-    pub fn fetch(&self, document: usize) {
-        self.level.fetch(&self.documents[document..=document]);
-        match self.digests.get(digest(document)) {
-            Some(digest) => self.level.fetch(digest),
-            None => self.level.fetch(self.of(self.documents[document])),
-        }
     }
 
     fn of(&self, document: Document) -> &[u64] {
@@ -478,11 +414,7 @@ mod tests {
                 let similar = sets[0].jaccard(&sets[1]).is_some_and(|jaccard| jaccard >= threshold);
                 prop_assert!(!similar || outlines.may_reach(a, b, threshold));
                 prop_assert_eq!(outlines.may_reach(a, b, threshold), outlines.may_reach(a, c, threshold));
-                let (others, mut found) = ([b, a, c, empty], vec![a]);
-                outlines.reaching(a, &others, threshold, &mut found).unwrap();
-                let mut expected = others.to_vec();
-                expected.retain(|other| outlines.may_reach(a, *other, threshold));
-                prop_assert_eq!(found, expected);
+                prop_assert!(outlines.may_reach(a, empty, threshold));
                 prop_assert!(sets[1].is_empty() || outlines.may_reach(b, c, 1.0));
             }
         }

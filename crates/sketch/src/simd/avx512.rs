@@ -244,12 +244,6 @@ pub(super) fn compiled<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Runs `work` with these instructions.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt")]
-pub(super) fn counting<T>(work: impl FnOnce() -> T) -> T {
-    work()
-}
-
 /// The uppermost bit of each byte.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]

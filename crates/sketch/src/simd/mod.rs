@@ -199,22 +199,6 @@ impl Level {
         }
     }
 
-    /// Runs `work` as [`Level::compiled`] does: work that counts bits, for which some processors have an instruction.
-    #[inline]
-    pub(crate) fn counting<T>(self, work: impl FnOnce() -> T) -> T {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512
-                if is_x86_feature_detected!("avx512vpopcntdq")
-                    && is_x86_feature_detected!("avx512vl") =>
-            {
-                // SAFETY: the level exists, so the CPU has AVX-512, and the rest as was just asked.
-                unsafe { avx512::counting(work) }
-            }
-            _ => self.compiled(work),
-        }
-    }
-
     /// Has the processor fetch values that are read soon, while others are looked at. It changes none.
     #[inline(always)]
     pub fn fetch<T: Copy>(self, values: &[T]) {
