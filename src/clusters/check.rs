@@ -3,7 +3,7 @@
 //! not where the log has put them.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::clusters::{ClusterId, Event};
+use sketch::clusters::{ClusterEvent, ClusterId};
 
 use crate::clusters::refresh::Refresh;
 use crate::clusters::replay;
@@ -54,19 +54,21 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
         let key = event.document().map(|document| places[document as usize].key);
         let cluster = event.cluster();
         match event {
-            Event::Leave { .. } => report(
+            ClusterEvent::Leave { .. } => report(
                 key,
                 &format!(
                     "in cluster {cluster}, but has no near-duplicate or \
                  no longer exists"
                 ),
             ),
-            Event::Join { .. } => report(key, "missing from its cluster"),
-            Event::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
-            Event::Merge { other, .. } => {
+            ClusterEvent::Join { .. } => report(key, "missing from its cluster"),
+            ClusterEvent::Move { .. } => report(key, &format!("in another cluster than {cluster}")),
+            ClusterEvent::Merge { other, .. } => {
                 report(None, &format!("clusters {cluster} and {other} belong together"));
             }
-            Event::Create { .. } | Event::Split { .. } | Event::Dissolve { .. } => {}
+            ClusterEvent::Create { .. }
+            | ClusterEvent::Split { .. }
+            | ClusterEvent::Dissolve { .. } => {}
         }
     }
     sizes(&tables, &refresh, &report)?;

@@ -1,7 +1,7 @@
 //! The documents of an update: keys that are stored, and keys that were found, brought together by rank.
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::clusters::{ClusterId, Document};
+use sketch::clusters::{ClusterId, RankedDocument};
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
@@ -61,7 +61,7 @@ impl Places {
 
     /// Brings the entries of each key together: what is stored and what was found. Returns the documents by
     /// rank. It is refused if a key was found twice.
-    pub fn merge(&mut self) -> Result<Vec<Document>> {
+    pub fn merge(&mut self) -> Result<Vec<RankedDocument>> {
         let sorted = self.keys.sorted();
         let mut documents = Vec::new();
         self.merged.clear();
@@ -78,7 +78,7 @@ impl Places {
             let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
             memory::push(&mut self.merged, (first, last)).map_err(engine)?;
             memory::push(&mut self.ranks, first).map_err(engine)?;
-            let document = Document {
+            let document = RankedDocument {
                 old: self.old[first as usize].map(|(cluster, _)| cluster),
                 component: self.new[last as usize].map(|(component, _)| component),
             };

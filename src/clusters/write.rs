@@ -1,7 +1,7 @@
 //! The difference between the old state and the new one, written with its log.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::clusters::{Block, ClusterId, Event, Update};
+use sketch::clusters::{Block, ClusterEvent, ClusterId, Update};
 use sketch::memory;
 
 use crate::clusters::places::{Place, Places};
@@ -47,7 +47,7 @@ pub fn write(
     let mut counts = Counts::default();
     // First, while the snapshot shows the members that are named as they are stored.
     for event in &update.events {
-        if let Event::Merge { cluster, other, .. } = *event
+        if let ClusterEvent::Merge { cluster, other, .. } = *event
             && blocks.iter().any(|block| block.cluster == other)
         {
             merge(tables, snapshot, places, (cluster, other), &mut counts)?;
@@ -132,7 +132,7 @@ fn merge(
 /// The cluster of each document after the update.
 fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> {
     let merges = update.events.iter().filter_map(|event| match *event {
-        Event::Merge { cluster, other, .. } => Some((other, cluster)),
+        ClusterEvent::Merge { cluster, other, .. } => Some((other, cluster)),
         _ => None,
     });
     // In the order of `other` they are searched.
@@ -146,7 +146,7 @@ fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> 
     let mut ids = memory::collect(ids).map_err(engine)?;
     for event in &update.events {
         if let Some(document) = event.document() {
-            let left = matches!(event, Event::Leave { .. });
+            let left = matches!(event, ClusterEvent::Leave { .. });
             ids[document as usize] = (!left).then_some(event.cluster());
         }
     }
@@ -281,7 +281,7 @@ fn mend(
 }
 
 /// Writes a row of the log.
-fn log(rows: &mut Bulk, places: &[Place], event: Event, now: Datum, state: &mut State) {
+fn log(rows: &mut Bulk, places: &[Place], event: ClusterEvent, now: Datum, state: &mut State) {
     state.last_seq += 1;
     let key = |document: u32| places[document as usize].key;
     let values = [

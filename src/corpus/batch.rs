@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
-use sketch::stored::{Packing, Stored};
+use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level, memory};
 
 use crate::corpus::columns::Columns;
@@ -90,7 +90,7 @@ pub struct Particulars<'a> {
 }
 
 /// Takes what is compared of a document, as it is stored.
-pub type Take<'a> = dyn FnMut(Stored) -> crate::error::Result<()> + 'a;
+pub type Take<'a> = dyn FnMut(StoredBytes) -> crate::error::Result<()> + 'a;
 
 /// The number of values that [`Files::places`] has of a document.
 const PLACE: usize = 4;
@@ -115,14 +115,18 @@ impl Batch {
     }
 
     /// Adds a document, and what is compared of it as it is stored.
-    pub fn push(&mut self, document: &Particulars, stored: Stored) -> crate::error::Result<()> {
+    pub fn push(
+        &mut self,
+        document: &Particulars,
+        stored: StoredBytes,
+    ) -> crate::error::Result<()> {
         self.held.add(document)?;
         let Some(files) = &mut self.files else {
             let held = &mut self.held;
             memory::extend(&mut held.hashes, document.hashes).map_err(engine)?;
             return held.push(document.name, document.root, stored);
         };
-        let Stored { bytes, packing } = stored;
+        let StoredBytes { bytes, packing } = stored;
         // A value has less than 1 GB.
         files.push(document, [bytes.len() as u32, packing.code()]);
         files.bytes.iter_mut().for_each(|file| file.append(bytes));
@@ -236,7 +240,7 @@ impl Held {
     }
 
     /// Adds what is compared of a document.
-    fn push(&mut self, name: u32, root: u32, stored: Stored) -> crate::error::Result<()> {
+    fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> crate::error::Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
         memory::extend(&mut self.bytes, stored.bytes).map_err(engine)
     }
@@ -284,14 +288,14 @@ impl Held {
     }
 
     /// The bytes of a document as they are stored, which are in memory.
-    fn of(&self, place: u32) -> Stored<'_> {
+    fn of(&self, place: u32) -> StoredBytes<'_> {
         let (start, end) = self.range(place);
         self.stored(place, &self.bytes[start as usize..end as usize])
     }
 
     /// A document of which such bytes are stored.
-    fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> Stored<'a> {
-        Stored { bytes, packing: self.packings[place as usize] }
+    fn stored<'a>(&self, place: u32, bytes: &'a [u8]) -> StoredBytes<'a> {
+        StoredBytes { bytes, packing: self.packings[place as usize] }
     }
 }
 
@@ -431,7 +435,7 @@ impl<'a> Bytes<'a> {
     pub fn with_stored<T>(
         &mut self,
         place: u32,
-        look: impl FnOnce(Stored) -> Result<T, Error>,
+        look: impl FnOnce(StoredBytes) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let held = self.held;
         let file = self.files.as_mut().and_then(|files| files.bytes.as_mut());

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
-use sketch::pipeline::{Crew, Work, hands};
-use sketch::stored::{Packing, Stored};
+use sketch::pipeline::{BatchWork, Crew, hands};
+use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
@@ -341,7 +341,7 @@ impl<'a> Copying<'a> {
                 // Of a few kB at most.
                 room.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
             }
-            take(Stored::plain(room))
+            take(StoredBytes::plain(room))
         })
     }
 }
@@ -489,7 +489,7 @@ struct Judging<'a, T> {
     room: NumberedSets,
 }
 
-impl<T: Send> Work for Judging<'_, T> {
+impl<T: Send> BatchWork for Judging<'_, T> {
     type Batch = Judged<T>;
 
     fn work(

@@ -1,7 +1,7 @@
 //! `near_duplicates_between()`: what two collections share.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
+use sketch::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Positions};
@@ -62,15 +62,15 @@ impl Across<'_, '_> {
     }
 
     /// For each leader, in which of the two collections its members are.
-    fn sides(&self, group: &Group, identical: &Identical) -> Result<Vec<Side>, Error> {
+    fn sides(&self, group: &Group, identical: &Identical) -> Result<Vec<PairSide>, Error> {
         let side = |document: u32| {
-            if group.name(document) < self.second { Side::Left } else { Side::Right }
+            if group.name(document) < self.second { PairSide::Left } else { PairSide::Right }
         };
         let mut sides = memory::collect((0..identical.documents()).map(side))?;
         for (leader, copies) in identical.groups() {
             for copy in copies {
                 if side(copy) != sides[leader as usize] {
-                    sides[leader as usize] = Side::Both;
+                    sides[leader as usize] = PairSide::Both;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! `near_duplicate_bridges()`: the pairs without which a cluster would fall in two.
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::{Hashes, Identical, LeftOut, Links, Side, pairs};
+use sketch::corpus::{ClusterLinks, Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Positions};
@@ -59,9 +59,9 @@ fn of_group(
     emit: &mut Emit<Found>,
 ) -> Result<LeftOut, Error> {
     let identical = Identical::group(group)?;
-    let mut links = Links::new(identical.documents())?;
+    let mut links = ClusterLinks::new(identical.documents())?;
     let left_out =
-        pairs(group, &identical, &|_| Side::Both, limit, &mut |_, pair| links.push(pair))?;
+        pairs(group, &identical, &|_| PairSide::Both, limit, &mut |_, pair| links.push(pair))?;
     let (bridges, mut clusters) =
         links.bridges(&|leader| identical.members(leader).count() as u64)?;
     if bridges.is_empty() {

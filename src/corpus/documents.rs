@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use pgrx::prelude::*;
-use sketch::pipeline::{Batch, Hands, Signer, hands};
+use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
@@ -126,7 +126,7 @@ impl Documents {
         self.signed = 0;
         hands(setting(self.memory), make(), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
-            let (batch, context) = (Batch::default(), Memory::scratch(c"minlsh document"));
+            let (batch, context) = (SignerBatch::default(), Memory::scratch(c"minlsh document"));
             let mut intake = Intake { documents: self, hands, batch, full, context };
             read(&mut intake)?;
             intake.give()?;
@@ -136,7 +136,7 @@ impl Documents {
     }
 
     /// Takes the hashes of a batch.
-    fn take(&mut self, batch: &mut Batch) -> Result<()> {
+    fn take(&mut self, batch: &mut SignerBatch) -> Result<()> {
         for hashes in batch.hashes() {
             let Some(Note { size, least, scope, key }) = self.notes.pop_front() else { break };
             self.signed += 1;
@@ -197,7 +197,7 @@ pub struct Intake<'a, 'scope, 'env> {
     documents: &'a mut Documents,
     hands: &'a mut Hands<'scope, 'env, Signer>,
     /// The batch that is being filled, and how many bytes fill it.
-    batch: Batch,
+    batch: SignerBatch,
     full: usize,
     /// Memory for one document, emptied before the next.
     context: Memory,

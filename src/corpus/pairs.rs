@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pgrx::pg_sys::Datum;
-use sketch::corpus::{Hashes, Identical, LeftOut, Side, pairs};
+use sketch::corpus::{Hashes, Identical, LeftOut, PairSide, pairs};
 use sketch::{Error, memory, sort_by};
 
 use crate::corpus::arguments::{Arguments, Positions};
@@ -160,7 +160,7 @@ fn of_group(
             rest.clone().try_for_each(|b| emit(Found::Pair(group.name(a), group.name(b), 1.0)))?;
         }
     }
-    pairs(group, &identical, &|_| Side::Both, limit, &mut |group, pair| {
+    pairs(group, &identical, &|_| PairSide::Both, limit, &mut |group, pair| {
         for a in identical.members(pair.a) {
             group.check_interrupts()?;
             for b in identical.members(pair.b) {

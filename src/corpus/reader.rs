@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use pgrx::pg_sys::Datum;
-use sketch::pipeline::Batch;
-use sketch::stored::{self, Stored};
+use sketch::pipeline::SignerBatch;
+use sketch::stored::{self, StoredBytes};
 use sketch::{
     Config, ElementHash, Error, Scheme, ShingleSet, Sketcher, hash128, memory, normalize_text,
     shingle_hashes,
@@ -155,7 +155,7 @@ impl Reader {
         self,
         document: Datum,
         config: &Config,
-        batch: &mut Batch,
+        batch: &mut SignerBatch,
     ) -> Result<Copied> {
         if self.is_text() {
             // SAFETY: the caller's promise.
@@ -170,7 +170,7 @@ impl Reader {
         let (read, least) = unsafe { self.read(document, config.scheme().element_hash())? };
         let size = match read {
             Read::Text(text) => {
-                batch.push_text(Stored::plain(text.as_bytes())).map_err(engine)?;
+                batch.push_text(StoredBytes::plain(text.as_bytes())).map_err(engine)?;
                 text.len()
             }
             Read::Hashes(hashes) => {
@@ -231,7 +231,7 @@ impl Reader {
     }
 
     /// Calls `look` with what [`Self::append`] makes; with a text as it is stored, which
-    /// [`Stored::unpacked`] undoes. `room` is used where there must be a copy.
+    /// [`StoredBytes::unpacked`] undoes. `room` is used where there must be a copy.
     ///
     /// # Safety
     /// As for [`Self::append`].
@@ -239,7 +239,7 @@ impl Reader {
         self,
         document: Datum,
         room: &mut Vec<u8>,
-        look: impl FnOnce(Stored) -> Result<T>,
+        look: impl FnOnce(StoredBytes) -> Result<T>,
     ) -> Result<T> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -249,7 +249,7 @@ impl Reader {
             room.clear();
             self.append(document, room)?;
         }
-        look(Stored::plain(room))
+        look(StoredBytes::plain(room))
     }
 
     /// Appends what it takes to compare a document exactly: a text as UTF-8, a set as the hashes

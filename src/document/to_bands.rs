@@ -6,8 +6,8 @@ use std::cell::Cell;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
-use sketch::pipeline::Batch;
-use sketch::stored::Stored;
+use sketch::pipeline::SignerBatch;
+use sketch::stored::StoredBytes;
 use sketch::{Banding, Config, ElementHash};
 
 use super::image::{Content, Document, hashes, slots};
@@ -59,7 +59,12 @@ impl Kind {
     ///
     /// # Safety
     /// As for [`Kind::row`].
-    pub unsafe fn copy(self, value: Datum, index: &IndexOptions, batch: &mut Batch) -> Result<()> {
+    pub unsafe fn copy(
+        self,
+        value: Datum,
+        index: &IndexOptions,
+        batch: &mut SignerBatch,
+    ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
             if let Self::Text | Self::Passage = self {
@@ -300,9 +305,9 @@ impl<'a> Sketched<'a> {
     }
 
     /// Copies it into a batch, to have the bands made there.
-    fn copy(&self, batch: &mut Batch) -> Result<()> {
+    fn copy(&self, batch: &mut SignerBatch) -> Result<()> {
         match self {
-            Self::Text(text) => batch.push_text(Stored::plain(text.as_bytes())),
+            Self::Text(text) => batch.push_text(StoredBytes::plain(text.as_bytes())),
             Self::Hashes(elements) => batch.push_elements(elements),
             Self::Signature(slots) => batch.push_signature(slots),
         }

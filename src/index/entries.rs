@@ -1,7 +1,7 @@
 //! The entries of many rows, made a batch of rows at a time: by the backend, and by threads beside it.
 
-use sketch::pipeline::{Batch, Signer, Work};
-use sketch::{Scope, Sketcher, memory};
+use sketch::pipeline::{BatchWork, Signer, SignerBatch};
+use sketch::{ScopeHash, Sketcher, memory};
 
 use crate::index::keys::{NO_BAND, buckets};
 use crate::index::layout::Entry;
@@ -11,9 +11,9 @@ use crate::options::IndexOptions;
 #[derive(Default)]
 pub struct Rows {
     /// Their documents; an empty signature stands for NULL.
-    pub documents: Batch,
+    pub documents: SignerBatch,
     /// The address and the scope of each.
-    pub places: Vec<(u64, Scope)>,
+    pub places: Vec<(u64, ScopeHash)>,
     /// The entries made of them.
     pub entries: Vec<Entry>,
 }
@@ -49,7 +49,7 @@ impl Maker {
     }
 }
 
-impl Work for Maker {
+impl BatchWork for Maker {
     type Batch = Rows;
 
     fn work(

@@ -6,8 +6,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use pgrx::prelude::*;
-use sketch::pipeline::Batch;
-use sketch::{Scope, memory, sort_by};
+use sketch::pipeline::SignerBatch;
+use sketch::{ScopeHash, memory, sort_by};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, engine, error, not_supported};
@@ -102,8 +102,8 @@ impl Keys {
         values: *const Datum,
         nulls: *const bool,
         options: &IndexOptions,
-        documents: &mut Batch,
-    ) -> Result<Scope> {
+        documents: &mut SignerBatch,
+    ) -> Result<ScopeHash> {
         // SAFETY: the caller's promise.
         unsafe {
             match value(values, nulls, self.layout.document()) {
@@ -116,9 +116,9 @@ impl Keys {
 
     /// # Safety
     /// As for [`Keys::row`].
-    unsafe fn scope(&self, values: *const Datum, nulls: *const bool) -> Scope {
+    unsafe fn scope(&self, values: *const Datum, nulls: *const bool) -> ScopeHash {
         (0..self.layout.columns()).filter(|&number| number != self.layout.document()).fold(
-            Scope::default(),
+            ScopeHash::default(),
             |scope, number| {
                 // SAFETY: the caller's promise: a value of the column's type.
                 let hash = unsafe {
@@ -158,8 +158,8 @@ impl Keys {
 
     /// # Safety
     /// As for [`Keys::search`].
-    unsafe fn scope_of(&self, scope: &[(usize, Oid, Datum)]) -> Scope {
-        scope.iter().fold(Scope::default(), |folded, &(number, type_oid, value)| {
+    unsafe fn scope_of(&self, scope: &[(usize, Oid, Datum)]) -> ScopeHash {
+        scope.iter().fold(ScopeHash::default(), |folded, &(number, type_oid, value)| {
             // SAFETY: the caller's promise.
             folded.with(Some(unsafe { self.hash(number, Some(type_oid), value) }))
         })
@@ -205,7 +205,7 @@ unsafe fn value(values: *const Datum, nulls: *const bool, number: usize) -> Opti
 /// Replaces `keys` by those of a scope's bands, ascending, each once; of a key the bits of `mask`
 /// are stored.
 pub fn buckets(
-    scope: Scope,
+    scope: ScopeHash,
     bands: &[i64],
     mask: u64,
     keys: &mut Vec<u64>,

@@ -16,7 +16,9 @@ use std::sync::{Mutex, PoisonError};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use sketch::pipeline::{Compute, Crew, Next};
-use sketch::{Error, Keyed, MOST_PACKED_BYTES, Packable, Parts, memory, pack, sort_by_key, unpack};
+use sketch::{
+    Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, memory, pack, sort_by_key, unpack,
+};
 
 use crate::error::{Result, engine, error, out_of_memory};
 use crate::index::layout::Entry;
@@ -313,7 +315,7 @@ fn sorted(
     crew: &mut Crew,
     taker: &mut impl Taker,
 ) -> Result<()> {
-    let parts = Parts::of(entries);
+    let parts = SortParts::of(entries);
     if entries.len() < 2 * CHUNK {
         return sorted_in_place(entries, parts, crew, taker);
     }
@@ -362,7 +364,11 @@ impl Chunk<'_> {
 }
 
 /// Brings entries into parts, a chunk at a time.
-fn parted<'a>(entries: &'a mut [Entry], parts: Parts, crew: &mut Crew) -> Result<Vec<Chunk<'a>>> {
+fn parted<'a>(
+    entries: &'a mut [Entry],
+    parts: SortParts,
+    crew: &mut Crew,
+) -> Result<Vec<Chunk<'a>>> {
     let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK)).map_err(engine)?;
     let mut rest = entries.chunks_mut(CHUNK);
     let mut next = || Ok(rest.next().map(|chunk| (Some(chunk), 0)));
@@ -386,7 +392,7 @@ fn parted<'a>(entries: &'a mut [Entry], parts: Parts, crew: &mut Crew) -> Result
 /// As [`sorted`], where the entries are.
 fn sorted_in_place(
     entries: &mut [Entry],
-    parts: Parts,
+    parts: SortParts,
     crew: &mut Crew,
     taker: &mut impl Taker,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum};
 use pgrx::varlena;
-use sketch::stored::{Packing, Stored};
+use sketch::stored::{Packing, StoredBytes};
 
 use crate::error::{raise, too_large};
 
@@ -41,7 +41,7 @@ pub unsafe fn read<'a>(datum: Datum) -> &'a [u8] {
 ///
 /// # Safety
 /// `datum` must be a non-null varlena, valid for `'a`.
-pub unsafe fn stored<'a>(datum: Datum) -> Stored<'a> {
+pub unsafe fn stored<'a>(datum: Datum) -> StoredBytes<'a> {
     // SAFETY: the caller promises a varlena. What is fetched is one too, in the current memory context. A
     // compressed one has four bytes before the ways of its compression, and these before its data.
     unsafe {
@@ -55,14 +55,14 @@ pub unsafe fn stored<'a>(datum: Datum) -> Stored<'a> {
         if varlena::varatt_is_4b_c(value) && size >= COMPRESSED_HEADER {
             let info = (*value.cast::<pg_sys::varattrib_4b__bindgen_ty_2>()).va_tcinfo;
             let unpacked = info & pg_sys::VARLENA_EXTSIZE_MASK;
-            let packing = Packing::pglz(unpacked as usize);
+            let packing = Packing::lz(unpacked as usize);
             if let (PGLZ, Some(packing)) = (info >> pg_sys::VARLENA_EXTSIZE_BITS, packing) {
                 let start = varlena::vardata_4b_c(value).cast();
                 let bytes = std::slice::from_raw_parts(start, size - COMPRESSED_HEADER);
-                return Stored { bytes, packing };
+                return StoredBytes { bytes, packing };
             }
         }
-        Stored::plain(read(Datum::from(value)))
+        StoredBytes::plain(read(Datum::from(value)))
     }
 }
 

@@ -10,7 +10,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory::push_str;
-use sketch::stored::{self, Stored, byte_of, is_of_byte, of_any_bytes, push_byte};
+use sketch::stored::{self, StoredBytes, byte_of, is_of_byte, of_any_bytes, push_byte};
 
 use crate::error::{Result, engine};
 use crate::pg::{bytes, ffi};
@@ -40,14 +40,14 @@ pub unsafe fn read<'a>(datum: Datum) -> Result<Cow<'a, str>> {
 ///
 /// # Safety
 /// `datum` must be a non-null `text` value.
-pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(Stored) -> Result<T>) -> Result<T> {
+pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(StoredBytes) -> Result<T>) -> Result<T> {
     if let Encoding::Utf8 = Encoding::of_database() {
         // SAFETY: the caller promises a text, which is a varlena.
         return look(unsafe { bytes::stored(datum) });
     }
     // SAFETY: the caller promises a text; it is looked at before this returns.
     let text = unsafe { read(datum)? };
-    look(Stored::plain(text.as_bytes()))
+    look(StoredBytes::plain(text.as_bytes()))
 }
 
 /// Bytes in the database's encoding as UTF-8.

@@ -67,10 +67,10 @@ mod text;
 pub use config::Config;
 pub use error::{Error, counted};
 pub use exact::{
-    Blocks, Comparison, FoundIn, Overlap, PreparedSet, Sample, ShingleSet, overlap_of_texts,
+    Blocks, Comparison, ExactSample, FoundIn, Overlap, PreparedSet, ShingleSet, overlap_of_texts,
     ratio_interval, wilson_interval, word_diff,
 };
-pub use hash::{Element, ElementHash, Keyed, Parts, hash128, sort_by, sort_by_key};
+pub use hash::{Element, ElementHash, Keyed, SortParts, hash128, sort_by, sort_by_key};
 pub use limits::{
     DEFAULT_ANCHORED_SIZE, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, DEFAULT_NUM_PERM, DEFAULT_RECALL,
     DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD, MAX_DIFF_WORDS, MAX_MIN_LENGTH, MAX_MIN_MATCH,
@@ -83,7 +83,7 @@ pub use shingle::{
     VisitShingle, for_each_shingle, has_shingles, normalize_text, saturated, shingle_hashes, tokens,
 };
 pub use signature::{
-    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, Scope, Sketcher, SlotBits,
+    Banding, Cardinality, Lean, LeanByteOrder, LinearFunctions, ScopeHash, Sketcher, SlotBits,
     TextProfile, WeightedSet, cardinality, containment, estimate_gate, estimate_jaccard, from_lean,
     signature_hash, standard_error, text_profile, text_profile_signature, to_lean, union, unite,
 };

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sketch::clusters::{Block, ClusterId, Document, Event, Outcome, Update, update};
+use sketch::clusters::{Block, ClusterEvent, ClusterId, Outcome, RankedDocument, Update, update};
 
 /// The cluster of each document that has one.
 type State = BTreeMap<u32, ClusterId>;
@@ -55,32 +55,32 @@ fn model(old: &State, parts: &[BTreeSet<u32>], next: ClusterId) -> (State, Clust
 }
 
 /// Replays the log from a state; every event must fit.
-fn replay(old: &State, events: &[Event], created: &mut BTreeSet<ClusterId>) -> State {
+fn replay(old: &State, events: &[ClusterEvent], created: &mut BTreeSet<ClusterId>) -> State {
     let mut state = old.clone();
     let mut moves_left = 0;
     for &event in events {
-        let is_move = matches!(event, Event::Move { .. });
+        let is_move = matches!(event, ClusterEvent::Move { .. });
         assert_eq!(is_move, moves_left > 0, "{event:?}");
         match event {
-            Event::Leave { cluster, document } => {
+            ClusterEvent::Leave { cluster, document } => {
                 assert_eq!(state.remove(&document), Some(cluster));
             }
-            Event::Create { cluster, .. } => assert!(created.insert(cluster)),
-            Event::Split { cluster, size, .. } => {
+            ClusterEvent::Create { cluster, .. } => assert!(created.insert(cluster)),
+            ClusterEvent::Split { cluster, size, .. } => {
                 moves_left = size + 1;
                 created.insert(cluster);
             }
-            Event::Move { cluster, other, document } => {
+            ClusterEvent::Move { cluster, other, document } => {
                 assert_eq!(state.insert(document, cluster), Some(other));
             }
-            Event::Merge { cluster, other, .. } => {
+            ClusterEvent::Merge { cluster, other, .. } => {
                 assert!(state.values().any(|id| *id == other));
                 state.values_mut().filter(|id| **id == other).for_each(|id| *id = cluster);
             }
-            Event::Join { cluster, document } => {
+            ClusterEvent::Join { cluster, document } => {
                 assert_eq!(state.insert(document, cluster), None);
             }
-            Event::Dissolve { cluster } => assert!(state.values().all(|id| *id != cluster)),
+            ClusterEvent::Dissolve { cluster } => assert!(state.values().all(|id| *id != cluster)),
         }
         moves_left = moves_left.saturating_sub(1);
     }
@@ -88,7 +88,12 @@ fn replay(old: &State, events: &[Event], created: &mut BTreeSet<ClusterId>) -> S
     state
 }
 
-fn documents(count: u32, old: &State, parts: &[BTreeSet<u32>], alone: &[u32]) -> Vec<Document> {
+fn documents(
+    count: u32,
+    old: &State,
+    parts: &[BTreeSet<u32>],
+    alone: &[u32],
+) -> Vec<RankedDocument> {
     let component = |document: u32| {
         let place = parts.iter().position(|part| part.contains(&document));
         // Numbers of components are any, and one that is alone is a component of its own.
@@ -97,14 +102,14 @@ fn documents(count: u32, old: &State, parts: &[BTreeSet<u32>], alone: &[u32]) ->
             .or_else(|| alone.contains(&document).then_some(1_000_000 + document))
     };
     (0..count)
-        .map(|document| Document {
+        .map(|document| RankedDocument {
             old: old.get(&document).copied(),
             component: component(document),
         })
         .collect()
 }
 
-fn done(documents: &[Document], blocks: &[Block], next: ClusterId) -> Update {
+fn done(documents: &[RankedDocument], blocks: &[Block], next: ClusterId) -> Update {
     match update(documents, blocks, next).unwrap() {
         Outcome::Done(update) => update,
         Outcome::Name(clusters) => panic!("nothing to name: {clusters:?}"),
@@ -204,7 +209,7 @@ proptest! {
                 state.get(document).and_then(|id| hidden.get(id)).is_some_and(|of| of.contains(document))
             };
             let kept: Vec<u32> = (0..DOCUMENTS).filter(|document| !is_hidden(document)).collect();
-            let documents: Vec<Document> =
+            let documents: Vec<RankedDocument> =
                 kept.iter().map(|document| all[*document as usize]).collect();
             let blocks: Vec<Block> = hidden
                 .iter()
@@ -222,10 +227,10 @@ proptest! {
                     }
                 }
                 Outcome::Done(mut found) => {
-                    let rank = |event: &mut Event| match event {
-                        Event::Leave { document, .. }
-                        | Event::Move { document, .. }
-                        | Event::Join { document, .. } => *document = kept[*document as usize],
+                    let rank = |event: &mut ClusterEvent| match event {
+                        ClusterEvent::Leave { document, .. }
+                        | ClusterEvent::Move { document, .. }
+                        | ClusterEvent::Join { document, .. } => *document = kept[*document as usize],
                         _ => {}
                     };
                     found.events.iter_mut().for_each(rank);
@@ -239,7 +244,7 @@ proptest! {
 
 #[test]
 fn a_log_reads_like_this() {
-    let some = |old: ClusterId, component: u32| Document {
+    let some = |old: ClusterId, component: u32| RankedDocument {
         old: (old > 0).then_some(old),
         component: (component > 0).then_some(component),
     };
@@ -260,14 +265,14 @@ fn a_log_reads_like_this() {
     assert_eq!(
         found.events,
         [
-            Event::Leave { cluster: 1, document: 6 },
-            Event::Create { cluster: 3, size: 2 },
-            Event::Split { cluster: 2, other: 1, size: 2 },
-            Event::Move { cluster: 2, other: 1, document: 0 },
-            Event::Move { cluster: 2, other: 1, document: 1 },
-            Event::Join { cluster: 1, document: 5 },
-            Event::Join { cluster: 3, document: 8 },
-            Event::Join { cluster: 3, document: 9 },
+            ClusterEvent::Leave { cluster: 1, document: 6 },
+            ClusterEvent::Create { cluster: 3, size: 2 },
+            ClusterEvent::Split { cluster: 2, other: 1, size: 2 },
+            ClusterEvent::Move { cluster: 2, other: 1, document: 0 },
+            ClusterEvent::Move { cluster: 2, other: 1, document: 1 },
+            ClusterEvent::Join { cluster: 1, document: 5 },
+            ClusterEvent::Join { cluster: 3, document: 8 },
+            ClusterEvent::Join { cluster: 3, document: 9 },
         ]
     );
     assert_eq!(found.changed, [(1, 4), (2, 3), (3, 2)]);

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
 use sketch::corpus::{
-    Corpus, Identical, LeftOut, Pair, Side, connect, groups, leaders, pairs, split, weakest_link,
+    Corpus, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split,
+    weakest_link,
 };
 use sketch::estimate_jaccard;
 use sketch::pipeline::{Crew, Setting};
@@ -92,7 +93,7 @@ proptest! {
         corpus.sort_memory = sort_memory;
         let identical = Identical::group(&mut corpus).unwrap();
         let mut found = Vec::new();
-        let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, NO_LIMIT, &mut |_, pair| {
+        let left_out = pairs(&mut corpus, &identical, &|_| PairSide::Both, NO_LIMIT, &mut |_, pair| {
             found.push(pair);
             Ok(())
         }).unwrap();
@@ -121,7 +122,7 @@ proptest! {
         let mut corpus = Signatures::new(&signatures, threshold);
         // Without copies, so that leaders belong to one collection each.
         let nothing_identical = Identical::group(&mut Signatures::new(&signatures, 2.0)).unwrap();
-        let side = |document: u32| if document.is_multiple_of(3) { Side::Left } else { Side::Right };
+        let side = |document: u32| if document.is_multiple_of(3) { PairSide::Left } else { PairSide::Right };
         let mut found = BTreeSet::new();
         pairs(&mut corpus, &nothing_identical, &side, NO_LIMIT, &mut |_, pair| {
             assert!(found.insert((pair.a, pair.b)), "a pair came twice");
@@ -234,11 +235,12 @@ fn answers<'a>(
         let of = |a: u32, b: u32| (part[a as usize], part[b as usize]);
         let mut corpus = Signatures::new(&own, threshold);
         let identical = Identical::group(&mut corpus).unwrap();
-        left_out[0] += pairs(&mut corpus, &identical, &|_| Side::Both, limit, &mut |_, pair| {
-            found[0].insert(of(pair.a, pair.b));
-            Ok(())
-        })
-        .unwrap();
+        left_out[0] +=
+            pairs(&mut corpus, &identical, &|_| PairSide::Both, limit, &mut |_, pair| {
+                found[0].insert(of(pair.a, pair.b));
+                Ok(())
+            })
+            .unwrap();
         let connected = connect(&mut corpus, &identical, limit).unwrap();
         found[1].extend(connected.links.iter().map(|link| of(link.a, link.b)));
         left_out[1] += connected.left_out;
@@ -301,7 +303,7 @@ fn what_a_limit_leaves_out_is_counted() {
     let all = 100 * 99 / 2;
     let done = |limit: u64| (0..100).map(|others| limit.min(others)).sum::<u64>();
     let none = &mut |_: &mut Signatures, _: Pair| panic!("nothing is similar");
-    let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 10, none).unwrap();
+    let left_out = pairs(&mut corpus, &identical, &|_| PairSide::Both, 10, none).unwrap();
     assert_eq!(left_out, LeftOut { comparisons: all - done(10), documents: 89 });
     let connected = connect(&mut corpus, &identical, 10).unwrap();
     assert_eq!(connected.left_out.comparisons, all - done(10));
@@ -318,7 +320,7 @@ fn similar_documents_of_one_bucket_are_no_cost_to_the_limit() {
     let mut corpus = Signatures::new(&signatures, 0.9);
     let identical = Identical::group(&mut corpus).unwrap();
     let mut count = 0;
-    let left_out = pairs(&mut corpus, &identical, &|_| Side::Both, 1, &mut |_, _| {
+    let left_out = pairs(&mut corpus, &identical, &|_| PairSide::Both, 1, &mut |_, _| {
         count += 1;
         Ok(())
     });

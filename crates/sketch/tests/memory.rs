@@ -11,12 +11,13 @@ use std::cell::{Cell, RefCell};
 
 use common::signatures::{SLOTS, Signatures};
 use sketch::corpus::{
-    Components, Identical, Links, NumberedSets, Pair, Side, connect, leaders, pairs, weakest_link,
+    ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
+    weakest_link,
 };
 use sketch::{
-    Banding, Comparison, Config, Error, Normalization, Overlap, PreparedSet, Sample, ShingleSet,
-    Sketcher, StopWords, WeightedSet, for_each_shingle, memory, normalize_text, shingle_hashes,
-    text_profile, text_profile_signature, tokens,
+    Banding, Comparison, Config, Error, ExactSample, Normalization, Overlap, PreparedSet,
+    ShingleSet, Sketcher, StopWords, WeightedSet, for_each_shingle, memory, normalize_text,
+    shingle_hashes, text_profile, text_profile_signature, tokens,
 };
 
 /// The least size that is refused.
@@ -233,7 +234,7 @@ fn corpora() {
         Ok(identical.leaders().count())
     });
     let identical = Identical::group(&mut corpus).unwrap();
-    let both = |_: u32| Side::Both;
+    let both = |_: u32| PairSide::Both;
     survives("pairs", || {
         let mut found = Vec::new();
         pairs(&mut corpus, &identical, &both, 1000, &mut |_, pair| {
@@ -286,7 +287,7 @@ fn exact_similarities() {
         Ok(Overlap::count(numbers(0)?, numbers(500)?, Ord::cmp, &mut || ()))
     });
     survives("bridges", || {
-        let mut links = Links::new(1003)?;
+        let mut links = ClusterLinks::new(1003)?;
         for i in 0..1000 {
             links.push(Pair { a: i, b: i + 1 + i % 3, similarity: 0.9 })?;
         }
@@ -303,7 +304,7 @@ fn audits() {
         Ok(ShingleSet::from_hashes(hashes, &mut || ()))
     };
     survives("sample", || {
-        let mut sample = Sample::default();
+        let mut sample = ExactSample::default();
         for start in 0..100 {
             sample.push(set(start * 10)?)?;
         }

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sketch::pipeline::{Batch, Hands, Setting, Signer, Work, hands};
-use sketch::stored::{Packing, Stored};
+use sketch::pipeline::{BatchWork, Hands, Setting, Signer, SignerBatch, hands};
+use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
 const SETTING: Setting = Setting {
@@ -24,7 +24,7 @@ struct Square {
     pause: Duration,
 }
 
-impl Work for Square {
+impl BatchWork for Square {
     type Batch = (u64, u64);
 
     fn work(&mut self, batch: &mut (u64, u64), _: &mut dyn FnMut()) -> Result<(), Error> {
@@ -79,7 +79,7 @@ fn what_a_thread_cannot_do_the_reader_does() {
 #[test]
 fn an_error_comes_at_its_turn() {
     struct Picky;
-    impl Work for Picky {
+    impl BatchWork for Picky {
         type Batch = u64;
         fn work(&mut self, batch: &mut u64, _: &mut dyn FnMut()) -> Result<(), Error> {
             if *batch >= 20 { Err(Error::OutOfMemory { bytes: *batch as usize }) } else { Ok(()) }
@@ -112,7 +112,7 @@ struct Long<'a> {
 /// More than may be out.
 const MEANWHILE: usize = 40;
 
-impl Work for Long<'_> {
+impl BatchWork for Long<'_> {
     type Batch = u64;
     const EARLY: usize = 50;
 
@@ -156,7 +156,7 @@ fn a_long_batch_keeps_nobody_waiting() {
 /// Works for ever, unless it is told to stop.
 struct Endless<'a>(&'a AtomicUsize);
 
-impl Work for Endless<'_> {
+impl BatchWork for Endless<'_> {
     type Batch = u64;
     fn work(&mut self, batch: &mut u64, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         if *batch == 0 {
@@ -254,12 +254,12 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
     expect(Some(&signature));
     expect(None);
     let mut signer = Signer::new(Sketcher::new(config), banding).with_signature_hash();
-    let mut batch = Batch::default();
+    let mut batch = SignerBatch::default();
     // Twice: what a batch had before does not matter.
     for _ in 0..2 {
         batch.clear();
         for text in texts {
-            batch.push_text(Stored::plain(text.as_bytes())).unwrap();
+            batch.push_text(StoredBytes::plain(text.as_bytes())).unwrap();
         }
         batch.push_elements(&elements).unwrap();
         batch.push_signature(&signature).unwrap();
@@ -271,18 +271,18 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
     assert_eq!((batch.len(), batch.is_empty()), (7, false));
     // A compressed text is counted with what is unpacked of it: forty times the same letter.
     let bytes = &[0b10, b'a', 0x0F, 1, 39 - 18];
-    let packing = Packing::pglz(40).unwrap();
+    let packing = Packing::lz(40).unwrap();
     batch.clear();
     let before = batch.bytes();
-    batch.push_text(Stored { bytes, packing }).unwrap();
+    batch.push_text(StoredBytes { bytes, packing }).unwrap();
     assert!(batch.bytes() - before > 40);
     signer.work(&mut batch, &mut || ()).unwrap();
     let alone = batch.hashes().next().unwrap().to_vec();
     batch.clear();
-    batch.push_text(Stored::plain("a".repeat(40).as_bytes())).unwrap();
+    batch.push_text(StoredBytes::plain("a".repeat(40).as_bytes())).unwrap();
     signer.work(&mut batch, &mut || ()).unwrap();
     assert_eq!(batch.hashes().next().unwrap(), alone);
-    let packing = Packing::pglz(41).unwrap();
-    batch.push_text(Stored { bytes, packing }).unwrap();
+    let packing = Packing::lz(41).unwrap();
+    batch.push_text(StoredBytes { bytes, packing }).unwrap();
     assert_eq!(signer.work(&mut batch, &mut || ()), Err(Error::Damaged));
 }

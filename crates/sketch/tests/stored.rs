@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use sketch::Error;
-use sketch::stored::{Packing, Stored, byte_of, is_of_byte, text};
+use sketch::stored::{Packing, StoredBytes, byte_of, is_of_byte, text};
 
-/// Compresses bytes as pglz does, in the most naive way: each copy is the longest that a look at all distances
+/// Compresses bytes in the most naive way: each copy is the longest that a look at all distances
 /// finds, up to `most` bytes.
-fn pglz(bytes: &[u8], most: usize) -> Vec<u8> {
+fn lz(bytes: &[u8], most: usize) -> Vec<u8> {
     let mut items: Vec<(bool, Vec<u8>)> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -38,10 +38,10 @@ fn pglz(bytes: &[u8], most: usize) -> Vec<u8> {
 }
 
 fn unpacked(bytes: &[u8], size: usize) -> Result<Vec<u8>, Error> {
-    let packing = Packing::pglz(size).expect("a size");
+    let packing = Packing::lz(size).expect("a size");
     // What the room held before does not matter.
     let mut room = vec![b'x'; 7];
-    Stored { bytes, packing }.unpacked(&mut room).map(<[u8]>::to_vec)
+    StoredBytes { bytes, packing }.unpacked(&mut room).map(<[u8]>::to_vec)
 }
 
 /// Bytes with repeats near and far, short and long.
@@ -62,7 +62,7 @@ proptest! {
 
     #[test]
     fn what_was_compressed_comes_back(bytes in repetitive(), most in 3..=273_usize) {
-        let packed = pglz(&bytes, most);
+        let packed = lz(&bytes, most);
         prop_assert_eq!(unpacked(&packed, bytes.len()), Ok(bytes.clone()));
         // Of another length it is nothing; nor is a part of it.
         prop_assert_eq!(unpacked(&packed, bytes.len() + 1), Err(Error::Damaged));
@@ -74,7 +74,7 @@ proptest! {
         bytes in repetitive(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
     ) {
-        let mut packed = pglz(&bytes, 273);
+        let mut packed = lz(&bytes, 273);
         for (place, byte) in damage {
             *place.get_mut(&mut packed) = byte;
         }
@@ -111,7 +111,7 @@ proptest! {
 fn the_longest_copies_come_back() {
     // 273 bytes a copy: the most that a byte of compressed data stands for.
     let zeros = vec![0; 500_000];
-    let packed = pglz(&zeros, 273);
+    let packed = lz(&zeros, 273);
     assert!(packed.len() < 5800, "{}", packed.len());
     assert_eq!(unpacked(&packed, zeros.len()), Ok(zeros));
 }
@@ -121,13 +121,13 @@ fn sizes_that_nothing_can_have_take_no_memory() {
     for size in [(1 << 30) - 1, 1 << 20] {
         assert_eq!(unpacked(&[0; 100], size), Err(Error::Damaged));
     }
-    assert_eq!(Packing::pglz(0), None);
+    assert_eq!(Packing::lz(0), None);
     assert_eq!(unpacked(&[], 1), Err(Error::Damaged));
 }
 
 #[test]
-fn postgresql_compressed_this() {
-    // repeat('near-duplicate ', 200) || 'documents', as pageinspect shows it in a column of storage MAIN.
+fn a_database_compressed_this() {
+    // 200 times "near-duplicate " and "documents", as a database has stored it.
     let packed = [
         0x00, 0x6E, 0x65, 0x61, 0x72, 0x2D, 0x64, 0x75, 0x70, 0x80, 0x6C, 0x69, 0x63, 0x61, 0x74,
         0x65, 0x20, 0x0F, 0x0F, 0xFF, 0xFF, 0x0F, 0x0F, 0xFF, 0x0F, 0x0F, 0xFF, 0x0F, 0x0F, 0xFF,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
-use sketch::pipeline::{CountOf, Cut, Find, Given, Stripping, Test, TextBatch};
+use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::question::Question;
@@ -50,13 +50,13 @@ struct Listing<'a> {
     counts: Arc<Counts>,
     /// Marks the windows that are listed.
     taken: Vec<bool>,
-    cut: Cut,
+    cut: PassageCut,
     result: &'a ResultRows,
     context: Memory,
 }
 
 impl Look for Listing<'_> {
-    fn look(&mut self, keys: &Members, given: Given, each: Each<'_>) -> Result<()> {
+    fn look(&mut self, keys: &Members, given: GivenText, each: Each<'_>) -> Result<()> {
         let Self { counts, taken, cut, result, context } = self;
         let mut runs = CommonRuns::new(cut.min_match);
         each(&mut |window| {

@@ -10,7 +10,7 @@
 
 use pgrx::pg_sys::Datum;
 use sketch::memory;
-use sketch::pipeline::{Asking, Containing, Find, Given, TextBatch};
+use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
 use crate::corpus::passages::question::Question;
 use crate::corpus::passages::texts::{Document, Texts};
@@ -164,7 +164,7 @@ impl Job<'_> {
                 known.sort_unstable();
                 let salt = stored.texts[number as usize].salt;
                 let text = stored.read(number, &mut buffer)?;
-                let given = Given { number, salt, text, known };
+                let given = GivenText { number, salt, text, known };
                 feeder.push(given, &mut take)?;
                 known.clear();
                 Ok(())
@@ -228,11 +228,11 @@ impl Job<'_> {
                     feeder.give(&mut take)?;
                     bytes = 0;
                     let text = stored.read(document, &mut buffer)?;
-                    feeder.add(Given { number: document, salt: 0, text, known: &[] })?;
+                    feeder.add(GivenText { number: document, salt: 0, text, known: &[] })?;
                 }
                 let text = stored.read(container, &mut buffer)?;
                 bytes += text.len();
-                feeder.add(Given { number: container, salt: 0, text, known: &[] })?;
+                feeder.add(GivenText { number: container, salt: 0, text, known: &[] })?;
                 pairs += 1;
                 texts.progress.compared(pairs);
                 Ok(())

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
-use sketch::pipeline::Cut;
+use sketch::pipeline::PassageCut;
 use sketch::{DEFAULT_MIN_MATCH, counted};
 
 use crate::corpus::arguments::{Arguments, Positions};
@@ -21,7 +21,7 @@ pub struct Question {
     /// The arguments that say which documents it reads.
     pub arguments: Arguments,
     /// The definition of a passage.
-    pub cut: Cut,
+    pub cut: PassageCut,
     /// True if equal texts count once.
     pub collapses: bool,
     /// The treatment of texts that are too short for a passage.
@@ -83,7 +83,7 @@ impl Question {
         let asked = |datum: Datum| i64::from(datum.value() as i32);
         let min_match = arguments.raw(min_match).map_or(DEFAULT_MIN_MATCH as i64, asked);
         let normalization = arguments.text(normalization)?.unwrap_or("plain");
-        let cut = Cut {
+        let cut = PassageCut {
             min_match: valid_min_match(min_match).map_err(engine)?,
             normalization: valid_normalization(normalization).map_err(engine)?,
         };

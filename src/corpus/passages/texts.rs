@@ -10,7 +10,9 @@ use ahash::AHashMap;
 use pgrx::prelude::*;
 use sketch::memory;
 use sketch::passage::Characters;
-use sketch::pipeline::{Cut, Find, Finder, Fingerprinting, Given, Hands, TextBatch, hands};
+use sketch::pipeline::{
+    Find, Fingerprinting, GivenText, Hands, PassageCut, TextBatch, TextFinder, hands,
+};
 
 use crate::corpus::chosen::Chosen;
 use crate::corpus::members::Members;
@@ -45,7 +47,7 @@ pub struct Texts {
     pub keys: Members,
     documents: Vec<Document>,
     /// The definition of a passage.
-    pub cut: Cut,
+    pub cut: PassageCut,
     /// Bytes for each of what is sorted and what is looked up.
     pub share: usize,
     /// Bytes for batches that are out.
@@ -85,7 +87,7 @@ pub trait Visit<F: Find> {
     }
 
     /// Looks at a large text.
-    fn large(&mut self, _keys: &Members, _finder: &mut F, _given: Given) -> Result<()> {
+    fn large(&mut self, _keys: &Members, _finder: &mut F, _given: GivenText) -> Result<()> {
         Ok(())
     }
 }
@@ -137,7 +139,7 @@ impl Texts {
         };
         let make = || Fingerprinting::new(cut.clone(), !keeps_rows);
         let Self { rows, keys, context, table, .. } = &mut texts;
-        let own = Finder(make().map_err(engine)?);
+        let own = TextFinder(make().map_err(engine)?);
         let mut others = || threads(table.as_ref(), &make);
         hands(setting(out), own, &mut others, |hands| -> Result<()> {
             let mut feeder = Feeder::new(hands, out, 1);
@@ -167,7 +169,7 @@ impl Texts {
                 context.run_and_reset(|| {
                     // SAFETY: a text, as the kind of the source says.
                     let text = unsafe { lossless::read(body)? };
-                    let given = Given { number, salt, text: &text, known: &[] };
+                    let given = GivenText { number, salt, text: &text, known: &[] };
                     feeder.push(given, &mut |batch| intake.take(batch))
                 })?;
                 number += 1;
@@ -199,7 +201,7 @@ impl Texts {
         visitor: &mut dyn Visit<F>,
     ) -> Result<()> {
         let mut alone = make().map_err(engine)?;
-        let own = Finder(make().map_err(engine)?);
+        let own = TextFinder(make().map_err(engine)?);
         let Self { rows, keys, documents, context, progress, table, out, .. } = self;
         progress.enter(phase);
         progress.candidates(documents.len() as u64);
@@ -216,7 +218,7 @@ impl Texts {
                     context.run_and_reset(|| {
                         // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
                         let text = unsafe { lossless::read(body)? };
-                        let given = Given { number, salt, text: &text, known: &[] };
+                        let given = GivenText { number, salt, text: &text, known: &[] };
                         if visitor.is_large(&text) {
                             feeder.finish(&mut |batch| visitor.take(keys, batch))?;
                             return visitor.large(keys, &mut alone, given);
@@ -240,7 +242,7 @@ impl Texts {
     }
 
     /// The characters of a text.
-    pub fn characters<'a>(cut: &Cut, text: &'a str) -> Result<Characters<'a>> {
+    pub fn characters<'a>(cut: &PassageCut, text: &'a str) -> Result<Characters<'a>> {
         Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(engine)
     }
 
@@ -251,7 +253,7 @@ impl Texts {
         make: &dyn Fn() -> Made<F>,
         feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>) -> Result<()>,
     ) -> Result<()> {
-        let own = Finder(make().map_err(engine)?);
+        let own = TextFinder(make().map_err(engine)?);
         let mut others = || threads(self.table.as_ref(), make);
         hands(setting(self.out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, self.out, weight))
@@ -295,14 +297,14 @@ impl Again<'_> {
 }
 
 /// Makes the finders of the threads that may help.
-fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<Finder<F>> {
+fn threads<F: Find>(table: Option<&Open>, make: &dyn Fn() -> Made<F>) -> Vec<TextFinder<F>> {
     // Without memory for one there is a thread less.
-    (0..for_job(table)).filter_map(|_| make().ok().map(Finder)).collect()
+    (0..for_job(table)).filter_map(|_| make().ok().map(TextFinder)).collect()
 }
 
 /// Fills batches with texts.
 pub struct Feeder<'a, 'scope, 'env, F: Find> {
-    hands: &'a mut Hands<'scope, 'env, Finder<F>>,
+    hands: &'a mut Hands<'scope, 'env, TextFinder<F>>,
     batch: TextBatch<F::Found>,
     /// The bytes that fill a batch, with those that its findings take for each of them.
     full: usize,
@@ -313,19 +315,23 @@ pub struct Feeder<'a, 'scope, 'env, F: Find> {
 type Take<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
 
 impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
-    fn new(hands: &'a mut Hands<'scope, 'env, Finder<F>>, memory: usize, weight: usize) -> Self {
+    fn new(
+        hands: &'a mut Hands<'scope, 'env, TextFinder<F>>,
+        memory: usize,
+        weight: usize,
+    ) -> Self {
         let full = BATCH.min(memory / (4 * weight));
         Self { hands, batch: TextBatch::default(), full, weight }
     }
 
     /// Gives a text; calls `take` with batches that are done.
-    pub fn push(&mut self, given: Given, take: &mut Take<F>) -> Result<()> {
+    pub fn push(&mut self, given: GivenText, take: &mut Take<F>) -> Result<()> {
         self.add(given)?;
         if self.batch.bytes() >= self.full { self.give(take) } else { Ok(()) }
     }
 
     /// Adds a text to the batch that is being filled, however many it has.
-    pub fn add(&mut self, given: Given) -> Result<()> {
+    pub fn add(&mut self, given: GivenText) -> Result<()> {
         self.batch.push(given).map_err(engine)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ahash::AHashMap;
 use pgrx::prelude::*;
 use sketch::memory;
-use sketch::pipeline::{Cut, Find, Given, Test, TextBatch, Window, Windowing};
+use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow, Windowing};
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::texts::{Frequent, Made, Texts, Visit};
@@ -16,13 +16,13 @@ use crate::index::sort::Sorter;
 use crate::pg::interrupts::check_interrupts;
 
 /// Bytes that a window takes for each byte of a text: all may be wanted.
-pub const WEIGHT: usize = 1 + size_of::<Window>();
+pub const WEIGHT: usize = 1 + size_of::<TextWindow>();
 
 /// Texts of more bytes are looked at by themselves.
 const LARGE: usize = 1 << 20;
 
 /// Makes what finds the windows of frequent fingerprints whose hash is `wanted`.
-pub fn finder(cut: &Cut, frequent: &Arc<Frequent>, wanted: &Test) -> Made<Windowing> {
+pub fn finder(cut: &PassageCut, frequent: &Arc<Frequent>, wanted: &Test) -> Made<Windowing> {
     Windowing::new(cut.clone(), test(frequent), wanted.clone())
 }
 
@@ -33,12 +33,12 @@ pub fn test(frequent: &Arc<Frequent>) -> Test {
 }
 
 /// Shows a visitor one window after another, until it fails.
-pub type Each<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Window) -> Result<()>) -> Result<()>;
+pub type Each<'a> = &'a mut dyn FnMut(&mut dyn FnMut(TextWindow) -> Result<()>) -> Result<()>;
 
 /// Looks at windows, one after another.
 pub trait Look {
     /// Takes the windows of one text, which `each` gives in order.
-    fn look(&mut self, keys: &Members, given: Given, each: Each<'_>) -> Result<()>;
+    fn look(&mut self, keys: &Members, given: GivenText, each: Each<'_>) -> Result<()>;
 }
 
 /// Looks at the windows that threads find, text by text.
@@ -57,7 +57,7 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
             let (windows, others) = rest.split_at(own);
             rest = others;
             if !windows.is_empty() {
-                let mut each = |visit: &mut dyn FnMut(Window) -> Result<()>| {
+                let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
                     windows.iter().try_for_each(|window| visit(*window))
                 };
                 self.0.look(keys, given, &mut each)?;
@@ -70,8 +70,8 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
         text.len() > LARGE
     }
 
-    fn large(&mut self, keys: &Members, finder: &mut Windowing, given: Given) -> Result<()> {
-        let mut each = |visit: &mut dyn FnMut(Window) -> Result<()>| {
+    fn large(&mut self, keys: &Members, finder: &mut Windowing, given: GivenText) -> Result<()> {
+        let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
             let mut each = |window| visit(window).map_err(Failure);
             let found = finder.each(given, &mut check_interrupts, &mut each);
             found.map_err(|Failure(report)| report)
@@ -84,14 +84,14 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
 pub fn sorted(
     texts: &mut Texts,
     frequent: &Arc<Frequent>,
-    record: &dyn Fn(Window) -> u64,
+    record: &dyn Fn(TextWindow) -> u64,
 ) -> Result<Sorter> {
     struct Sorting<'a> {
         sorter: Sorter,
-        record: &'a dyn Fn(Window) -> u64,
+        record: &'a dyn Fn(TextWindow) -> u64,
     }
     impl Look for Sorting<'_> {
-        fn look(&mut self, _: &Members, _: Given, each: Each<'_>) -> Result<()> {
+        fn look(&mut self, _: &Members, _: GivenText, each: Each<'_>) -> Result<()> {
             let Self { sorter, record } = self;
             each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))
         }

@@ -1,6 +1,6 @@
 //! The truth about a sample of documents: their exact similarities with all others.
 
-use sketch::{Sample, estimate_jaccard, memory};
+use sketch::{ExactSample, estimate_jaccard, memory};
 
 use crate::error::{Result, engine};
 use crate::lookup::operand::Measured;
@@ -8,7 +8,7 @@ use crate::lookup::operand::Measured;
 /// The documents of a sample, numbered from 0 in the order in which they were added.
 #[derive(Default)]
 pub struct Truth {
-    sets: Sample,
+    sets: ExactSample,
     /// The number of each set.
     numbers: Vec<u32>,
     signatures: Vec<(u32, Vec<i32>)>,

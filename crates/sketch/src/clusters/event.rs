@@ -1,11 +1,9 @@
 //! The events of clusters.
 
-use super::given::ClusterId;
-
 /// A line of the log. Read from the beginning, the log gives the state: what each event does to the
 /// clusters of documents is said with it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Event {
+pub enum ClusterEvent {
     /// A document is gone, has changed, or is alone: it has no cluster.
     Leave {
         /// The cluster that it was in.
@@ -20,7 +18,7 @@ pub enum Event {
         /// The number of its documents after the update.
         size: u64,
     },
-    /// Documents go from one cluster to another, which may be new. An [`Event::Move`] of each follows.
+    /// Documents go from one cluster to another, which may be new. An [`ClusterEvent::Move`] of each follows.
     Split {
         /// The cluster to which they go.
         cluster: ClusterId,
@@ -61,7 +59,7 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl ClusterEvent {
     /// The cluster that it is about.
     #[must_use]
     pub fn cluster(self) -> ClusterId {
@@ -137,4 +135,28 @@ impl Event {
         };
         (step, self.cluster(), self.other().unwrap_or(0), self.document())
     }
+}
+
+/// The id of a cluster: from 1, never used again.
+pub type ClusterId = i64;
+
+/// A document, at its rank in the order of keys.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct RankedDocument {
+    /// The cluster that it was in.
+    pub old: Option<ClusterId>,
+    /// The component that it is in now, by any number; `None` if it is gone or is not a document.
+    pub component: Option<u32>,
+}
+
+/// Documents of one old cluster that are in one component now, and are not named one by one. Those
+/// of the cluster that are named are the rest of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Block {
+    /// The old cluster.
+    pub cluster: ClusterId,
+    /// The number of documents, at least two.
+    pub size: u64,
+    /// The component.
+    pub component: u32,
 }

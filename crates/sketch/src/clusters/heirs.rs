@@ -1,6 +1,6 @@
 //! Finds the component that inherits each id.
 
-use super::given::{Block, ClusterId, Document};
+use super::event::{Block, ClusterId, RankedDocument};
 use crate::error::Error;
 use crate::memory;
 
@@ -29,10 +29,10 @@ pub(super) struct Component {
 
 /// The components of two or more documents, ascending by number, without ids.
 pub(super) fn components(
-    documents: &[Document],
+    documents: &[RankedDocument],
     blocks: &[Block],
 ) -> Result<Vec<Component>, Error> {
-    let named = (0..).zip(documents).filter_map(|(document, Document { component, .. })| {
+    let named = (0..).zip(documents).filter_map(|(document, RankedDocument { component, .. })| {
         component.map(|component| (component, document, 1))
     });
     let of_blocks = blocks.iter().map(|block| (block.component, u32::MAX, block.size));
@@ -51,15 +51,16 @@ pub(super) fn components(
 
 /// The pieces of old clusters in components of two or more documents, by old id and component.
 pub(super) fn pieces(
-    documents: &[Document],
+    documents: &[RankedDocument],
     blocks: &[Block],
     components: &[Component],
 ) -> Result<Vec<Piece>, Error> {
     let exists = |number: u32| components.binary_search_by_key(&number, |c| c.number).is_ok();
-    let named = (0..).zip(documents).filter_map(|(document, &Document { old, component })| {
-        let (old, component) = (old?, component?);
-        exists(component).then_some(Piece { old, component, weight: 1, least: Some(document) })
-    });
+    let named =
+        (0..).zip(documents).filter_map(|(document, &RankedDocument { old, component })| {
+            let (old, component) = (old?, component?);
+            exists(component).then_some(Piece { old, component, weight: 1, least: Some(document) })
+        });
     let of_blocks = blocks.iter().map(|block| Piece {
         old: block.cluster,
         component: block.component,

@@ -16,10 +16,8 @@
 //! Documents are named by their rank in the order of keys, among those of an update.
 
 mod event;
-mod given;
 mod heirs;
 mod update;
 
-pub use event::Event;
-pub use given::{Block, ClusterId, Document};
+pub use event::{Block, ClusterEvent, ClusterId, RankedDocument};
 pub use update::{Outcome, Update, update};

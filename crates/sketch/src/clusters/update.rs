@@ -1,7 +1,7 @@
 //! From an old state and new components to the new state.
 
-use super::event::Event;
-use super::given::{Block, ClusterId, Document};
+use super::event::ClusterEvent;
+use super::event::{Block, ClusterId, RankedDocument};
 use super::heirs::{Component, Piece, components, inherit, is_tie, pieces};
 use crate::error::Error;
 use crate::memory;
@@ -10,7 +10,7 @@ use crate::memory;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Update {
     /// The events, in the order of the log.
-    pub events: Vec<Event>,
+    pub events: Vec<ClusterEvent>,
     /// The clusters to which something happened, ascending, with the documents that they have now.
     pub changed: Vec<(ClusterId, u64)>,
     /// The ids that have ended, ascending.
@@ -35,7 +35,11 @@ pub enum Outcome {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub fn update(documents: &[Document], blocks: &[Block], next: ClusterId) -> Result<Outcome, Error> {
+pub fn update(
+    documents: &[RankedDocument],
+    blocks: &[Block],
+    next: ClusterId,
+) -> Result<Outcome, Error> {
     let mut components = components(documents, blocks)?;
     let pieces = pieces(documents, blocks, &components)?;
     let next = inherit(&mut components, &pieces, next)?;
@@ -48,7 +52,7 @@ pub fn update(documents: &[Document], blocks: &[Block], next: ClusterId) -> Resu
 }
 
 struct State<'a> {
-    documents: &'a [Document],
+    documents: &'a [RankedDocument],
     blocks: &'a [Block],
     components: Vec<Component>,
     pieces: Vec<Piece>,
@@ -95,18 +99,18 @@ impl State<'_> {
         for component in self.components.iter().filter(|component| component.is_new) {
             if splits.binary_search(&component.id).is_err() {
                 let Component { id: cluster, size, .. } = *component;
-                memory::push(&mut events, Event::Create { cluster, size })?;
+                memory::push(&mut events, ClusterEvent::Create { cluster, size })?;
             }
         }
         let ended = self.ended()?;
         for &old in &ended {
             let event = match self.pieces_of(old) {
-                [piece] => self.component(piece.component).map(|component| Event::Merge {
+                [piece] => self.component(piece.component).map(|component| ClusterEvent::Merge {
                     cluster: component.id,
                     other: old,
                     size: component.size,
                 }),
-                _ => Some(Event::Dissolve { cluster: old }),
+                _ => Some(ClusterEvent::Dissolve { cluster: old }),
             };
             event.map_or(Ok(()), |event| memory::push(&mut events, event))?;
         }
@@ -117,15 +121,15 @@ impl State<'_> {
 
     /// Adds what happens to single documents, and the splits that they make. Returns the clusters that
     /// something was split to, ascending.
-    fn moves(&self, events: &mut Vec<Event>) -> Result<Vec<ClusterId>, Error> {
+    fn moves(&self, events: &mut Vec<ClusterEvent>) -> Result<Vec<ClusterId>, Error> {
         let mut splits: Vec<(ClusterId, ClusterId)> = Vec::new();
-        for (document, &Document { old, component }) in (0..).zip(self.documents) {
+        for (document, &RankedDocument { old, component }) in (0..).zip(self.documents) {
             let event = match (old, self.id(component)) {
-                (Some(cluster), None) => Event::Leave { cluster, document },
-                (None, Some(cluster)) => Event::Join { cluster, document },
+                (Some(cluster), None) => ClusterEvent::Leave { cluster, document },
+                (None, Some(cluster)) => ClusterEvent::Join { cluster, document },
                 (Some(other), Some(cluster)) if other != cluster && !self.is_merged(other) => {
                     memory::push(&mut splits, (cluster, other))?;
-                    Event::Move { cluster, other, document }
+                    ClusterEvent::Move { cluster, other, document }
                 }
                 _ => continue,
             };
@@ -134,7 +138,7 @@ impl State<'_> {
         splits.sort_unstable();
         for split in splits.chunk_by(|a, b| a == b) {
             let ((cluster, other), size) = (split[0], split.len() as u64);
-            memory::push(events, Event::Split { cluster, other, size })?;
+            memory::push(events, ClusterEvent::Split { cluster, other, size })?;
         }
         let mut to = memory::collect(splits.iter().map(|(cluster, _)| *cluster))?;
         to.dedup();
@@ -155,7 +159,7 @@ impl State<'_> {
     }
 
     /// The clusters that there are of those to which something happened.
-    fn changed(&self, events: &[Event]) -> Result<Vec<(ClusterId, u64)>, Error> {
+    fn changed(&self, events: &[ClusterEvent]) -> Result<Vec<(ClusterId, u64)>, Error> {
         let touched = events.iter().flat_map(|event| [Some(event.cluster()), event.other()]);
         let mut touched = memory::collect(touched.flatten())?;
         touched.sort_unstable();

@@ -1,6 +1,6 @@
 //! The links that alone hold a cluster together.
 
-use super::components::Components;
+use super::groups::Components;
 use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
@@ -20,13 +20,13 @@ pub struct Bridge {
 /// A link that joins two parts of the first forest goes there. One that does not, but joins two
 /// parts of the second, goes there. What is left would close a ring in both, and so is not a bridge,
 /// nor makes another link one (Nagamochi, Ibaraki 1992).
-pub struct Links {
+pub struct ClusterLinks {
     first: Components,
     second: Components,
     links: Vec<Pair>,
 }
 
-impl Links {
+impl ClusterLinks {
     /// No links yet of so many documents.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn bridges_of(documents: u32, pairs: &[Pair]) -> Vec<Bridge> {
-        let mut links = Links::new(documents).unwrap();
+        let mut links = ClusterLinks::new(documents).unwrap();
         pairs.iter().for_each(|link| links.push(*link).unwrap());
         assert!(links.links.len() < 2 * documents as usize);
         links.bridges(&|document| u64::from(document) + 1).unwrap().0

@@ -16,7 +16,7 @@ type VisitBucket<'a, C> = dyn FnMut(&mut C, &[u32]) -> Result<(), <C as Hashes>:
 
 /// Sorts (hash, document) entries, reusing its memory.
 #[derive(Default)]
-pub(super) struct Buckets {
+pub(super) struct HashBuckets {
     entries: Vec<Entry>,
     scratch: Vec<Entry>,
     bucket: Vec<u32>,
@@ -28,7 +28,7 @@ struct Entry {
     document: u32,
 }
 
-impl Buckets {
+impl HashBuckets {
     /// Calls `visit` with each set of two or more documents that have the same hash in `column`,
     /// of those that `wanted` lets pass; each ascending, in an order that depends on the hashes
     /// only.

@@ -1,10 +1,10 @@
 //! Clusters: the connected components of similar documents.
 
-use super::buckets::Buckets;
+use super::buckets::HashBuckets;
 use super::collection::Corpus;
-use super::components::Components;
+use super::collection::LeftOut;
+use super::groups::Components;
 use super::identical::Identical;
-use super::left_out::LeftOut;
 use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;
@@ -40,7 +40,7 @@ pub fn connect<C: Corpus>(
     limit: usize,
 ) -> Result<Connected, C::Error> {
     let mut connected = Connected::nothing(corpus.documents()).map_err(C::refused)?;
-    let mut buckets = Buckets::default();
+    let mut buckets = HashBuckets::default();
     // Each link makes one of two components.
     let most = identical.leaders().count().saturating_sub(1);
     for band in 0..corpus.probes() {
@@ -56,7 +56,7 @@ pub fn connect<C: Corpus>(
 fn of_band<C: Corpus>(
     corpus: &mut C,
     band: usize,
-    buckets: &mut Buckets,
+    buckets: &mut HashBuckets,
     identical: &Identical,
     limit: usize,
     connected: &mut Connected,

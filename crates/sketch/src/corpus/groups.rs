@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::buckets::HashBuckets;
 use super::collection::Hashes;
-use super::components::Components;
 use crate::error::Error;
 use crate::memory;
 use crate::pipeline::Crew;
@@ -160,5 +160,103 @@ impl Run {
             }
         }
         Ok(())
+    }
+}
+
+/// A partition of documents 0..n into components; at first each is alone.
+///
+/// Union by the least number with path halving: the root of a component is its least document,
+/// whatever the order of the unions (Tarjan, van Leeuwen 1984).
+pub struct Components {
+    parents: Vec<u32>,
+}
+
+impl Components {
+    /// `documents` components of one document each.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(documents: u32) -> Result<Self, Error> {
+        Ok(Self { parents: memory::collect(0..documents)? })
+    }
+
+    /// The least document of the component of `document`.
+    pub fn find(&mut self, document: u32) -> u32 {
+        let mut current = document as usize;
+        while self.parents[current] as usize != current {
+            let grandparent = self.parents[self.parents[current] as usize];
+            self.parents[current] = grandparent;
+            current = grandparent as usize;
+        }
+        current as u32
+    }
+
+    /// Joins the components of `a` and `b`.
+    pub fn union(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// Joins the documents of a group that share a bucket and may be similar, as `may_be_similar` says; it is never wrong
+/// when it says no. As with [`groups`](super::groups()), no verified pair reaches across two of the parts, so each can
+/// be asked about alone.
+///
+/// The answers are those of the whole group under a limit of failed comparisons, too: a document that meets more than
+/// `limit` others, over all bands, stays with all of them.
+///
+/// # Errors
+/// Those of the corpus.
+pub fn split<C: Hashes>(
+    corpus: &mut C,
+    limit: usize,
+    may_be_similar: &mut dyn FnMut(u32, u32) -> bool,
+) -> Result<Components, C::Error> {
+    let documents = corpus.documents();
+    let mut components = Components::new(documents).map_err(C::refused)?;
+    let mut meets = memory::filled(0_usize, documents as usize).map_err(C::refused)?;
+    let mut buckets = HashBuckets::default();
+    for band in 0..corpus.probes() {
+        buckets.for_each(corpus, band, &|_| true, &mut |_, bucket| {
+            bucket.iter().for_each(|document| meets[*document as usize] += bucket.len() - 1);
+            Ok(())
+        })?;
+    }
+    // Behind the bands is the hash of the whole signature.
+    for column in 0..=corpus.probes() {
+        let is_whole = column == corpus.probes();
+        buckets.for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
+            if is_whole || bucket.iter().any(|document| meets[*document as usize] > limit) {
+                bucket[1..].iter().for_each(|document| components.union(bucket[0], *document));
+                return Ok(());
+            }
+            for (position, &b) in bucket.iter().enumerate() {
+                corpus.check_interrupts()?;
+                for &a in &bucket[..position] {
+                    if components.find(a) != components.find(b) && may_be_similar(a, b) {
+                        components.union(a, b);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(components)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Components;
+
+    #[test]
+    fn the_least_document_names_its_component_in_any_order_of_unions() {
+        for pairs in [[(3, 5), (5, 1), (4, 6)], [(5, 1), (4, 6), (5, 3)]] {
+            let mut components = Components::new(7).unwrap();
+            for (a, b) in pairs {
+                components.union(a, b);
+            }
+            let roots: Vec<u32> = (0..7).map(|document| components.find(document)).collect();
+            assert_eq!(roots, [0, 1, 2, 1, 4, 1, 4]);
+        }
     }
 }

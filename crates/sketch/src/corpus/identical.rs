@@ -1,6 +1,6 @@
 //! Exact copies, collapsed before anything is compared.
 
-use super::buckets::Buckets;
+use super::buckets::HashBuckets;
 use super::collection::Corpus;
 use crate::memory;
 
@@ -21,7 +21,7 @@ impl Identical {
         let mut leaders = memory::collect(0..corpus.documents()).map_err(C::refused)?;
         let mut copies = Vec::new();
         let column = corpus.probes();
-        Buckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
+        HashBuckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
             let leader = bucket[0];
             for &document in &bucket[1..] {
                 corpus.check_interrupts()?;

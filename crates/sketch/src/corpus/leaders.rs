@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 
 use super::collection::Corpus;
-use super::left_out::LeftOut;
+use super::collection::LeftOut;
 use super::pairs::Pair;
 use crate::error::Error;
 use crate::memory;

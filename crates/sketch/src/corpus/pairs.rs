@@ -1,9 +1,9 @@
 //! Every pair of similar documents, once.
 
-use super::buckets::Buckets;
+use super::buckets::HashBuckets;
+use super::collection::LeftOut;
 use super::collection::{Corpus, Hashes};
 use super::identical::Identical;
-use super::left_out::LeftOut;
 use crate::error::Error;
 use crate::memory;
 
@@ -20,7 +20,7 @@ pub struct Pair {
 
 /// The side of a document when two collections are compared: pairs are made across.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Side {
+pub enum PairSide {
     /// The first collection.
     Left,
     /// The second collection.
@@ -33,19 +33,19 @@ pub enum Side {
 pub type VisitPair<'a, C> = dyn FnMut(&mut C, Pair) -> Result<(), <C as Hashes>::Error> + 'a;
 
 /// Calls `visit` with each pair of similar leaders that share a band, once. `side` says which
-/// pairs are wanted; within one collection, [`Side::Both`] for every document.
+/// pairs are wanted; within one collection, [`PairSide::Both`] for every document.
 ///
 /// # Errors
 /// Those of the corpus and of `visit`.
 pub fn pairs<C: Corpus>(
     corpus: &mut C,
     identical: &Identical,
-    side: &dyn Fn(u32) -> Side,
+    side: &dyn Fn(u32) -> PairSide,
     limit: usize,
     visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
     let mut left_out = LeftOut::default();
-    let mut buckets = Buckets::default();
+    let mut buckets = HashBuckets::default();
     for band in 0..corpus.probes() {
         left_out += of_band(corpus, band, &mut buckets, identical, side, limit, visit)?;
     }
@@ -56,9 +56,9 @@ pub fn pairs<C: Corpus>(
 fn of_band<C: Corpus>(
     corpus: &mut C,
     band: usize,
-    buckets: &mut Buckets,
+    buckets: &mut HashBuckets,
     identical: &Identical,
-    side: &dyn Fn(u32) -> Side,
+    side: &dyn Fn(u32) -> PairSide,
     limit: usize,
     visit: &mut VisitPair<C>,
 ) -> Result<LeftOut, C::Error> {
@@ -113,14 +113,14 @@ struct Sides {
 }
 
 impl Sides {
-    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> Side) -> Result<(), Error> {
+    fn split(&mut self, bucket: &[u32], side: &dyn Fn(u32) -> PairSide) -> Result<(), Error> {
         self.left.clear();
         self.right.clear();
         for &document in bucket {
             match side(document) {
-                Side::Left => memory::push(&mut self.left, document)?,
-                Side::Right => memory::push(&mut self.right, document)?,
-                Side::Both => {
+                PairSide::Left => memory::push(&mut self.left, document)?,
+                PairSide::Right => memory::push(&mut self.right, document)?,
+                PairSide::Both => {
                     memory::push(&mut self.left, document)?;
                     memory::push(&mut self.right, document)?;
                 }
@@ -130,11 +130,11 @@ impl Sides {
     }
 
     /// The partners of `a` that come after it: each pair is made by its first document.
-    fn partners<'a>(&'a self, a: u32, side: Side, bucket: &'a [u32]) -> &'a [u32] {
+    fn partners<'a>(&'a self, a: u32, side: PairSide, bucket: &'a [u32]) -> &'a [u32] {
         let all = match side {
-            Side::Left => &self.right,
-            Side::Right => &self.left,
-            Side::Both => bucket,
+            PairSide::Left => &self.right,
+            PairSide::Right => &self.left,
+            PairSide::Both => bucket,
         };
         &all[all.partition_point(|document| *document <= a)..]
     }

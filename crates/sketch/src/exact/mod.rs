@@ -20,6 +20,6 @@ pub use outlines::{Drawing, Outlines};
 pub use overlap::Overlap;
 pub use parted_overlap::{Blocks, overlap_of_texts};
 pub use prepared_set::PreparedSet;
-pub use sample::Sample;
+pub use sample::ExactSample;
 pub use shingle_set::ShingleSet;
 pub use word_diff::{FoundIn, word_diff};

@@ -7,14 +7,14 @@ use crate::memory;
 
 /// A sample of documents, to be compared exactly with every document there is.
 #[derive(Default)]
-pub struct Sample {
+pub struct ExactSample {
     /// The sets and their numbers, by ascending length once `sorted`.
     sets: Vec<(ShingleSet, u32)>,
     sorted: bool,
     shingles: usize,
 }
 
-impl Sample {
+impl ExactSample {
     /// Adds a document; they are numbered from 0.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ mod tests {
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0), Just(0.9)],
         ) {
             let sets: Vec<ShingleSet> = sets.into_iter().map(|set| ShingleSet::from_hashes(set, &mut || ())).collect();
-            let mut sample = Sample::default();
+            let mut sample = ExactSample::default();
             sets.iter().for_each(|set| sample.push(set.try_clone().unwrap()).unwrap());
             for set in &sets {
                 let mut found = Vec::new();

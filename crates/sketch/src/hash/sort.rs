@@ -83,12 +83,12 @@ pub trait Keyed: Copy + Ord + Send {
 /// The bits of keys by which values come into parts, of which each can be sorted by itself: those of a part are less
 /// than those of the next one.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts {
+pub struct SortParts {
     shift: u32,
     bits: u32,
 }
 
-impl Parts {
+impl SortParts {
     /// Some hundred parts of values whose keys are uniform, however few bits of these differ.
     #[must_use]
     pub fn of<T: Keyed>(values: &[T]) -> Self {
@@ -141,7 +141,7 @@ pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut(
     }
     let mut counts = [0; BUCKETS];
     let mut parts = 0;
-    Parts::of(values).bring(values, check_interrupts, &mut |count| {
+    SortParts::of(values).bring(values, check_interrupts, &mut |count| {
         counts[parts] = count;
         parts += 1;
     });
@@ -274,7 +274,7 @@ mod tests {
             expected.sort_unstable();
             let mut parted = values.clone();
             let mut counts = Vec::new();
-            let parts = Parts::of(&parted);
+            let parts = SortParts::of(&parted);
             parts.bring(&mut parted, &mut || (), &mut |count| counts.push(count));
             prop_assert_eq!(counts.len(), parts.count());
             prop_assert_eq!(counts.iter().sum::<usize>(), values.len());

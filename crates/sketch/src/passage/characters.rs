@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use crate::error::Error;
 use crate::memory;
-use crate::text::{Normalization, Places};
+use crate::text::{Normalization, Origins};
 
 /// The characters of a text that passages are made of.
 pub struct Characters<'a> {
     text: Cow<'a, str>,
     /// Code points, unless the text is ASCII.
     wide: Option<Vec<u32>>,
-    places: Places,
+    places: Origins,
 }
 
 /// The characters in the form in which they are hashed.
@@ -33,7 +33,7 @@ impl<'a> Characters<'a> {
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         let text = normalization.normalize(text, check_interrupts)?;
-        Self::read(text, Places::default(), check_interrupts)
+        Self::read(text, Origins::default(), check_interrupts)
     }
 
     /// The same, so that [`Self::original`] can be asked where they come from.
@@ -51,7 +51,7 @@ impl<'a> Characters<'a> {
 
     fn read(
         text: Cow<'a, str>,
-        places: Places,
+        places: Origins,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Self, Error> {
         /// Bytes between two calls of `check_interrupts`.
@@ -114,4 +114,58 @@ impl<'a> Characters<'a> {
             None => Units::Bytes(self.text.as_bytes()),
         }
     }
+}
+
+/// One character of a text.
+pub(crate) trait CodePoint: Copy {
+    /// Its code point. A character has the same one in either form, and so the same hashes.
+    fn code(self) -> u32;
+}
+
+impl CodePoint for u8 {
+    #[inline(always)]
+    fn code(self) -> u32 {
+        self.into()
+    }
+}
+
+impl CodePoint for u32 {
+    #[inline(always)]
+    fn code(self) -> u32 {
+        self
+    }
+}
+
+/// Characters compared at once: few enough that a mismatch costs little.
+const LANES: usize = 16;
+
+#[inline(always)]
+fn same_lanes<U: CodePoint, V: CodePoint>(a: &[U; LANES], b: &[V; LANES]) -> bool {
+    let mut different = 0;
+    for (a, b) in a.iter().zip(b) {
+        different |= a.code() ^ b.code();
+    }
+    different == 0
+}
+
+/// The number of characters at the start of both that are equal.
+#[inline]
+pub(crate) fn common<U: CodePoint, V: CodePoint>(a: &[U], b: &[V]) -> usize {
+    let blocks = a.as_chunks().0.iter().zip(b.as_chunks().0);
+    let whole = LANES * blocks.take_while(|(a, b)| same_lanes(a, b)).count();
+    let rest = a[whole..].iter().zip(&b[whole..]);
+    whole + rest.take_while(|(a, b)| a.code() == b.code()).count()
+}
+
+/// The number of characters at the end of both that are equal, counted up to `limit`.
+#[inline]
+pub(crate) fn common_back<U: CodePoint, V: CodePoint>(a: &[U], b: &[V], limit: usize) -> usize {
+    let pairs = a.iter().rev().zip(b.iter().rev()).take(limit);
+    pairs.take_while(|(a, b)| a.code() == b.code()).count()
+}
+
+/// Equality of two texts of one length.
+#[inline]
+pub(crate) fn same<U: CodePoint, V: CodePoint>(a: &[U], b: &[V]) -> bool {
+    a.len() == b.len() && common(a, b) == a.len()
 }

@@ -5,7 +5,7 @@
 //! instructions the polynomial rolls. Both give the same values, and minima of them are stored:
 //! they never change.
 
-use super::unit::Unit;
+use super::characters::CodePoint;
 use crate::error::Error;
 use crate::limits::MAX_MIN_MATCH;
 use crate::memory;
@@ -26,7 +26,7 @@ fn mix(p: u64) -> u64 {
 
 /// The hash of one window.
 #[inline]
-pub(super) fn hash<U: Unit>(window: &[U]) -> u64 {
+pub(super) fn hash<U: CodePoint>(window: &[U]) -> u64 {
     let step = |p: u64, unit: &U| p.wrapping_mul(BASE).wrapping_add(unit.code().into());
     mix(window.iter().fold(0, step))
 }
@@ -45,7 +45,7 @@ impl Scratch {
     }
 
     /// The hashes of the `n` windows of `length` characters from `from` on; `n` is at most [`BLOCK`].
-    pub(super) fn hashes<U: Unit>(
+    pub(super) fn hashes<U: CodePoint>(
         &mut self,
         text: &[U],
         from: usize,
@@ -61,7 +61,7 @@ impl Scratch {
     }
 
     /// The least hashes of grams of `k` characters in each of the `n` windows of `t` from `from` on.
-    pub(super) fn minima<U: Unit>(
+    pub(super) fn minima<U: CodePoint>(
         &mut self,
         text: &[U],
         from: usize,
@@ -86,7 +86,7 @@ impl Scratch {
     }
 
     #[inline(always)]
-    fn hash_block<U: Unit>(&mut self, text: &[U], from: usize, n: usize, length: usize) {
+    fn hash_block<U: CodePoint>(&mut self, text: &[U], from: usize, n: usize, length: usize) {
         let units = &text[from..from + n + length - 1];
         if self.level == Level::PORTABLE {
             self.roll(units, length);
@@ -100,7 +100,7 @@ impl Scratch {
 
     /// The polynomials of all windows of `length` in `units`, each from the one before it.
     #[inline(always)]
-    fn roll<U: Unit>(&mut self, units: &[U], length: usize) {
+    fn roll<U: CodePoint>(&mut self, units: &[U], length: usize) {
         let mut power = 1_u64;
         let mut p = 0_u64;
         for unit in &units[..length] {
@@ -118,7 +118,7 @@ impl Scratch {
 
     /// The same by doubling.
     #[inline(always)]
-    fn double<U: Unit>(&mut self, units: &[U], length: usize) {
+    fn double<U: CodePoint>(&mut self, units: &[U], length: usize) {
         for (x, unit) in self.x.iter_mut().zip(units) {
             *x = unit.code().into();
         }
@@ -178,7 +178,7 @@ impl Scratch {
 }
 
 /// Calls `each` for the hash of each window of `length` that starts in `range`, in order.
-pub(super) fn each_hash<U: Unit, E>(
+pub(super) fn each_hash<U: CodePoint, E>(
     text: &[U],
     length: usize,
     range: std::ops::Range<usize>,

@@ -22,10 +22,9 @@
 //! |---|---|
 //! | `characters` | a normalised text and where its characters come from |
 //! | `hashes` | hashes of windows, and minima of them |
-//! | `winnow` | fingerprints, which an index stores |
+//! | `winnow` | fingerprints, which an index stores, and hashes of the windows that have them |
 //! | `runs` | what two texts have in common |
 //! | `sought` | how much of one passage is in each of many texts |
-//! | `windows` | windows of many texts, told apart by their hashes |
 //! | `common` | runs of windows that many texts have, cut back to whole words |
 //! | `offsets` | where the characters of a text start |
 //! | `bound` | which fingerprints a search must ask for |
@@ -37,8 +36,6 @@ mod hashes;
 mod offsets;
 mod runs;
 mod sought;
-mod unit;
-mod windows;
 mod winnow;
 
 pub use bound::{Bound, needed};
@@ -47,8 +44,7 @@ pub use common::{CommonRun, CommonRuns, whole_words};
 pub use offsets::CharacterOffsets;
 pub use runs::{Run, covered, shared_runs};
 pub use sought::Sought;
-pub use windows::WindowHashes;
-pub use winnow::{Fingerprints, Stretch, gram_length};
+pub use winnow::{Fingerprints, Stretch, WindowHashes, gram_length};
 
 use crate::error::Error;
 use crate::limits::{MAX_MIN_MATCH, MIN_MIN_MATCH};

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use super::characters::{Characters, Units};
+use super::characters::{CodePoint, common, common_back, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
-use super::unit::{Unit, common, common_back, same};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
@@ -86,7 +86,11 @@ struct Anchors {
 }
 
 impl Anchors {
-    fn new<U: Unit>(b: &[U], t: usize, check_interrupts: &mut dyn FnMut()) -> Result<Self, Error> {
+    fn new<U: CodePoint>(
+        b: &[U],
+        t: usize,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Self, Error> {
         let k = (t * 3 / 4).clamp(1, 64);
         let stride = t - k + 1;
         let count = (b.len() - k) / stride + 1;
@@ -153,7 +157,7 @@ impl Filter {
     }
 }
 
-fn runs<U: Unit, V: Unit>(
+fn runs<U: CodePoint, V: CodePoint>(
     a: &[U],
     b: &[V],
     t: usize,
@@ -197,7 +201,7 @@ struct Walk<'a, U, V> {
     known: Range<usize>,
 }
 
-impl<U: Unit, V: Unit> Walk<'_, U, V> {
+impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
     fn all(&mut self, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
         let windows = self.a.len() - t + 1;
@@ -323,7 +327,7 @@ struct Windows<'a, U, V> {
     scratch: Scratch,
 }
 
-impl<U: Unit, V: Unit> Windows<'_, U, V> {
+impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
     fn look_up(
         mut self,
         open: &[Range<usize>],

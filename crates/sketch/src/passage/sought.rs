@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::characters::{Characters, Units};
+use super::characters::{CodePoint, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
-use super::unit::{Unit, same};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
@@ -100,7 +100,7 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn of<U: Unit>(
+    fn of<U: CodePoint>(
         self,
         text: &[U],
         classes: &mut Classes,
@@ -133,7 +133,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// Marks the classes of `a` that `b` has.
-    fn at<U: Unit, V: Unit>(
+    fn at<U: CodePoint, V: CodePoint>(
         &mut self,
         a: &[U],
         b: &[V],
@@ -169,7 +169,7 @@ impl Look<'_> {
         self.windows(a, b, region, &mut left, check_interrupts)
     }
 
-    fn windows<U: Unit, V: Unit>(
+    fn windows<U: CodePoint, V: CodePoint>(
         &mut self,
         a: &[U],
         b: &[V],

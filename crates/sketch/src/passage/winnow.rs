@@ -1,9 +1,8 @@
 //! Winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003): of the grams in each window of a text
 //! the least hash is kept. Two texts that have a window in common have its minimum in common.
 
-use super::characters::{Characters, Units};
-use super::hashes::{BLOCK, Scratch};
-use super::unit::Unit;
+use super::characters::{Characters, CodePoint, Units};
+use super::hashes::{BLOCK, Scratch, each_hash};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
@@ -125,7 +124,7 @@ impl Fingerprints {
         }
     }
 
-    fn minima_of<U: Unit>(
+    fn minima_of<U: CodePoint>(
         &mut self,
         text: &[U],
         t: usize,
@@ -154,4 +153,53 @@ pub struct Stretch {
     pub from: usize,
     /// The window after the last.
     pub to: usize,
+}
+
+/// Hashes windows.
+pub struct WindowHashes {
+    fingerprints: Fingerprints,
+    scratch: Scratch,
+}
+
+impl WindowHashes {
+    /// With the best instructions of the machine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new() -> Result<Self, Error> {
+        Ok(Self { fingerprints: Fingerprints::new()?, scratch: Scratch::new(Level::best())? })
+    }
+
+    /// Calls `each` with the place and the hash of every window of `min_match` characters whose
+    /// fingerprint is `wanted`, in order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and those of `each`.
+    pub fn each<E: From<Error>>(
+        &mut self,
+        text: &Characters,
+        min_match: usize,
+        wanted: &dyn Fn(u64) -> bool,
+        check_interrupts: &mut dyn FnMut(),
+        each: &mut dyn FnMut(usize, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let stretches = self.fingerprints.stretches(text, min_match, check_interrupts)?;
+        let mut wanted = stretches.iter().filter(|stretch| wanted(stretch.entry)).peekable();
+        while let Some(first) = wanted.next() {
+            let mut windows = first.from..first.to;
+            while let Some(next) = wanted.next_if(|next| next.from == windows.end) {
+                windows.end = next.to;
+            }
+            let scratch = &mut self.scratch;
+            match text.units() {
+                Units::Bytes(text) => {
+                    each_hash(text, min_match, windows, scratch, check_interrupts, &mut *each)?;
+                }
+                Units::Wide(text) => {
+                    each_hash(text, min_match, windows, scratch, check_interrupts, &mut *each)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }

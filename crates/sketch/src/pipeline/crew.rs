@@ -1,6 +1,6 @@
 //! Work on data at hand, part by part: by the caller alone, or by threads as well.
 
-use super::hands::{Setting, Work, hands};
+use super::hands::{BatchWork, Setting, hands};
 use crate::error::Error;
 
 /// Those who compute the parts of something.
@@ -100,7 +100,7 @@ impl<P, R> Default for Batch<P, R> {
 /// Computes parts.
 struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 
-impl<P: Send, R: Send> Work for Computing<'_, P, R> {
+impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
     type Batch = Batch<P, R>;
 
     fn work(&mut self, batch: &mut Batch<P, R>, check: &mut dyn FnMut()) -> Result<(), Error> {

@@ -21,7 +21,7 @@ const AHEAD: usize = 8;
 const STACK: usize = 2 << 20;
 
 /// A computation over batches; each thread has one of these.
-pub trait Work: Send {
+pub trait BatchWork: Send {
     /// A batch and its results.
     type Batch: Default + Send;
 
@@ -108,7 +108,7 @@ impl<B> Shared<B> {
 struct Stopped;
 
 /// The reader's side.
-pub struct Hands<'scope, 'env, W: Work> {
+pub struct Hands<'scope, 'env, W: BatchWork> {
     scope: &'scope Scope<'scope, 'env>,
     shared: &'scope Shared<W::Batch>,
     setting: Setting,
@@ -126,7 +126,7 @@ pub struct Hands<'scope, 'env, W: Work> {
 }
 
 /// Stops the threads and waits for them, however the reader ends.
-impl<W: Work> Drop for Hands<'_, '_, W> {
+impl<W: BatchWork> Drop for Hands<'_, '_, W> {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         // Who has seen no stop holds the lock or waits for the signal.
@@ -147,7 +147,7 @@ enum Given {
 
 /// Runs `body` with hands that are gone when it returns or unwinds. `own` is the reader's; `others`
 /// makes the threads', when there is work for them.
-pub fn hands<W: Work, R>(
+pub fn hands<W: BatchWork, R>(
     setting: Setting,
     own: W,
     others: &mut dyn FnMut() -> Vec<W>,
@@ -182,7 +182,7 @@ pub fn hands<W: Work, R>(
     })
 }
 
-impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
+impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     /// A batch to fill: one that was taken, as it was left, or a new one.
     pub fn batch(&mut self) -> W::Batch {
         self.spare.pop().unwrap_or_default()
@@ -192,7 +192,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
     /// order.
     ///
     /// # Errors
-    /// Those of [`Work::work`], made what the reader wants by `refused`, and those of `take`.
+    /// Those of [`BatchWork::work`], made what the reader wants by `refused`, and those of `take`.
     pub fn give<E>(
         &mut self,
         mut batch: W::Batch,
@@ -323,7 +323,7 @@ impl<'scope, W: Work + 'scope> Hands<'scope, '_, W> {
 }
 
 /// The loop of a thread until it has to stop.
-fn serve<W: Work>(shared: &Shared<W::Batch>, mut work: W) {
+fn serve<W: BatchWork>(shared: &Shared<W::Batch>, mut work: W) {
     let is_stopped = || shared.stop.load(Ordering::Relaxed);
     loop {
         let mut state = shared.lock();

@@ -11,7 +11,7 @@
 //! Rules for a thread, which a database server depends on:
 //!
 //! - It has copies, or looks at memory of this library's own: it has no pointer into anything of the server's.
-//! - It never ends the process for want of memory: [`Work::work`] returns an error, and the reader
+//! - It never ends the process for want of memory: [`BatchWork::work`] returns an error, and the reader
 //!   does the batch itself, so that the error, if it comes again, is the reader's.
 //! - It looks often at whether it should stop. When the reader fails, or unwinds, all threads are
 //!   told to stop, and are waited for.
@@ -23,10 +23,10 @@ mod signer;
 mod texts;
 
 pub use crew::{Compute, Crew, Next};
-pub use hands::{Hands, Setting, Work, hands};
+pub use hands::{BatchWork, Hands, Setting, hands};
 pub use passages::{
-    Asking, Containers, Containing, CountOf, Cut, Fingerprinted, Fingerprinting, OfText, Stripped,
-    Stripping, Test, Window, Windowing,
+    Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, OfText, PassageCut,
+    Stripped, Stripping, Test, TextWindow, Windowing,
 };
-pub use signer::{Batch, Signer};
-pub use texts::{Find, Finder, Given, TextBatch};
+pub use signer::{Signer, SignerBatch};
+pub use texts::{Find, GivenText, TextBatch, TextFinder};

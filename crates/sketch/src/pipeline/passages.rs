@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::texts::{Find, Given};
+use super::texts::{Find, GivenText};
 use crate::error::Error;
 use crate::hash::{Element, ElementHash, sort};
 use crate::memory;
@@ -14,7 +14,7 @@ use crate::text::Normalization;
 
 /// The options by which texts are read for passages.
 #[derive(Clone, Debug)]
-pub struct Cut {
+pub struct PassageCut {
     /// The minimum length of a passage, in characters.
     pub min_match: usize,
     /// The steps that are applied to texts before.
@@ -29,7 +29,7 @@ pub type CountOf = Arc<dyn Fn(u64) -> Option<u32> + Send + Sync>;
 
 /// Finds the fingerprints of texts.
 pub struct Fingerprinting {
-    cut: Cut,
+    cut: PassageCut,
     keeps_texts: bool,
     fingerprints: Fingerprints,
     own: Vec<u64>,
@@ -40,7 +40,7 @@ impl Fingerprinting {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(cut: Cut, keeps_texts: bool) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, keeps_texts: bool) -> Result<Self, Error> {
         Ok(Self { cut, keeps_texts, fingerprints: Fingerprints::new()?, own: Vec::new() })
     }
 }
@@ -91,7 +91,7 @@ impl Find for Fingerprinting {
 
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
@@ -118,7 +118,7 @@ impl Find for Fingerprinting {
 
 /// A window of a text.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct TextWindow {
     /// The number of the text.
     pub number: u32,
     /// Its first character, as the text is normalized.
@@ -129,7 +129,7 @@ pub struct Window {
 
 /// Finds the windows of frequent fingerprints.
 pub struct Windowing {
-    cut: Cut,
+    cut: PassageCut,
     frequent: Test,
     wanted: Test,
     hashes: WindowHashes,
@@ -140,7 +140,7 @@ impl Windowing {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(cut: Cut, frequent: Test, wanted: Test) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, frequent: Test, wanted: Test) -> Result<Self, Error> {
         Ok(Self { cut, frequent, wanted, hashes: WindowHashes::new()? })
     }
 
@@ -150,9 +150,9 @@ impl Windowing {
     /// [`Error::OutOfMemory`], and those of `each`.
     pub fn each<E: From<Error>>(
         &mut self,
-        given: Given,
+        given: GivenText,
         check_interrupts: &mut dyn FnMut(),
-        each: &mut dyn FnMut(Window) -> Result<(), E>,
+        each: &mut dyn FnMut(TextWindow) -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { cut, frequent, wanted, hashes } = self;
         let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
@@ -163,13 +163,13 @@ impl Windowing {
             if !wanted(hash) {
                 return Ok(());
             }
-            each(Window { number: given.number, place: place as u32, hash })
+            each(TextWindow { number: given.number, place: place as u32, hash })
         })
     }
 }
 
 impl Find for Windowing {
-    type Found = Vec<Window>;
+    type Found = Vec<TextWindow>;
 
     fn clear(found: &mut Self::Found) {
         found.clear();
@@ -177,7 +177,7 @@ impl Find for Windowing {
 
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
@@ -187,7 +187,7 @@ impl Find for Windowing {
 
 /// Makes texts without the passages that enough documents have.
 pub struct Stripping {
-    cut: Cut,
+    cut: PassageCut,
     frequent: Test,
     count: CountOf,
     hashes: WindowHashes,
@@ -198,7 +198,7 @@ impl Stripping {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(cut: Cut, frequent: Test, count: CountOf) -> Result<Self, Error> {
+    pub fn new(cut: PassageCut, frequent: Test, count: CountOf) -> Result<Self, Error> {
         Ok(Self { cut, frequent, count, hashes: WindowHashes::new()? })
     }
 }
@@ -233,7 +233,7 @@ impl Find for Stripping {
 
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
@@ -264,7 +264,7 @@ impl Find for Stripping {
 }
 
 /// Finds the fingerprints by which the texts that contain a normalized text are looked up. Of those of
-/// [`Given::known`] it is known in how many other texts they are; others are in none.
+/// [`GivenText::known`] it is known in how many other texts they are; others are in none.
 pub struct Asking {
     min_match: usize,
     coverage: f64,
@@ -289,7 +289,7 @@ impl Find for Asking {
 
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
@@ -349,7 +349,7 @@ impl Find for Containing {
 
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {

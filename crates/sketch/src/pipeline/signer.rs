@@ -1,12 +1,12 @@
 //! Documents on their way to their band hashes, a batch at a time.
 
-use super::Work;
+use super::BatchWork;
 use crate::error::Error;
 use crate::memory;
 use crate::passage::{Characters, Fingerprints};
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
-use crate::stored::{Packing, Stored, text};
+use crate::stored::{Packing, StoredBytes, text};
 
 /// Bytes of a text for which room is kept.
 const LONG: usize = 1 << 20;
@@ -16,7 +16,7 @@ const KEPT: usize = 256 << 10;
 
 /// Copies of documents, and then their band hashes.
 #[derive(Default)]
-pub struct Batch {
+pub struct SignerBatch {
     /// Texts as they are stored, and the number of bytes that they have then and once they are unpacked.
     texts: Vec<u8>,
     text_bytes: usize,
@@ -42,7 +42,7 @@ struct Document {
     end: usize,
 }
 
-impl Batch {
+impl SignerBatch {
     /// Forgets all documents, but not the memory for them, unless one was long.
     pub fn clear(&mut self) {
         self.texts.clear();
@@ -75,7 +75,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn push_text(&mut self, text: Stored) -> Result<(), Error> {
+    pub fn push_text(&mut self, text: StoredBytes) -> Result<(), Error> {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
         self.text_bytes += text.bytes.len() + unpacked;
@@ -182,7 +182,7 @@ impl Signer {
     /// Makes the hashes of a text, `self.bands`; and notes if it is too long for its shingles.
     fn sign_text(
         &mut self,
-        stored: Stored,
+        stored: StoredBytes,
         saturations: &mut Vec<usize>,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
@@ -241,12 +241,16 @@ fn band(
     Ok(())
 }
 
-impl Work for Signer {
-    type Batch = Batch;
+impl BatchWork for Signer {
+    type Batch = SignerBatch;
     // A text of 10 MB takes as long as 80 batches of others.
     const EARLY: usize = 128;
 
-    fn work(&mut self, batch: &mut Batch, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+    fn work(
+        &mut self,
+        batch: &mut SignerBatch,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
         batch.hashes.clear();
         batch.counts.clear();
         batch.saturated.clear();
@@ -255,7 +259,7 @@ impl Work for Signer {
             check_interrupts();
             if let Form::Text(packing) = form {
                 let bytes = &batch.texts[std::mem::replace(&mut text_at, end)..end];
-                let stored = Stored { bytes, packing };
+                let stored = StoredBytes { bytes, packing };
                 self.sign_text(stored, &mut batch.saturated, check_interrupts)?;
             } else {
                 let numbers = &batch.numbers[std::mem::replace(&mut number_at, end)..end];

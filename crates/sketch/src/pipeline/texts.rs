@@ -1,12 +1,12 @@
 //! Texts on their way to what is found in them, a batch at a time.
 
-use super::Work;
+use super::BatchWork;
 use crate::error::Error;
 use crate::memory;
 
 /// A text as it is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct GivenText<'a> {
     /// The number by which the reader knows it.
     pub number: u32,
     /// The number by which hashes of its scope differ.
@@ -31,7 +31,7 @@ pub trait Find: Send {
     /// [`Error::OutOfMemory`].
     fn find(
         &mut self,
-        given: Given,
+        given: GivenText,
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error>;
@@ -67,10 +67,10 @@ impl<T> TextBatch<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn push(&mut self, given: Given) -> Result<(), Error> {
+    pub fn push(&mut self, given: GivenText) -> Result<(), Error> {
         memory::push_str(&mut self.text, given.text)?;
         memory::extend(&mut self.known, given.known)?;
-        let Given { number, salt, .. } = given;
+        let GivenText { number, salt, .. } = given;
         let end = End { number, salt, text: self.text.len(), known: self.known.len() };
         memory::push(&mut self.ends, end)
     }
@@ -88,10 +88,10 @@ impl<T> TextBatch<T> {
     }
 
     /// The texts, in order.
-    pub fn texts(&self) -> impl Iterator<Item = Given<'_>> {
+    pub fn texts(&self) -> impl Iterator<Item = GivenText<'_>> {
         let (mut text, mut known) = (0, 0);
         self.ends.iter().map(move |end| {
-            let given = Given {
+            let given = GivenText {
                 number: end.number,
                 salt: end.salt,
                 text: &self.text[text..end.text],
@@ -104,9 +104,9 @@ impl<T> TextBatch<T> {
 }
 
 /// Finds in each text of a batch what `F` finds.
-pub struct Finder<F>(pub F);
+pub struct TextFinder<F>(pub F);
 
-impl<F: Find> Work for Finder<F> {
+impl<F: Find> BatchWork for TextFinder<F> {
     type Batch = TextBatch<F::Found>;
 
     fn work(

@@ -2,7 +2,6 @@
 
 mod as_hashes;
 mod as_texts;
-mod bag;
 mod char_starts;
 mod hash_buffer;
 mod saturation;
@@ -11,9 +10,8 @@ mod tokens;
 
 pub(crate) use as_hashes::text_hashes;
 pub use as_texts::{VisitShingle, for_each_shingle};
-pub(crate) use bag::append_elements;
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
 pub use saturation::saturated;
-pub(crate) use shingle_hashes::each_hash;
+pub(crate) use shingle_hashes::{append_elements, each_hash};
 pub use shingle_hashes::{has_shingles, shingle_hashes};
 pub use tokens::{normalize_text, tokens};

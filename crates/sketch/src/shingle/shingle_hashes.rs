@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use super::as_hashes::{append_hashes, text_hashes};
-use super::bag::append_elements;
 use super::hash_buffer::{CHUNK, HashBuffer, Sink};
 use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
+use crate::hash::mix::{GOLDEN, mix64};
+use crate::hash::sort;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
@@ -78,6 +79,50 @@ pub fn has_shingles(
     text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), &text, &mut chunks)?;
     chunks.deliver();
     Ok(any)
+}
+
+/// Appends the elements of the bag of a normalised text to `out`, those of a
+/// shingle after each other.
+///
+/// Counting takes all hashes at once: eight bytes for each of the shingles.
+pub(crate) fn append_elements(
+    config: &Config,
+    level: Level,
+    text: &str,
+    out: &mut Vec<u64>,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    let start = out.len();
+    append_hashes(config, level, text, out, check_interrupts)?;
+    let hashes = &mut out[start..];
+    sort(hashes, check_interrupts);
+    let mut run = Run { hash: 0, repeats: 0 };
+    for part in hashes.chunks_mut(64 * 1024) {
+        check_interrupts();
+        part.iter_mut().for_each(|hash| *hash = run.next(*hash));
+    }
+    Ok(())
+}
+
+/// Equal hashes after each other.
+struct Run {
+    hash: u64,
+    repeats: u64,
+}
+
+impl Run {
+    /// The element that the next hash is.
+    fn next(&mut self, hash: u64) -> u64 {
+        if hash != self.hash {
+            *self = Self { hash, repeats: 0 };
+        }
+        let repeat = self.repeats;
+        self.repeats += 1;
+        match repeat {
+            0 => hash,
+            i => mix64(hash.wrapping_add(i.wrapping_mul(GOLDEN))),
+        }
+    }
 }
 
 #[cfg(test)]

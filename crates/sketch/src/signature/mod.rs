@@ -20,7 +20,7 @@ pub use banding::Banding;
 pub use cardinality::{Cardinality, cardinality, containment};
 pub use estimate::{estimate_gate, estimate_jaccard, signature_hash, standard_error, union, unite};
 pub use lean_minhash::{Lean, LeanByteOrder, from_lean, to_lean};
-pub use scope::Scope;
+pub use scope::ScopeHash;
 pub use sketcher::Sketcher;
 pub use slot_bits::SlotBits;
 pub use text_profile::{TextProfile, text_profile, text_profile_signature};

@@ -8,9 +8,9 @@ const MISSING: u64 = 0x6d69_6e6c_7368_0002;
 /// The values that a bucket is of, folded into one hash. What it gives is stored in indexes, and
 /// belongs to [`Config::VERSION`](crate::Config::VERSION).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Scope(u64);
+pub struct ScopeHash(u64);
 
-impl Scope {
+impl ScopeHash {
     /// This scope, with one more value, given by its hash; `None` of a missing one. The order
     /// of values matters.
     #[must_use]
@@ -42,7 +42,7 @@ mod tests {
     /// The values that indexes of version 1 have.
     #[test]
     fn buckets_are_the_same_for_ever() {
-        let none = Scope::default();
+        let none = ScopeHash::default();
         assert_eq!(none.bucket(0), 0);
         // The finaliser of MurmurHash3 (smhasher): fmix64(1).
         assert_eq!(none.bucket(1), 0xb456_bcfc_34c2_cb2c);
@@ -52,7 +52,9 @@ mod tests {
 
     #[test]
     fn scopes_differ_by_values_and_their_order() {
-        let of = |values: [Option<u64>; 2]| values.into_iter().fold(Scope::default(), Scope::with);
+        let of = |values: [Option<u64>; 2]| {
+            values.into_iter().fold(ScopeHash::default(), ScopeHash::with)
+        };
         let scopes = [of([Some(1), Some(2)]), of([Some(2), Some(1)]), of([Some(1), None])];
         for (i, scope) in scopes.iter().enumerate() {
             assert!(scopes[..i].iter().all(|other| other.bucket(5) != scope.bucket(5)));

@@ -9,7 +9,7 @@ use crate::simd::Level;
 
 /// The source of hashes.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum HashSource<'a> {
     /// The shingles of a text that is normalised already.
     Text(&'a str),
     /// Elements, already hashed.
@@ -22,7 +22,7 @@ pub(crate) enum Source<'a> {
 /// one are computed again for each pass: few long texts need a second, and
 /// keeping the hashes would take eight times the memory of the text.
 pub(crate) struct SeededHashes<'a> {
-    source: Source<'a>,
+    source: HashSource<'a>,
     config: &'a Config,
     level: Level,
     buffer: &'a mut Vec<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct SeededHashes<'a> {
 impl<'a> SeededHashes<'a> {
     /// `buffer` is scratch memory.
     pub(crate) fn new(
-        source: Source<'a>,
+        source: HashSource<'a>,
         config: &'a Config,
         level: Level,
         buffer: &'a mut Vec<u64>,
@@ -70,8 +70,8 @@ impl<'a> SeededHashes<'a> {
         memory::resize(self.buffer, CHUNK, 0)?;
         let mut chunks = HashBuffer::new(self.buffer, check_interrupts, &mut seed_and_sink);
         match self.source {
-            Source::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
-            Source::Hashes(hashes) => {
+            HashSource::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
+            HashSource::Hashes(hashes) => {
                 for part in hashes.chunks(CHUNK) {
                     chunks.room(part.len()).copy_from_slice(part);
                 }

@@ -3,7 +3,7 @@
 use super::datasketch::{self, Legacy};
 use super::fss;
 use super::permutations::Functions;
-use super::seeded_hashes::{SeededHashes, Source};
+use super::seeded_hashes::{HashSource, SeededHashes};
 use crate::config::Config;
 use crate::error::Error;
 use crate::scheme::Scheme;
@@ -87,7 +87,7 @@ impl Sketcher {
             append_elements(&self.config, self.level, &text, &mut elements, check_interrupts)?;
             return self.sketch_hashes(&elements, check_interrupts);
         }
-        self.sketch_source(Source::Text(&text), check_interrupts)
+        self.sketch_source(HashSource::Text(&text), check_interrupts)
     }
 
     /// The number of hashes that are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
@@ -114,12 +114,12 @@ impl Sketcher {
         hashes: &[u64],
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[i32]>, Error> {
-        self.sketch_source(Source::Hashes(hashes), check_interrupts)
+        self.sketch_source(HashSource::Hashes(hashes), check_interrupts)
     }
 
     fn sketch_source(
         &mut self,
-        source: Source,
+        source: HashSource,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Option<&[i32]>, Error> {
         let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);

@@ -7,9 +7,9 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::classes::{BLOCK, Classes};
-use super::draws::{Draws, Packed, Wanted};
+use super::classes::{BLOCK, WordClasses};
 use super::portable;
+use super::portable::{Draws, Packed, WantedDraws};
 use super::ranges::Fetched;
 use super::windows::{CONTROL, REVERSE};
 
@@ -167,7 +167,7 @@ pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
 /// The classes of a block, in two halves.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
+pub(super) fn classes(block: &[u8; BLOCK]) -> WordClasses {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     let [low, high] = [load_half(&halves[0]), load_half(&halves[1])];
     let mask = |low, high| {
@@ -185,7 +185,7 @@ pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
     let both = |half| _mm256_or_si256(is(half, b'.'), is(half, b'\''));
     let (both_low, both_high) = (both(low), both(high));
     let semicolons = |half| _mm256_or_si256(is(half, b','), is(half, b';'));
-    Classes {
+    WordClasses {
         letters: mask(among(low, 0x20, b'a', 26), among(high, 0x20, b'a', 26)),
         digits: mask(among(low, 0, b'0', 10), among(high, 0, b'0', 10)),
         low_lines: mask(is(low, b'_'), is(high, b'_')),
@@ -221,13 +221,13 @@ pub(super) fn plan(round: u32, slots: &[u32]) -> Draws {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
     match draws.wanted {
-        Wanted::All => draw_wanted(draws, hashes, packed, |_| splat(u64::MAX)),
-        Wanted::Below(limit) => {
+        WantedDraws::All => draw_wanted(draws, hashes, packed, |_| splat(u64::MAX)),
+        WantedDraws::Below(limit) => {
             // The comparison is signed, but of the first round: below 2^60.
             let limit = splat(limit);
             draw_wanted(draws, hashes, packed, |draw| _mm256_cmpgt_epi64(limit, draw))
         }
-        Wanted::To(bitmap) => {
+        WantedDraws::To(bitmap) => {
             // SAFETY: the array is one vector of memory.
             let bitmap = unsafe { _mm256_loadu_si256(bitmap.as_ptr().cast()) };
             draw_wanted(draws, hashes, packed, |draw| {

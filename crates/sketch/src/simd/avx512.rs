@@ -8,10 +8,9 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::char_set::{CharSet, SINGLE};
-use super::classes::{BLOCK, Classes};
-use super::draws::{Draws, Packed, Wanted};
+use super::classes::{BLOCK, CharSet, SINGLE, WordClasses};
 use super::portable;
+use super::portable::{Draws, Packed, WantedDraws};
 use super::ranges::{self, Fetched, MAX_LENGTH};
 use super::windows::{CONTROL, REVERSE, STEP};
 
@@ -321,7 +320,7 @@ static ASCENDING: [u8; BLOCK] = {
 /// The classes of a block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
+pub(super) fn classes(block: &[u8; BLOCK]) -> WordClasses {
     let bytes = load_bytes(block);
     let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
     // Bytes among `count` from `first` on.
@@ -331,7 +330,7 @@ pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
     };
     let lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
     let both = is(b'.') | is(b'\'');
-    Classes {
+    WordClasses {
         letters: among(lower, b'a', 26),
         digits: among(bytes, b'0', 10),
         low_lines: is(b'_'),
@@ -355,12 +354,12 @@ pub(super) fn plan(round: u32, slots: &[u32]) -> Draws {
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn draw(draws: &Draws, hashes: &[u64], packed: &mut Packed) -> usize {
     match draws.wanted {
-        Wanted::All => draw_wanted(draws, hashes, packed, |_| u8::MAX),
-        Wanted::Below(limit) => {
+        WantedDraws::All => draw_wanted(draws, hashes, packed, |_| u8::MAX),
+        WantedDraws::Below(limit) => {
             let limit = splat(limit);
             draw_wanted(draws, hashes, packed, |draw| _mm512_cmplt_epu64_mask(draw, limit))
         }
-        Wanted::To(bitmap) => {
+        WantedDraws::To(bitmap) => {
             // SAFETY: the array is one vector of memory.
             let bitmap = unsafe { _mm256_loadu_si256(bitmap.as_ptr().cast()) };
             let bitmap = _mm512_castsi256_si512(bitmap);

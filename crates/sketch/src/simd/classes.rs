@@ -1,11 +1,13 @@
 //! The classes of ASCII that decide where words are (Word_Break, UAX 29).
 
+use std::ops::Range;
+
 /// Bytes per block: as many as a mask has bits.
 pub(crate) const BLOCK: usize = 64;
 
 /// The bytes of a block in each class, the first byte as the lowest bit.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Classes {
+pub(crate) struct WordClasses {
     /// ALetter.
     pub(crate) letters: u64,
     /// Numeric.
@@ -18,7 +20,7 @@ pub(crate) struct Classes {
     pub(crate) between_digits: u64,
 }
 
-impl Classes {
+impl WordClasses {
     pub(super) fn portable(block: &[u8; BLOCK]) -> Self {
         /// A bit for each class, at the same distance.
         const fn class(byte: u8) -> u8 {
@@ -65,4 +67,52 @@ pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
 #[inline(always)]
 fn gathered(word: u64) -> u64 {
     (word & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The characters of three bytes that a set has one by one, each 64 of them as one number: U+1E40 to
+/// U+203F.
+pub(crate) const SINGLE: Range<usize> = 121..129;
+
+/// A set of characters; of those of three bytes that are not [`SINGLE`] it has 64 in a row or none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct CharSet {
+    /// A word for each first byte, a bit for each second one.
+    pub(crate) two: [u64; 32],
+    /// By the last four bits of the first byte and the upper six of the second, as one number.
+    pub(crate) three: [u64; 16],
+    /// A word for each 64 characters that are [`SINGLE`].
+    pub(crate) single: [u64; SINGLE.end - SINGLE.start],
+}
+
+impl CharSet {
+    pub(crate) const EMPTY: Self = Self { two: [0; 32], three: [0; 16], single: [0; 8] };
+
+    /// Those of the characters of two and of three bytes that start at `two` and `three` which are
+    /// in the set.
+    #[inline(always)]
+    pub(super) fn portable(&self, block: &[u8; BLOCK], two: u64, three: u64) -> u64 {
+        let among_two =
+            |[first, second, _]: [u8; 3]| self.two[usize::from(first) % 32] >> (second % 64);
+        let among_three = |[first, second, third]: [u8; 3]| {
+            let word = usize::from(first % 16) * 64 + usize::from(second % 64);
+            match SINGLE.contains(&word) {
+                true => self.single[word - SINGLE.start] >> (third % 64),
+                false => self.three[word / 64] >> (word % 64),
+            }
+        };
+        chosen(block, two, among_two) | chosen(block, three, among_three)
+    }
+}
+
+/// Those of the characters that start at `left` for whose bytes `look` has the lowest bit set.
+#[inline(always)]
+fn chosen(block: &[u8; BLOCK], mut left: u64, look: impl Fn([u8; 3]) -> u64) -> u64 {
+    let mut found = 0;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        let bytes = [block[at], block[(at + 1) % BLOCK], block[(at + 2) % BLOCK]];
+        found |= (look(bytes) & 1) << at;
+        left &= left - 1;
+    }
+    found
 }

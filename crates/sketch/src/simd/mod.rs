@@ -29,9 +29,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod char_set;
 mod classes;
-mod draws;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod ranges;
@@ -44,11 +42,9 @@ use std::fmt;
 
 use crate::hash::xxh3;
 
-pub(crate) use char_set::{CharSet, SINGLE};
-pub(crate) use classes::{BLOCK as CLASSES_BLOCK, Classes};
-use draws::{BLOCK, Draws};
-pub(crate) use draws::{EMPTY, NOTHING_PACKED, Packed};
-pub(crate) use portable::SLOT_LANES;
+pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
+use portable::{BLOCK, Draws};
+pub(crate) use portable::{EMPTY, NOTHING_PACKED, Packed, SLOT_LANES};
 
 /// The instructions in use. A level other than the portable one exists only on
 /// a CPU that has its instructions; all safety of this module rests on it.
@@ -229,9 +225,9 @@ impl Level {
 
     /// The classes of a block of ASCII.
     #[inline(always)]
-    pub(crate) fn classes(self, block: &[u8; CLASSES_BLOCK]) -> Classes {
+    pub(crate) fn classes(self, block: &[u8; CLASSES_BLOCK]) -> WordClasses {
         match self.0 {
-            Instructions::Portable => Classes::portable(block),
+            Instructions::Portable => WordClasses::portable(block),
             // SAFETY: the level exists, so the CPU has AVX2.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { avx2::classes(block) },
@@ -294,7 +290,7 @@ impl Level {
             }
             for block in part.chunks(BLOCK) {
                 let count = self.draw(&draws, block, packed);
-                draws::lower(&packed[..count], slots);
+                portable::lower(&packed[..count], slots);
             }
         }
     }

@@ -1,7 +1,157 @@
 //! The operations in plain Rust: the reference for the vector forms, and what
 //! runs on other CPUs, where the compiler vectorises what the target allows.
+//!
+//! A bucket round of fss goes block by block: hashes become draws, and draws go to
+//! their slots. Computing draws is vector work, lowering slots is not. Between them a draw
+//! is one packed word, `value << 32 | slot`, so that the scalar part has little
+//! left to do; and draws that cannot lower any slot are left out early. In the
+//! first round those are the draws above the greatest slot, soon most of them;
+//! in later rounds those to slots filled before, nearly all.
 
-use crate::hash::mix::mix64;
+use crate::hash::mix::{GOLDEN, mix64};
+
+/// A slot without a value; every value is smaller.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// Hashes whose draws are kept before they go to their slots.
+pub(super) const BLOCK: usize = 256;
+
+/// Room for the draws of a block, and for one vector stored at its end.
+pub(crate) type Packed = [u64; BLOCK + 8];
+
+/// [`Packed`] without draws.
+pub(crate) const NOTHING_PACKED: Packed = [0; BLOCK + 8];
+
+/// The greatest slot below which leaving draws out pays: three quarters of the
+/// range of a draw.
+const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
+
+/// Slots that a bitmap covers.
+const BITMAP_SLOTS: usize = 256;
+
+/// A maker of draws from hashes.
+pub(super) struct Draws {
+    /// The number of slots.
+    pub(super) count: u64,
+    /// The number that is added to a hash before it is mixed; 0 in the first round, where
+    /// hashes are taken as they are.
+    pub(super) offset: u64,
+    /// The round, where a packed draw has it.
+    pub(super) round: u64,
+    /// The draws that are wanted.
+    pub(super) wanted: WantedDraws,
+}
+
+/// The draws that can lower a slot.
+#[derive(Clone, Copy)]
+pub(super) enum WantedDraws {
+    All,
+    /// Packed draws below this.
+    Below(u64),
+    /// Draws to the slots whose bit is set, by slot / 32 and slot % 32.
+    To([u32; BITMAP_SLOTS / 32]),
+}
+
+impl Draws {
+    /// The draws of `round` to `slots` as they are now.
+    #[inline(always)]
+    pub(super) fn new(round: u32, slots: &[u32]) -> Self {
+        let wanted = if round == 0 {
+            match slots.iter().fold(0, |greatest, &slot| greatest.max(slot)) {
+                limit if limit <= WORTH_FILTERING => WantedDraws::Below(u64::from(limit) << 32),
+                _ => WantedDraws::All,
+            }
+        } else if slots.len() <= BITMAP_SLOTS {
+            let mut bitmap = [0; BITMAP_SLOTS / 32];
+            for (slots, bits) in slots.chunks(32).zip(&mut bitmap) {
+                // Those not filled in an earlier round.
+                let open = |(slot, bit): (&u32, u32)| u32::from(*slot >= round << 28) << bit;
+                *bits = slots.iter().zip(0..32).map(open).fold(0, |bits, bit| bits | bit);
+            }
+            WantedDraws::To(bitmap)
+        } else {
+            WantedDraws::All
+        };
+        Self {
+            count: slots.len() as u64,
+            offset: u64::from(round).wrapping_mul(GOLDEN),
+            round: u64::from(round) << 60,
+            wanted,
+        }
+    }
+
+    /// The draw of a hash: its slot from the upper half, its value from the
+    /// lower.
+    #[inline(always)]
+    fn mixed(&self, hash: u64) -> u64 {
+        match self.offset {
+            0 => hash,
+            offset => mix64(hash.wrapping_add(offset)),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, mixed: u64) -> u64 {
+        ((mixed >> 32) * self.count) >> 32
+    }
+
+    /// The portable form: writes the wanted draws of `hashes` to `packed` from
+    /// `start` on, and returns where they end. The vector forms use it for
+    /// what does not fill a vector.
+    pub(super) fn portable(&self, hashes: &[u64], packed: &mut Packed, start: usize) -> usize {
+        match self.wanted {
+            WantedDraws::All => self.pack_wanted(hashes, packed, start, |_| true),
+            WantedDraws::Below(limit) => {
+                self.pack_wanted(hashes, packed, start, |draw| draw < limit)
+            }
+            WantedDraws::To(bitmap) => self.pack_wanted(hashes, packed, start, |draw| {
+                let slot = draw as u32;
+                bitmap[slot as usize / 32 % bitmap.len()] >> (slot % 32) & 1 == 1
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn pack_wanted(
+        &self,
+        hashes: &[u64],
+        packed: &mut Packed,
+        start: usize,
+        wanted: impl Fn(u64) -> bool,
+    ) -> usize {
+        let mut end = start;
+        for &hash in hashes {
+            let mixed = self.mixed(hash);
+            let draw = self.round | (mixed & 0xFFFF_FFF0) << 28 | self.slot(mixed);
+            packed[end] = draw;
+            end += usize::from(wanted(draw));
+        }
+        end
+    }
+
+    /// Takes the draws of the first round to their slots at once, without
+    /// packing any: better where packing is not vector work.
+    pub(super) fn scatter_first(&self, hashes: &[u64], slots: &mut [u32]) {
+        for &hash in hashes {
+            lower_one(slots, self.slot(hash), hash as u32 >> 4);
+        }
+    }
+}
+
+/// Lowers to its value the slot of each packed draw.
+pub(super) fn lower(packed: &[u64], slots: &mut [u32]) {
+    for &draw in packed {
+        lower_one(slots, u64::from(draw as u32), (draw >> 32) as u32);
+    }
+}
+
+#[inline(always)]
+fn lower_one(slots: &mut [u32], slot: u64, value: u32) {
+    if let Some(slot) = slots.get_mut(slot as usize) {
+        // A branch would be mispredicted every third time.
+        *slot = std::hint::select_unpredictable(value < *slot, value, *slot);
+    }
+}
 
 /// Slots that [`affine_min`] and its vector forms want their arrays to be a multiple of.
 pub(crate) const SLOT_LANES: usize = 16;

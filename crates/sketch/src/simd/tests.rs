@@ -80,7 +80,7 @@ fn bits_of_blocks_are_the_same_on_every_level() {
             let block = std::array::from_fn(|i| (mix64(mix64(seed) + i as u64) >> 9) as u8);
             let upper = block.iter().rev().fold(0, |bits: u64, b| bits << 1 | u64::from(b >> 7));
             assert_eq!(level.upper_bits(&block), upper, "{level}");
-            assert_eq!(level.classes(&block), Classes::portable(&block), "{level}");
+            assert_eq!(level.classes(&block), WordClasses::portable(&block), "{level}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod word_rules;
 pub(crate) mod words;
 
 pub use chars::utf8;
-pub(crate) use normalize::{Dropped, Places};
+pub(crate) use normalize::{Dropped, Origins};
 pub use normalize::{Normalization, UNICODE_VERSIONS};
 pub use stop_words::StopWords;
 pub use unit::Unit;

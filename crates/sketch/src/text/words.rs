@@ -10,7 +10,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::beyond_ascii;
-use crate::simd::{CLASSES_BLOCK as BLOCK, Classes, Level};
+use crate::simd::{CLASSES_BLOCK as BLOCK, Level, WordClasses};
 
 /// A piece ends at the first space or line feed after this many bytes.
 const PIECE: usize = 1024;
@@ -126,7 +126,7 @@ fn word(bytes: &[u8], start: usize, end: usize, f: &mut impl FnMut(usize, usize)
 
 /// The classes of the first block of `bytes`, as if spaces followed them.
 #[inline(always)]
-fn first_classes(level: Level, bytes: &[u8]) -> Classes {
+fn first_classes(level: Level, bytes: &[u8]) -> WordClasses {
     if let Some(block) = bytes.first_chunk() {
         return level.classes(block);
     }

@@ -2,8 +2,8 @@
 //! white space; bytes of other characters stay. Bytes go in blocks of fixed size, and conditions are masks, so
 //! that the compiler makes vectors of the loops.
 
-use super::places::Record;
-use super::steps::{Characters, Punctuation};
+use super::places::PlaceRecord;
+use super::steps::{CharacterSteps, Punctuation};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::Level;
@@ -11,7 +11,7 @@ use crate::simd::Level;
 /// Bytes looked at together: as many as a mask of kept ones has bits.
 pub(super) const BLOCK: usize = 64;
 
-pub(super) type Block = [u8; BLOCK];
+pub(super) type AsciiBlock = [u8; BLOCK];
 
 /// The byte that stands for those behind the end of a text: no step changes it.
 const FILLER: u8 = b'a';
@@ -19,7 +19,7 @@ const FILLER: u8 = b'a';
 /// The steps as what they do to a byte: each is 0xFF if it is done, else 0.
 /// Instructions are the best of the machine.
 #[derive(Clone, Copy)]
-pub(super) struct Bytes {
+pub(super) struct ByteSteps {
     pub(super) level: Level,
     casefold: u8,
     digits: u8,
@@ -29,8 +29,8 @@ pub(super) struct Bytes {
     basic_removed: u8,
 }
 
-impl Bytes {
-    pub(super) fn new(steps: Characters) -> Self {
+impl ByteSteps {
+    pub(super) fn new(steps: CharacterSteps) -> Self {
         Self {
             level: Level::best(),
             casefold: mask(steps.casefold),
@@ -75,7 +75,7 @@ impl Bytes {
 
     /// Appends what becomes of `bytes`. `spaced` is whether there is a space,
     /// or nothing, before it, and is so again after it.
-    pub(super) fn append<R: Record>(
+    pub(super) fn append<R: PlaceRecord>(
         self,
         bytes: &[u8],
         out: &mut Vec<u8>,
@@ -93,7 +93,7 @@ impl Bytes {
     }
 
     #[inline(always)]
-    fn append_here<R: Record>(
+    fn append_here<R: PlaceRecord>(
         self,
         bytes: &[u8],
         out: &mut Vec<u8>,
@@ -115,9 +115,9 @@ impl Bytes {
     /// Writes what becomes of the first `len` bytes of a block to `out` from `end` on, where there
     /// is room for two blocks; returns where it ends.
     #[inline(always)]
-    fn append_block<R: Record>(
+    fn append_block<R: PlaceRecord>(
         self,
-        block: &Block,
+        block: &AsciiBlock,
         len: usize,
         out: &mut [u8],
         end: usize,
@@ -137,9 +137,9 @@ impl Bytes {
         clippy::too_many_arguments,
         reason = "the state of a loop that must stay in registers"
     )]
-    pub(super) fn append_mapped<R: Record>(
+    pub(super) fn append_mapped<R: PlaceRecord>(
         self,
-        mapped: &Block,
+        mapped: &AsciiBlock,
         dropped: u64,
         len: usize,
         out: &mut [u8],
@@ -175,7 +175,7 @@ impl Bytes {
     }
 
     #[inline(always)]
-    pub(super) fn mapped_block(self, block: &Block) -> Block {
+    pub(super) fn mapped_block(self, block: &AsciiBlock) -> AsciiBlock {
         let mut mapped = *block;
         for byte in &mut mapped {
             *byte = self.mapped(*byte);
@@ -191,7 +191,7 @@ impl Bytes {
 
     /// The bytes of a block that are removed, as bits.
     #[inline(always)]
-    pub(super) fn removed_bits(self, block: &Block) -> u64 {
+    pub(super) fn removed_bits(self, block: &AsciiBlock) -> u64 {
         match self.punctuation_removed | self.basic_removed {
             0 => 0,
             _ => bits(self.level, block, |byte| self.removed(byte)),
@@ -201,7 +201,7 @@ impl Bytes {
     /// The bytes of a mapped block that are dropped, as bits: those that are removed, and spaces
     /// after spaces, which what is removed does not separate.
     #[inline(always)]
-    pub(super) fn dropped(self, mapped: &Block, removed: u64, spaced: bool) -> u64 {
+    pub(super) fn dropped(self, mapped: &AsciiBlock, removed: u64, spaced: bool) -> u64 {
         if self.whitespace == 0 {
             return removed;
         }
@@ -216,8 +216,8 @@ impl Bytes {
 
 /// Writes those of the first `len` bytes of a block that are not dropped. Copies are of fixed
 /// size, and overwrite each other's ends.
-fn append_kept<R: Record>(
-    block: &Block,
+fn append_kept<R: PlaceRecord>(
+    block: &AsciiBlock,
     dropped: u64,
     len: usize,
     out: &mut [u8],
@@ -242,7 +242,7 @@ fn append_kept<R: Record>(
 
 /// A block whose end is [`FILLER`] if `part` is shorter.
 #[inline(always)]
-pub(super) fn filled(part: &[u8]) -> Block {
+pub(super) fn filled(part: &[u8]) -> AsciiBlock {
     match part.try_into() {
         Ok(block) => block,
         Err(_) => {
@@ -255,7 +255,7 @@ pub(super) fn filled(part: &[u8]) -> Block {
 
 /// A bit for each byte, the first as the lowest: whether `mask` is 0xFF, not 0.
 #[inline(always)]
-fn bits(level: Level, block: &Block, mask: impl Fn(u8) -> u8) -> u64 {
+fn bits(level: Level, block: &AsciiBlock, mask: impl Fn(u8) -> u8) -> u64 {
     let mut masks = *block;
     for byte in &mut masks {
         *byte = mask(*byte);

@@ -5,14 +5,14 @@ use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::normal_forms::{Decomposed, checked};
-use super::steps::{Characters, Form, Punctuation};
+use super::steps::{CharacterSteps, NormalForm, Punctuation};
 use crate::error::Error;
 use crate::memory;
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of
 /// them are not collapsed here.
 pub(super) fn settle(
-    steps: Characters,
+    steps: CharacterSteps,
     text: &str,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<String, Error> {
@@ -30,7 +30,7 @@ pub(super) fn settle(
 }
 
 /// Each step once.
-fn once(steps: Characters, text: &str, check: &mut dyn FnMut()) -> Result<String, Error> {
+fn once(steps: CharacterSteps, text: &str, check: &mut dyn FnMut()) -> Result<String, Error> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
         let folded = memory::text(checked(&text, check).default_case_fold())?;
@@ -39,8 +39,8 @@ fn once(steps: Characters, text: &str, check: &mut dyn FnMut()) -> Result<String
     if steps.diacritics {
         let kept = |c: char| c.general_category() != GeneralCategory::NonspacingMark;
         let decomposed = match steps.form {
-            Form::Nfkc => Decomposed::compatible(&text, check)?,
-            Form::AsWritten | Form::Nfc => Decomposed::canonical(&text, check)?,
+            NormalForm::Nfkc => Decomposed::compatible(&text, check)?,
+            NormalForm::AsWritten | NormalForm::Nfc => Decomposed::canonical(&text, check)?,
         };
         text = decomposed.retain(kept, check).composed(check)?;
     }
@@ -48,24 +48,24 @@ fn once(steps: Characters, text: &str, check: &mut dyn FnMut()) -> Result<String
 }
 
 /// `text` in normal form.
-fn formed(form: Form, text: String, check: &mut dyn FnMut()) -> Result<String, Error> {
+fn formed(form: NormalForm, text: String, check: &mut dyn FnMut()) -> Result<String, Error> {
     let is_formed = match form {
-        Form::AsWritten => true,
-        Form::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,
-        Form::Nfkc => is_nfkc_quick(checked(&text, check)) == IsNormalized::Yes,
+        NormalForm::AsWritten => true,
+        NormalForm::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,
+        NormalForm::Nfkc => is_nfkc_quick(checked(&text, check)) == IsNormalized::Yes,
     };
     if is_formed {
         return Ok(text);
     }
     let decomposed = match form {
-        Form::Nfkc => Decomposed::compatible(&text, check)?,
-        Form::AsWritten | Form::Nfc => Decomposed::canonical(&text, check)?,
+        NormalForm::Nfkc => Decomposed::compatible(&text, check)?,
+        NormalForm::AsWritten | NormalForm::Nfc => Decomposed::canonical(&text, check)?,
     };
     decomposed.composed(check)
 }
 
 /// Applies the steps after the normal form to a character by itself.
-fn mapped(steps: Characters, c: char) -> Option<char> {
+fn mapped(steps: CharacterSteps, c: char) -> Option<char> {
     use GeneralCategoryGroup as Group;
     let punctuation = || matches!(c.general_category_group(), Group::Punctuation | Group::Symbol);
     match steps.punctuation {

@@ -9,7 +9,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::definition::settle;
-use super::steps::{Characters, Form, Punctuation};
+use super::steps::{CharacterSteps, NormalForm, Punctuation};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
@@ -39,9 +39,9 @@ pub(super) enum Fate {
 /// Of `Same` it is nothing. The upper byte is the kind, the byte below it how long the new
 /// characters are, the lower half what is written: up to four bytes in UTF-8, first byte lowest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Entry(u64);
+pub(super) struct FateEntry(u64);
 
-impl Entry {
+impl FateEntry {
     const SAME: Self = Self(0);
     /// It becomes one character, which takes no more bytes.
     const BECOMES: u64 = 1;
@@ -107,23 +107,23 @@ const PAGE: usize = 256;
 const PAGES: usize = (char::MAX as usize + 1) / PAGE;
 
 struct Page {
-    entries: [Entry; PAGE],
+    entries: [FateEntry; PAGE],
     /// The results that take more bytes than their characters.
     longer: Vec<String>,
 }
 
 /// That of characters which all stay.
-static SAME: Page = Page { entries: [Entry::SAME; PAGE], longer: Vec::new() };
+static SAME: Page = Page { entries: [FateEntry::SAME; PAGE], longer: Vec::new() };
 
-/// Characters of a word of [`Table::same`].
+/// Characters of a word of [`FateTable::same`].
 const WORD: usize = u64::BITS as usize;
 
 /// Characters of at most three bytes.
 const THREE_BYTES: usize = 1 << 16;
 
 /// The fates of all characters under some steps.
-pub(super) struct Table {
-    steps: Characters,
+pub(super) struct FateTable {
+    steps: CharacterSteps,
     pages: Box<[OnceLock<&'static Page>]>,
     /// A bit for each character of at most three bytes that is known to stay, whatever stands around it.
     same: Box<[AtomicU64]>,
@@ -131,10 +131,11 @@ pub(super) struct Table {
     all_same: [AtomicU64; THREE_BYTES / WORD / WORD],
 }
 
-impl Table {
+impl FateTable {
     /// The table of some steps; there is one per process.
-    pub(super) fn of(steps: Characters) -> Result<&'static Self, Error> {
-        static TABLES: [OnceLock<Table>; COMBINATIONS] = [const { OnceLock::new() }; COMBINATIONS];
+    pub(super) fn of(steps: CharacterSteps) -> Result<&'static Self, Error> {
+        static TABLES: [OnceLock<FateTable>; COMBINATIONS] =
+            [const { OnceLock::new() }; COMBINATIONS];
         let place = &TABLES[number(steps)];
         if let Some(table) = place.get() {
             return Ok(table);
@@ -171,9 +172,9 @@ impl Table {
     /// Applies the steps to the character of a code. Without memory for its page, nothing is
     /// known of it; nor of what is not a character.
     #[inline(always)]
-    pub(super) fn entry(&self, code: u32) -> Entry {
+    pub(super) fn entry(&self, code: u32) -> FateEntry {
         let code = code as usize;
-        let Some(page) = self.pages.get(code / PAGE) else { return Entry::DEPENDS };
+        let Some(page) = self.pages.get(code / PAGE) else { return FateEntry::DEPENDS };
         match page.get() {
             Some(page) => page.entries[code % PAGE],
             None => self.filled(code),
@@ -183,17 +184,17 @@ impl Table {
     /// Applies the steps to `c`.
     pub(super) fn fate(&self, c: char) -> Fate {
         let entry = self.entry(u32::from(c));
-        let written = |entry: Entry| {
+        let written = |entry: FateEntry| {
             let (bytes, len) = entry.in_place().unwrap_or_default();
             std::str::from_utf8(&bytes[..len]).ok().and_then(|text| text.chars().next())
         };
         let fate = match entry.kind() {
             0 => Some(Fate::Same),
-            Entry::BECOMES => written(entry).map(Fate::Becomes),
-            Entry::GROWS => self.longer(c).chars().next().map(Fate::Becomes),
-            Entry::EXPANDS | Entry::EXPANDS_AND_GROWS => Some(Fate::Expands),
-            Entry::REMOVED => Some(Fate::Removed),
-            Entry::FOLLOWS => Some(Fate::Follows(entry.0 as u8)),
+            FateEntry::BECOMES => written(entry).map(Fate::Becomes),
+            FateEntry::GROWS => self.longer(c).chars().next().map(Fate::Becomes),
+            FateEntry::EXPANDS | FateEntry::EXPANDS_AND_GROWS => Some(Fate::Expands),
+            FateEntry::REMOVED => Some(Fate::Removed),
+            FateEntry::FOLLOWS => Some(Fate::Follows(entry.0 as u8)),
             _ => None,
         };
         fate.unwrap_or(Fate::Depends)
@@ -202,7 +203,7 @@ impl Table {
     /// The result if it takes more bytes than its character; nothing otherwise.
     pub(super) fn longer(&self, c: char) -> &str {
         let entry = self.entry(u32::from(c));
-        let grows = matches!(entry.kind(), Entry::GROWS | Entry::EXPANDS_AND_GROWS);
+        let grows = matches!(entry.kind(), FateEntry::GROWS | FateEntry::EXPANDS_AND_GROWS);
         let page = self.pages[c as usize / PAGE].get();
         let longer =
             page.filter(|_| grows).and_then(|page| page.longer.get(entry.0 as u32 as usize));
@@ -210,13 +211,13 @@ impl Table {
     }
 
     #[cold]
-    fn filled(&self, code: usize) -> Entry {
-        let Ok(made) = self.page(code / PAGE) else { return Entry::DEPENDS };
+    fn filled(&self, code: usize) -> FateEntry {
+        let Ok(made) = self.page(code / PAGE) else { return FateEntry::DEPENDS };
         // Tables stay as long as the process, and so do their pages.
         let page = self.pages[code / PAGE].get_or_init(|| made.leak().first().unwrap_or(&SAME));
         let words = (code / PAGE * (PAGE / WORD)..).zip(page.entries.chunks(WORD));
         for (word, entries) in words.take_while(|(word, _)| *word < self.same.len()) {
-            let bit = |bits, entry: &Entry| bits << 1 | u64::from(entry.is_same());
+            let bit = |bits, entry: &FateEntry| bits << 1 | u64::from(entry.is_same());
             let same = entries.iter().rev().fold(0, bit);
             self.same[word].store(same, Ordering::Relaxed);
             let all = u64::from(same == u64::MAX) << (word % WORD);
@@ -227,10 +228,11 @@ impl Table {
 
     /// A page; none if all characters stay.
     fn page(&self, number: usize) -> Result<Vec<Page>, Error> {
-        let mut page = Page { entries: [Entry::SAME; PAGE], longer: Vec::new() };
+        let mut page = Page { entries: [FateEntry::SAME; PAGE], longer: Vec::new() };
         for (code, entry) in (number * PAGE..).zip(&mut page.entries) {
             let c = u32::try_from(code).ok().and_then(char::from_u32);
-            let made = c.map_or(Ok(Entry::DEPENDS), |c| entry_of(self.steps, c, &mut page.longer));
+            let made =
+                c.map_or(Ok(FateEntry::DEPENDS), |c| entry_of(self.steps, c, &mut page.longer));
             *entry = made?;
         }
         let mut pages = Vec::new();
@@ -241,47 +243,51 @@ impl Table {
     }
 }
 
-fn entry_of(steps: Characters, c: char, longer: &mut Vec<String>) -> Result<Entry, Error> {
-    let composing = steps.form != Form::AsWritten || steps.diacritics;
+fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<FateEntry, Error> {
+    let composing = steps.form != NormalForm::AsWritten || steps.diacritics;
     let settled = settle(steps, c.encode_utf8(&mut [0; 4]), &mut || ())?;
     let stays = settled.chars().eq([c]);
     if composing {
         let decomposed = match steps.form {
-            Form::Nfkc => c.nfkd().next(),
-            Form::AsWritten | Form::Nfc => c.nfd().next(),
+            NormalForm::Nfkc => c.nfkd().next(),
+            NormalForm::AsWritten | NormalForm::Nfc => c.nfd().next(),
         };
         if !decomposed.is_some_and(starts_anew) {
             let class = canonical_combining_class(c);
             return Ok(match stays && class != 0 {
-                true if composes_with_nothing(c) => Entry(Entry::FOLLOWS << 56 | u64::from(class)),
-                true => Entry(Entry::STAYS << 56),
-                false => Entry::DEPENDS,
+                true if composes_with_nothing(c) => {
+                    FateEntry(FateEntry::FOLLOWS << 56 | u64::from(class))
+                }
+                true => FateEntry(FateEntry::STAYS << 56),
+                false => FateEntry::DEPENDS,
             });
         }
     }
     if stays {
-        return Ok(Entry::SAME);
+        return Ok(FateEntry::SAME);
     }
-    let Some(first) = settled.chars().next() else { return Ok(Entry(Entry::REMOVED << 56)) };
+    let Some(first) = settled.chars().next() else {
+        return Ok(FateEntry(FateEntry::REMOVED << 56));
+    };
     if composing && !starts_anew(first) {
-        return Ok(Entry::DEPENDS);
+        return Ok(FateEntry::DEPENDS);
     }
     let fits = settled.len() <= c.len_utf8();
     let kind = match (settled.chars().nth(1).is_some(), fits) {
-        (false, true) => Entry::BECOMES,
-        (true, true) => Entry::EXPANDS,
-        (false, false) => Entry::GROWS,
-        (true, false) => Entry::EXPANDS_AND_GROWS,
+        (false, true) => FateEntry::BECOMES,
+        (true, true) => FateEntry::EXPANDS,
+        (false, false) => FateEntry::GROWS,
+        (true, false) => FateEntry::EXPANDS_AND_GROWS,
     };
     if fits {
         let mut bytes = [0; 4];
         bytes[..settled.len()].copy_from_slice(settled.as_bytes());
         let bytes = u64::from(u32::from_le_bytes(bytes));
-        return Ok(Entry(kind << 56 | (settled.len() as u64) << 48 | bytes));
+        return Ok(FateEntry(kind << 56 | (settled.len() as u64) << 48 | bytes));
     }
     let number = longer.len() as u64;
     memory::push(longer, settled)?;
-    Ok(Entry(kind << 56 | number))
+    Ok(FateEntry(kind << 56 | number))
 }
 
 /// True if `c` neither composes with what stands before it nor changes places
@@ -297,11 +303,11 @@ fn composes_with_nothing(c: char) -> bool {
 /// Forms, kinds of punctuation, and five switches.
 const COMBINATIONS: usize = 3 * 4 * 32;
 
-fn number(steps: Characters) -> usize {
+fn number(steps: CharacterSteps) -> usize {
     let form = match steps.form {
-        Form::AsWritten => 0,
-        Form::Nfc => 1,
-        Form::Nfkc => 2,
+        NormalForm::AsWritten => 0,
+        NormalForm::Nfc => 1,
+        NormalForm::Nfkc => 2,
     };
     let punctuation = match steps.punctuation {
         Punctuation::Kept => 0,

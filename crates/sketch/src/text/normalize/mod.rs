@@ -16,7 +16,7 @@ mod steps;
 mod tests;
 mod written;
 
-pub(crate) use places::Places;
+pub(crate) use places::Origins;
 pub(crate) use steps::Dropped;
 pub use steps::Normalization;
 

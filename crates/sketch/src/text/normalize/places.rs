@@ -8,7 +8,7 @@ use crate::memory;
 /// The places of the characters of a normalised text in the original. Both are counted in
 /// characters, from 0. By default nothing was changed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Places(Vec<Segment>);
+pub(crate) struct Origins(Vec<Segment>);
 
 /// A part of the normalised text, up to the next one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,7 +21,7 @@ struct Segment {
     together: u32,
 }
 
-impl Places {
+impl Origins {
     /// The characters of the original that `range` comes from, widened to what was normalised
     /// together.
     pub(crate) fn original(&self, range: Range<usize>) -> Range<usize> {
@@ -47,7 +47,7 @@ impl Places {
 }
 
 /// Sees what becomes of each character, in order.
-pub(super) trait Record {
+pub(super) trait PlaceRecord {
     /// True if it looks.
     const LOOKS: bool;
 
@@ -64,7 +64,7 @@ pub(super) trait Record {
 /// Does not look.
 pub(super) struct Unrecorded;
 
-impl Record for Unrecorded {
+impl PlaceRecord for Unrecorded {
     const LOOKS: bool = false;
 
     fn reserve(&mut self, _: usize) -> Result<(), Error> {
@@ -93,12 +93,12 @@ struct At {
 }
 
 impl Recorded {
-    pub(super) fn places(self) -> Places {
-        Places(self.segments)
+    pub(super) fn places(self) -> Origins {
+        Origins(self.segments)
     }
 }
 
-impl Record for Recorded {
+impl PlaceRecord for Recorded {
     const LOOKS: bool = true;
 
     fn reserve(&mut self, characters: usize) -> Result<(), Error> {

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
 
-use super::ascii::{BLOCK, Block, Bytes, filled};
+use super::ascii::{AsciiBlock, BLOCK, ByteSteps, filled};
 use super::definition::settle;
-use super::fates::{Fate, Table};
+use super::fates::{Fate, FateTable};
 use super::normal_forms::checked;
-use super::places::{Places, Record, Recorded, Unrecorded};
-use super::steps::{Characters, Form, Normalization};
+use super::places::{Origins, PlaceRecord, Recorded, Unrecorded};
+use super::steps::{CharacterSteps, NormalForm, Normalization};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, into_text};
@@ -46,33 +46,33 @@ impl Normalization {
         &self,
         text: &'a str,
         check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(Cow<'a, str>, Places), Error> {
+    ) -> Result<(Cow<'a, str>, Origins), Error> {
         let mut record = Recorded::default();
         let text = recorded(self.characters, text, &mut record, check_interrupts)?;
-        let places = if let Cow::Owned(_) = text { record.places() } else { Places::default() };
+        let places = if let Cow::Owned(_) = text { record.places() } else { Origins::default() };
         Ok((text, places))
     }
 }
 
 /// `text` after the steps; borrowed if nothing changes.
 pub(super) fn normalize<'a>(
-    steps: Characters,
+    steps: CharacterSteps,
     text: &'a str,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
     recorded(steps, text, &mut Unrecorded, check_interrupts)
 }
 
-fn recorded<'a, R: Record>(
-    steps: Characters,
+fn recorded<'a, R: PlaceRecord>(
+    steps: CharacterSteps,
     text: &'a str,
     record: &mut R,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
-    if steps == Characters::default() {
+    if steps == CharacterSteps::default() {
         return Ok(Cow::Borrowed(text));
     }
-    let ascii = Bytes::new(steps);
+    let ascii = ByteSteps::new(steps);
     if text.len() <= PIECE && text.is_ascii() {
         return short_ascii(steps, ascii, text, record);
     }
@@ -91,7 +91,7 @@ fn recorded<'a, R: Record>(
     if same == text.len() && !(steps.whitespace && spaced) {
         return Ok(Cow::Borrowed(text));
     }
-    let table = Table::of(steps)?;
+    let table = FateTable::of(steps)?;
     let mut pass = Pass {
         steps,
         ascii,
@@ -116,10 +116,10 @@ fn recorded<'a, R: Record>(
 
 /// Normalises a text of only ASCII, as most documents are, in one go.
 fn short_ascii<'a>(
-    steps: Characters,
-    ascii: Bytes,
+    steps: CharacterSteps,
+    ascii: ByteSteps,
     text: &'a str,
-    record: &mut impl Record,
+    record: &mut impl PlaceRecord,
 ) -> Result<Cow<'a, str>, Error> {
     let mut out = Vec::new();
     let mut spaced = true;
@@ -137,10 +137,10 @@ fn short_ascii<'a>(
 /// The room that a block may write: itself, in copies of fixed size.
 const ROOM: usize = 2 * BLOCK;
 
-struct Pass<'a, R: Record> {
-    steps: Characters,
-    ascii: Bytes,
-    table: &'static Table,
+struct Pass<'a, R: PlaceRecord> {
+    steps: CharacterSteps,
+    ascii: ByteSteps,
+    table: &'static FateTable,
     /// Characters that stay.
     known: CharSet,
     /// The output, and room behind it.
@@ -162,7 +162,7 @@ enum Stop {
     Depends,
 }
 
-impl<R: Record> Pass<'_, R> {
+impl<R: PlaceRecord> Pass<'_, R> {
     fn all(&mut self, text: &str, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         let bytes = text.as_bytes();
         // Here the text can always be cut.
@@ -236,8 +236,8 @@ impl<R: Record> Pass<'_, R> {
         &mut self,
         bytes: &[u8],
         at: usize,
-        block: &Block,
-        mut mapped: Block,
+        block: &AsciiBlock,
+        mut mapped: AsciiBlock,
         mut removed: u64,
         wide: u64,
     ) -> Result<(usize, Option<Stop>), Error> {
@@ -297,7 +297,7 @@ impl<R: Record> Pass<'_, R> {
     /// Those of the characters of two and of three bytes that start in a block which are known to
     /// stay.
     #[inline(always)]
-    fn staying(&self, block: &Block, two: u64, three: u64) -> u64 {
+    fn staying(&self, block: &AsciiBlock, two: u64, three: u64) -> u64 {
         let mut staying = self.ascii.level.members(block, two, three, &self.known);
         let mut left = three & !staying;
         while left != 0 {
@@ -313,8 +313,8 @@ impl<R: Record> Pass<'_, R> {
     #[inline(always)]
     fn write(
         &mut self,
-        block: &Block,
-        mapped: &Block,
+        block: &AsciiBlock,
+        mapped: &AsciiBlock,
         removed: u64,
         length: usize,
     ) -> Result<(), Error> {
@@ -331,8 +331,8 @@ impl<R: Record> Pass<'_, R> {
     /// Records what becomes of each character in the first bytes of a block.
     fn record(
         &mut self,
-        block: &Block,
-        mapped: &Block,
+        block: &AsciiBlock,
+        mapped: &AsciiBlock,
         dropped: u64,
         length: usize,
     ) -> Result<(), Error> {
@@ -451,7 +451,7 @@ impl<R: Record> Pass<'_, R> {
         };
         let mut parts = 0;
         decompose_canonical(letter, |_| parts += 1);
-        let stays = self.steps.form != Form::AsWritten
+        let stays = self.steps.form != NormalForm::AsWritten
             && !self.steps.diacritics
             && parts == 1
             && matches!(self.fate(letter), Fate::Same)
@@ -469,7 +469,7 @@ impl<R: Record> Pass<'_, R> {
     /// the same to start from the composed text. Returns whether it was so; if not, something
     /// may have been pushed.
     fn push_composed(&mut self, segment: &str) -> Result<bool, Error> {
-        if self.steps.form == Form::AsWritten || segment.len() > SHORT_SEGMENT {
+        if self.steps.form == NormalForm::AsWritten || segment.len() > SHORT_SEGMENT {
             return Ok(false);
         }
         for c in segment.nfc() {

@@ -58,7 +58,7 @@ use crate::text::stop_words::StopWords;
 /// ```
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Normalization {
-    pub(crate) characters: Characters,
+    pub(crate) characters: CharacterSteps,
     pub(crate) split_whitespace: bool,
     /// In characters; at most 1 drops nothing.
     pub(crate) min_length: usize,
@@ -67,8 +67,8 @@ pub struct Normalization {
 
 /// The steps on characters.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) struct Characters {
-    pub(crate) form: Form,
+pub(crate) struct CharacterSteps {
+    pub(crate) form: NormalForm,
     pub(crate) casefold: bool,
     pub(crate) diacritics: bool,
     pub(crate) punctuation: Punctuation,
@@ -79,7 +79,7 @@ pub(crate) struct Characters {
 
 /// The normal form that a text gets.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum NormalForm {
     #[default]
     AsWritten,
     Nfc,
@@ -117,11 +117,11 @@ impl Normalization {
     /// The preset `plain`, which suits words.
     #[must_use]
     pub fn plain() -> Self {
-        let characters = Characters {
-            form: Form::Nfkc,
+        let characters = CharacterSteps {
+            form: NormalForm::Nfkc,
             casefold: true,
             whitespace: true,
-            ..Characters::default()
+            ..CharacterSteps::default()
         };
         Self { characters, ..Self::default() }
     }
@@ -129,7 +129,7 @@ impl Normalization {
     /// The preset `aggressive`: letters and digits without what decorates them.
     #[must_use]
     pub fn aggressive() -> Self {
-        let characters = Characters {
+        let characters = CharacterSteps {
             diacritics: true,
             invisible: true,
             punctuation: Punctuation::Space,
@@ -142,10 +142,10 @@ impl Normalization {
     /// The preset `classic`, of a much-taught course system.
     #[must_use]
     pub fn classic() -> Self {
-        let characters = Characters {
+        let characters = CharacterSteps {
             casefold: true,
             punctuation: Punctuation::BasicRemoved,
-            ..Characters::default()
+            ..CharacterSteps::default()
         };
         Self {
             characters,

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::definition::settle;
-use super::fates::{Fate, Table};
+use super::fates::{Fate, FateTable};
 use super::quick;
 use super::steps::*;
 
 /// All that the steps on characters can be.
-fn steps() -> impl Strategy<Value = Characters> {
-    let form = prop::sample::select(vec![Form::AsWritten, Form::Nfc, Form::Nfkc]);
+fn steps() -> impl Strategy<Value = CharacterSteps> {
+    let form = prop::sample::select(vec![NormalForm::AsWritten, NormalForm::Nfc, NormalForm::Nfkc]);
     let punctuation = prop::sample::select(vec![
         Punctuation::Kept,
         Punctuation::Removed,
@@ -19,7 +19,7 @@ fn steps() -> impl Strategy<Value = Characters> {
     ]);
     (form, punctuation, any::<[bool; 5]>()).prop_map(|(form, punctuation, switches)| {
         let [casefold, diacritics, invisible, digits, whitespace] = switches;
-        Characters { form, casefold, diacritics, punctuation, invisible, digits, whitespace }
+        CharacterSteps { form, casefold, diacritics, punctuation, invisible, digits, whitespace }
     })
 }
 
@@ -41,7 +41,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 /// The steps by definition, on the whole text.
-fn defined(steps: Characters, text: &str) -> String {
+fn defined(steps: CharacterSteps, text: &str) -> String {
     let settled = settle(steps, text, &mut || ()).unwrap();
     if !steps.whitespace {
         return settled;
@@ -122,7 +122,7 @@ fn every_character_between_letters_is_as_defined() {
         "nfkc casefold punctuation",
     ] {
         let steps = steps.parse::<Normalization>().unwrap().characters;
-        let table = Table::of(steps).unwrap();
+        let table = FateTable::of(steps).unwrap();
         for c in
             ('\u{80}'..=char::MAX).filter(|c| u32::from(*c) < 0x3_2000 || u32::from(*c) >= 0xE_0000)
         {

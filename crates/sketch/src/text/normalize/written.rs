@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::steps::{Dropped, Form, Normalization, Punctuation};
+use super::steps::{Dropped, NormalForm, Normalization, Punctuation};
 use crate::error::{Error, excerpt};
 use crate::limits::{MAX_MIN_LENGTH, in_range};
 use crate::text::stop_words::StopWords;
@@ -56,8 +56,8 @@ impl<'a> Reader<'a> {
         let all = &mut self.normalization;
         let characters = &mut all.characters;
         let sets = match (name, value) {
-            ("nfc", None) => set("form", &mut characters.form, Form::Nfc),
-            ("nfkc", None) => set("form", &mut characters.form, Form::Nfkc),
+            ("nfc", None) => set("form", &mut characters.form, NormalForm::Nfc),
+            ("nfkc", None) => set("form", &mut characters.form, NormalForm::Nfkc),
             ("casefold", None) => set("casefold", &mut characters.casefold, true),
             ("diacritics", None) => set("diacritics", &mut characters.diacritics, true),
             ("punctuation", None) => {
@@ -122,9 +122,9 @@ impl fmt::Display for Normalization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let characters = &self.characters;
         let form = match characters.form {
-            Form::AsWritten => "",
-            Form::Nfc => "nfc",
-            Form::Nfkc => "nfkc",
+            NormalForm::AsWritten => "",
+            NormalForm::Nfc => "nfc",
+            NormalForm::Nfkc => "nfkc",
         };
         let punctuation = match characters.punctuation {
             Punctuation::Kept => "",

@@ -1,4 +1,4 @@
-//! The compression of PostgreSQL's own, "pglz", undone (`src/common/pg_lzcompress.c` there describes it).
+//! Undoes a compression of the family of Lempel and Ziv (1977), with copies from the last 4 kB.
 //!
 //! A byte of eight bits, the lowest first, says what the next eight items are. A zero stands for a byte that is
 //! what it is. A one stands for a copy of what is there already:

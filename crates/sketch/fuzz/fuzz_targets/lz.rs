@@ -1,16 +1,16 @@
 //! Compressed bytes of any kind are unpacked to as many bytes as they say, or refused.
 //!
-//! `cargo +nightly fuzz run pglz` in `crates/sketch`. The first two bytes say how many there should be.
+//! `cargo +nightly fuzz run lz` in `crates/sketch`. The first two bytes say how many there should be.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sketch::stored::{Packing, Stored};
+use sketch::stored::{Packing, StoredBytes};
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (size, bytes) = input;
-    let Some(packing) = Packing::pglz(size.into()) else { return };
+    let Some(packing) = Packing::lz(size.into()) else { return };
     let mut room = Vec::new();
-    if let Ok(found) = (Stored { bytes, packing }).unpacked(&mut room) {
+    if let Ok(found) = (StoredBytes { bytes, packing }).unpacked(&mut room) {
         assert_eq!(found.len(), usize::from(size));
     }
 });
