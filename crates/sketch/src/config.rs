@@ -14,6 +14,17 @@ use crate::text::{Dropped, Normalization, StopWords, Unit, WordRules};
 /// configurations and [`Config::VERSION`] are equal.
 ///
 /// Cloning is cheap: lists are shared.
+///
+/// ```
+/// use sketch::{Config, Normalization};
+///
+/// let config = Config::new("fss", 128, "word", 3, 0)?.with_normalization(Normalization::plain())?;
+/// assert_eq!(
+///     config.to_string(),
+///     "fss, num_perm 128, word 3-shingles, seed 0, normalization nfkc casefold whitespace"
+/// );
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Config {
     scheme: Scheme,

@@ -1,8 +1,7 @@
 //! The mistakes of callers.
 //!
-//! Messages follow PostgreSQL's style (lower case, no full stop, the offending
-//! value and the allowed range); hints are sentences. The extension only adds
-//! the SQLSTATE.
+//! A message is in lower case, without a full stop, and names the offending
+//! value and the allowed range. A hint is a sentence that says what to do.
 
 use std::fmt;
 
@@ -164,8 +163,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory { .. } => write!(f, "out of memory"),
-            // In the words of PostgreSQL.
-            Self::Damaged => write!(f, "compressed pglz data is corrupt"),
+            Self::Damaged => write!(f, "compressed data is corrupt"),
             Self::DiffWords => {
                 write!(
                     f,

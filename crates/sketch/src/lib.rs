@@ -1,21 +1,6 @@
-//! The engine of minlsh: from a text to its MinHash signature and its LSH
-//! bands, without PostgreSQL.
+#![doc = include_str!("../README.md")]
 //!
-//! ```
-//! use sketch::{Banding, Config, Sketcher, estimate_jaccard};
-//!
-//! let mut sketcher = Sketcher::new(Config::default());
-//! let a = "A quick brown fox jumps over the lazy dog, twice a day.";
-//! let b = "A quick brown fox jumps over the lazy dog, once a day.";
-//! let a = sketcher.sketch(a, &mut || ())?.expect("not empty").to_vec();
-//! let b = sketcher.sketch(b, &mut || ())?.expect("not empty").to_vec();
-//! assert!(estimate_jaccard(&a, &b)? > 0.5);
-//!
-//! // Which bands find a pair of this similarity, with which probability?
-//! let banding = Banding::for_recall(0.8, 128, 0.99)?;
-//! assert_eq!((banding.bands(), banding.rows()), (21, 6));
-//! # Ok::<(), sketch::Error>(())
-//! ```
+//! # How it is built
 //!
 //! A document flows one way, and so do imports: each line uses those above it.
 //!
@@ -35,13 +20,7 @@
 //! | [`clusters`] | from an old state and new components to ids that stay, and a log |
 //! | [`stored`] | from bytes as a database stores them to a text |
 //! | [`pipeline`] | batches of documents, computed by several threads |
-//!
-//! Every value that leaves this crate may be stored by a user for years, so it
-//! depends on nothing but the [`Config`]: not on the machine, its byte order
-//! or its instruction set, nor on the release of a dependency (so those that
-//! carry Unicode's tables are pinned).
-//! [`Config::VERSION`] changes when a value does.
-#![deny(missing_docs)]
+#![warn(missing_docs)]
 #![deny(unsafe_code)]
 
 pub mod clusters;

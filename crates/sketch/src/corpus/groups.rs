@@ -167,6 +167,15 @@ impl Run {
 ///
 /// Union by the least number with path halving: the root of a component is its least document,
 /// whatever the order of the unions (Tarjan, van Leeuwen 1984).
+///
+/// ```
+/// use sketch::corpus::Components;
+///
+/// let mut components = Components::new(4)?;
+/// components.union(3, 1);
+/// assert_eq!((components.find(3), components.find(2)), (1, 2));
+/// # Ok::<(), sketch::Error>(())
+/// ```
 pub struct Components {
     parents: Vec<u32>,
 }

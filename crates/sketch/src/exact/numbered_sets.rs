@@ -30,6 +30,18 @@ const AHEAD: usize = 16;
 const STRIDE: usize = 64;
 
 /// Sets by document, as far as memory goes.
+///
+/// ```
+/// use sketch::corpus::NumberedSets;
+///
+/// let mut sets = NumberedSets::new(1 << 20);
+/// // Hashes of shingles, in any order and with any repeats.
+/// sets.add(0, &[10, 20, 30, 40, 10])?;
+/// sets.add(1, &[20, 30, 40])?;
+/// assert_eq!(sets.similarity(0, 1, 0.5), Some(0.75));
+/// assert_eq!(sets.similarity(0, 1, 0.8), None);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 pub struct NumberedSets {
     level: Level,
     /// At a place found by the hash, an entry; or 0.
@@ -160,6 +172,11 @@ impl NumberedSets {
 
     /// The Jaccard similarity of two documents that are there, if it is at least `threshold`: bit for bit that of
     /// [`ShingleSet::jaccard`](crate::ShingleSet::jaccard). `None` if one is not there.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the words of both sets, up to where it is seen that the threshold is out of reach. A word has up to
+    /// 64 elements.
     #[must_use]
     pub fn similarity(&self, a: u32, b: u32, threshold: f64) -> Option<f64> {
         let (a, b) = (self.set(a)?, self.set(b)?);
@@ -196,7 +213,7 @@ impl NumberedSets {
         }
     }
 
-    /// Forgets all sets. Room for small ones stays: one large group is no reason to keep more.
+    /// Forgets all sets. Room for small ones stays, and more than that does not.
     pub fn forget(&mut self) {
         if self.table.len() > KEPT || self.words.capacity() > KEPT {
             (self.table, self.hashes, self.words) = (Vec::new(), Vec::new(), Vec::new());

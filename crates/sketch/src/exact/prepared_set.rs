@@ -20,6 +20,16 @@ use crate::shingle::{CHUNK, HashBuffer, append_elements, normalize_text, text_ha
 use crate::simd::Level;
 
 /// A set of shingles, ready to be compared with texts.
+///
+/// ```
+/// use sketch::{Config, PreparedSet};
+///
+/// let config = Config::default();
+/// let mut query = PreparedSet::from_text(&config, "abcdefgh", &mut || ())?;
+/// assert_eq!(query.similarity(&config, "abcdefghi", 0.5, &mut || ())?, Some(0.8));
+/// assert_eq!(query.similarity(&config, "something else", 0.5, &mut || ())?, None);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 pub struct PreparedSet {
     len: usize,
     members: Table,
@@ -69,6 +79,10 @@ impl PreparedSet {
 
     /// The exact Jaccard similarity with the shingles of a text, if it is at least `threshold`;
     /// `config` must be that of the set. What [`ShingleSet::jaccard`] gives, bit for bit.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the length of the text, up to where it is seen that the threshold is out of reach.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

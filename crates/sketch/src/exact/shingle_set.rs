@@ -12,6 +12,16 @@ use crate::shingle::shingle_hashes;
 ///
 /// Two of n distinct shingles share a hash with probability n^2 / 2^65: for a
 /// million shingles, once in 37 million texts.
+///
+/// ```
+/// use sketch::{Config, ShingleSet};
+///
+/// let set = |text| ShingleSet::from_text(&Config::default(), text, &mut || ());
+/// let (a, b) = (set("abcdefgh")?, set("abcdefghi")?);
+/// assert_eq!(a.jaccard(&b), Some(4.0 / 5.0));
+/// assert_eq!(a.containment(&b), Some(1.0));
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Default, Eq, PartialEq)]
 pub struct ShingleSet(Vec<u64>);
 
@@ -82,6 +92,10 @@ impl ShingleSet {
     }
 
     /// The Jaccard similarity |A ∩ B| / |A ∪ B|; `None` if both are empty.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the elements of both.
     #[must_use]
     pub fn jaccard(&self, other: &Self) -> Option<f64> {
         let common = self.intersection_len(other);

@@ -29,7 +29,7 @@ pub enum FoundIn {
 }
 
 impl FoundIn {
-    /// Its name in SQL.
+    /// Its name: `a`, `b` or `both`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::A => "a",

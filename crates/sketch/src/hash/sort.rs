@@ -129,6 +129,10 @@ impl SortParts {
 }
 
 /// Sorts where the values are, with a call of `check_interrupts` for every run of work that is short.
+///
+/// # Complexity
+///
+/// Linear for keys that are uniform, such as hashes; that of a sort by comparing for others.
 pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut()) {
     // Below that, and where all have one key, comparing them is quicker.
     const FEW: usize = 256;

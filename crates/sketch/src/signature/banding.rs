@@ -16,6 +16,16 @@ use crate::memory;
 
 /// A valid number of bands and of rows per band:
 /// `bands * rows <= MAX_NUM_PERM`.
+///
+/// ```
+/// use sketch::Banding;
+///
+/// // Which bands find a pair of this similarity, with which probability?
+/// let banding = Banding::for_recall(0.8, 128, 0.99)?;
+/// assert_eq!((banding.bands(), banding.rows()), (21, 6));
+/// assert!(banding.probability(0.8) > 0.99 && banding.probability(0.4) < 0.1);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Banding {
     bands: usize,
@@ -125,6 +135,10 @@ impl Banding {
     /// first, with the bits of the result read as `i64`. The seed makes equal
     /// content of different bands differ. For `[1, 2, 3, 4]`, 2 bands of 2
     /// rows give `[254984204845929552, 5681563201217060630]`.
+    ///
+    /// # Complexity
+    ///
+    /// Linear in the slots that the bands cover.
     ///
     /// # Errors
     /// [`Error::SignatureTooShort`] if there are fewer than `bands * rows`

@@ -23,8 +23,7 @@ const AFFINE32: u8 = 1;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LeanByteOrder {
     /// `@`, Python's default: little endian with values at multiples of four,
-    /// as on every 64-bit machine that PostgreSQL's packages are built for
-    /// but s390x.
+    /// as on x86-64 and on ARM.
     #[default]
     Native,
     /// `<`, and `=` on little-endian machines.

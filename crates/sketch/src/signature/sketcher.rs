@@ -14,6 +14,20 @@ use crate::simd::Level;
 ///
 /// It owns the scratch memory (about 64 KiB) and the constants of its
 /// configuration: make one and reuse it over many documents.
+///
+/// ```
+/// use sketch::{Config, Element, ElementHash, Sketcher};
+///
+/// let mut sketcher = Sketcher::new(Config::default());
+/// let signature = sketcher.sketch("a text of some words", &mut || ())?;
+/// assert_eq!(signature.map(<[i32]>::len), Some(128));
+/// // A text without a shingle has no signature.
+/// assert_eq!(sketcher.sketch("", &mut || ())?, None);
+/// // Sets are given by the hashes of their elements.
+/// let set = [1, 2, 3].map(|id| Element::Integer(id).hash(ElementHash::Xxh3));
+/// assert!(sketcher.sketch_hashes(&set, &mut || ())?.is_some());
+/// # Ok::<(), sketch::Error>(())
+/// ```
 pub struct Sketcher {
     config: Config,
     level: Level,
@@ -68,7 +82,9 @@ impl Sketcher {
     /// The signature of a text: `num_perm` slots; `None` if the text has no
     /// shingle (see [`for_each_shingle`](crate::for_each_shingle)).
     ///
-    /// The time is linear in the length of the text, the memory independent of
+    /// # Complexity
+    ///
+    /// Time is linear in the length of the text. Memory is independent of
     /// it, but for a normalised copy of the text, and the hashes of the elements
     /// of a bag, where the configuration asks for them. `check_interrupts` is called
     /// at least every 64 KiB of text (but a run without space or line feed is one step of cutting into words) and every

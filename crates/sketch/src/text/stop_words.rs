@@ -16,7 +16,7 @@ const ENGLISH_NAME: &str = "english";
 /// folded. An entry that is then more than one token meets none.
 ///
 /// A `Vec`, since an `Arc` of what has a size is equal to itself without a look at the words; lists
-/// are compared at each call from SQL.
+/// are compared often.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct StopWords(Arc<Vec<Box<str>>>);
 
@@ -54,8 +54,8 @@ impl StopWords {
         Self(Arc::new(words))
     }
 
-    /// The built-in list: the 127 English words of PostgreSQL's
-    /// `tsearch_data/english.stop`, which are Snowball's without contractions.
+    /// The built-in list: the 127 English words of the Snowball project, without
+    /// contractions.
     #[must_use]
     pub fn english() -> Self {
         static LIST: LazyLock<StopWords> = LazyLock::new(|| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_english_list_is_the_one_of_postgresql() {
+    fn the_english_list_has_its_127_words() {
         let english = StopWords::english();
         assert_eq!(english.len(), 127);
         let first: Vec<&str> = english.iter().take(4).collect();
