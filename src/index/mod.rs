@@ -7,7 +7,6 @@
 //! itself, for all keys together.
 
 mod ahead;
-mod bucket_sizes;
 mod build;
 pub mod check;
 mod cost;

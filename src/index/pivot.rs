@@ -49,12 +49,6 @@ impl Pivot {
         if complete && self.row.is_some() { order } else { order.then(Ordering::Greater) }
     }
 
-    /// The key whose entries are on both sides of this bound; `None` if no key has any on the left and on the right.
-    pub fn divided(self, layout: &Layout) -> Option<u64> {
-        let complete = usize::from(self.attributes) == layout.columns();
-        self.row.filter(|_| complete).map(|_| self.key)
-    }
-
     /// True if an entry may be on the page to the left of this bound.
     pub fn bounds(self, layout: &Layout, entry: Entry) -> bool {
         let leading = layout.leading(entry.key, self.attributes.into());

@@ -1,28 +1,27 @@
 //! Estimates of the rows that `~=` finds, for the planner.
 //!
-//! An index of the compared expression knows: for a constant the rows in its buckets are counted, for a value that is
-//! not known yet the average bucket stands ([`bucket_sizes`]). Without such an index a document is taken to have a few
-//! near-duplicates, however large the table is.
-//!
-//! An index with a predicate knows its own rows, and one with scope columns those of a scope. The planner multiplies
-//! our share by those of the conditions that lead to these rows, so it is a share of as many rows as these leave.
+//! An index of the compared expression over all rows knows those of a constant. The near-duplicates of a document are
+//! in its buckets, most of them in most of these, so the mean size of these buckets is how many rows a search finds. It
+//! is read of a bounded number of pages: the lists of a template with 100,000 copies fill pages of their own. Any other
+//! document is taken to have a few near-duplicates, however large the table is.
 //!
 //! Where a policy or a view that is a security barrier hides rows from the caller, the index is not asked: EXPLAIN
 //! would count the hidden rows that are similar to any text that the caller thinks of. Nor is it where the caller may
 //! not read what is compared: a query is planned before its rights are checked.
 
-use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::ptr::null_mut;
 
-use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
 
 use crate::document::kind::Kind;
 use crate::document::to_bands::Search;
 use crate::error::Result;
 use crate::extension::access_method;
-use crate::index::bucket_sizes;
 use crate::index::cost::is_behind_barrier;
+use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
+use crate::index::layout::Layout;
 use crate::index::stored_options;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::list;
@@ -32,7 +31,11 @@ use crate::pg::rights::may_select;
 sql_function!(minlsh_similar_sel, restriction);
 sql_function!(minlsh_similar_joinsel, join);
 
-/// Rows of a table that one value is similar to, if no index knows better.
+/// The most leaf pages of a bucket that are counted: about 300,000 rows.
+const PAGES_OF_BUCKET: usize = 256;
+/// The most leaf pages that are counted for a search.
+const PAGES_OF_SEARCH: usize = 512;
+/// Rows of a table that one value is similar to, if no index shows how many.
 const NEAR_DUPLICATES: f64 = 3.0;
 /// The share of similar rows in a table of unknown size.
 const UNKNOWN: f64 = 1e-6;
@@ -73,8 +76,7 @@ fn restriction(call: &Call) -> Result<Option<Datum>> {
 
 /// `minlsh_similar_joinsel(internal, oid, internal, smallint, internal) → double precision`
 fn join(call: &Call) -> Result<Option<Datum>> {
-    let (Some(root), Some(operator), Some(arguments), Some(join)) =
-        (call.datum(0), call.oid(1), call.datum(2), call.datum(4))
+    let (Some(root), Some(arguments), Some(join)) = (call.datum(0), call.datum(2), call.datum(4))
     else {
         return Ok(None);
     };
@@ -97,14 +99,8 @@ fn join(call: &Call) -> Result<Option<Datum>> {
         let share = match (*join).jointype {
             // Here the question is which rows of the left side have any.
             pg_sys::JoinType::JOIN_SEMI | pg_sys::JoinType::JOIN_ANTI => HAS_ONE,
-            _ => {
-                let of = |variable| share(variable, similar(root, operator, variable, null_mut()));
-                // Of two tables the larger one decides, as long as nothing more is known of them.
-                match rows(left) >= rows(right) {
-                    true => of(left),
-                    false => of(right),
-                }
-            }
+            // Of two tables the larger one decides, as long as nothing more is known of them.
+            _ => share(if rows(left) >= rows(right) { left } else { right }, NEAR_DUPLICATES),
         };
         release(left);
         release(right);
@@ -113,8 +109,7 @@ fn join(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(float8_datum(share)))
 }
 
-/// Estimates how many rows of a variable's table would be similar to a value, if all were as those that the other
-/// conditions leave; to a value that is not known yet if it is null or not a constant.
+/// Estimates how many rows of a variable's table are similar to a value, which may be null if it is not known.
 ///
 /// # Safety
 /// `variable` is filled in for the planner's state `root`, in which `value` is an expression, and `operator` compares
@@ -127,7 +122,9 @@ unsafe fn similar(
 ) -> f64 {
     // SAFETY: the caller's promise; what is not null is the planner's, and nodes are what their tags say.
     unsafe {
-        if variable.rel.is_null()
+        if value.is_null()
+            || (*value).type_ != NodeTag::T_Const
+            || variable.rel.is_null()
             || (*variable.rel).rtekind != pg_sys::RTEKind::RTE_RELATION
             || hides_rows(root)
             || !may_read(root, variable)
@@ -135,182 +132,33 @@ unsafe fn similar(
         {
             return NEAR_DUPLICATES;
         }
-        let constant = value.cast::<pg_sys::Const>();
-        let is_constant = !value.is_null() && (*value).type_ == NodeTag::T_Const;
-        if is_constant && (*constant).constisnull {
+        let constant = &*value.cast::<pg_sys::Const>();
+        if constant.constisnull {
             return 0.0;
         }
-        let value = is_constant.then(|| ((*constant).constvalue, (*constant).consttype));
         let method = access_method();
-        let relation = variable.rel;
         let operators = [operator, pg_sys::get_commutator(operator)];
-        let is_whole = |index: *mut pg_sys::IndexOptInfo| {
-            (*index).indpred.is_null() && (*index).nkeycolumns == 1
-        };
-        // An index of all rows needs no conditions beside this one.
-        for whole in [true, false] {
-            let indexes = list::pointers::<pg_sys::IndexOptInfo>((*relation).indexlist)
-                // A partitioned index has no pages, and cannot be scanned.
-                .filter(|index| (**index).relam == method && (**index).amhasgettuple)
-                .filter(|index| !(**index).hypothetical)
-                .filter(|index| is_whole(*index) == whole);
-            for index in indexes {
-                let document = (0..(*index).nkeycolumns).find(|&column| {
-                    let family = *(*index).opfamily.add(column as usize);
-                    pg_sys::match_index_to_operand(variable.var, column, index)
-                        && operators.map(|of| pg_sys::op_in_opfamily(of, family)).contains(&true)
-                });
-                let part = document.and_then(|column| Part::of(root, relation, index, column));
-                if let Some(part) = part
-                    && let Ok(Some(rows)) = in_index((*index).indexoid, value, part.scope)
-                {
-                    return rows / part.share;
-                }
-            }
-        }
-        NEAR_DUPLICATES
+        list::pointers::<pg_sys::IndexOptInfo>((*variable.rel).indexlist)
+            // A partitioned index has no pages, and cannot be scanned.
+            .filter(|index| (**index).relam == method && (**index).amhasgettuple)
+            .filter(|index| !(**index).hypothetical)
+            .filter(|index| (**index).indpred.is_null() && (**index).nkeycolumns == 1)
+            .filter(|index| {
+                let family = *(**index).opfamily;
+                pg_sys::match_index_to_operand(variable.var, 0, *index)
+                    && operators.map(|of| pg_sys::op_in_opfamily(of, family)).contains(&true)
+            })
+            .find_map(|index| in_index((*index).indexoid, constant).ok()?)
+            .unwrap_or(NEAR_DUPLICATES)
     }
 }
 
-/// The part of a table's rows in which an index looks for the near-duplicates of a document.
-struct Part {
-    /// Its share of the rows, as the planner estimates it from the same conditions.
-    share: f64,
-    /// For each scope column its number, and the type and value of what it equals; `None` if one is not known yet.
-    scope: Option<Vec<(usize, Oid, Datum)>>,
-}
-
-thread_local! {
-    /// True while the share of a predicate is estimated, which may have our operator in it.
-    static IN_PREDICATE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The estimate of a predicate, while this lives.
-struct InPredicate;
-
-impl InPredicate {
-    /// Begins it, unless it is one within another.
-    fn begin() -> Option<Self> {
-        (!IN_PREDICATE.replace(true)).then(|| Self)
-    }
-}
-
-impl Drop for InPredicate {
-    fn drop(&mut self) {
-        IN_PREDICATE.set(false);
-    }
-}
-
-impl Part {
-    /// The part that a query asks for; `None` if its conditions do not lead to one part of the index.
-    ///
-    /// # Safety
-    /// `index` is an index of `relation`, a table in the planner's state `root`; `document` is the column of documents.
-    unsafe fn of(
-        root: *mut pg_sys::PlannerInfo,
-        relation: *const pg_sys::RelOptInfo,
-        index: *mut pg_sys::IndexOptInfo,
-        document: i32,
-    ) -> Option<Self> {
-        const INNER: pg_sys::JoinType::Type = pg_sys::JoinType::JOIN_INNER;
-        let mut part = Self { share: 1.0, scope: Some(Vec::new()) };
-        // SAFETY: the caller's promise; nodes are what their tags say.
-        unsafe {
-            if !(*index).indpred.is_null() {
-                if !(*index).predOK {
-                    return None;
-                }
-                let _within = InPredicate::begin()?;
-                let predicate = (*index).indpred;
-                part.share *= pg_sys::clauselist_selectivity(root, predicate, 0, INNER, null_mut());
-            }
-            for column in (0..(*index).nkeycolumns).filter(|&column| column != document) {
-                let family = *(*index).opfamily.add(column as usize);
-                let clause = list::pointers::<pg_sys::RestrictInfo>((*relation).baserestrictinfo)
-                    .find_map(|clause| {
-                        let node = (*clause).clause.cast::<pg_sys::Node>();
-                        let equal = Equal::of(node, index, column, family)?;
-                        Some((clause, equal))
-                    });
-                let (clause, equal) = clause?;
-                part.share *= pg_sys::clause_selectivity(root, clause.cast(), 0, INNER, null_mut());
-                let value = pg_sys::estimate_expression_value(root, equal.value);
-                let constant = value.cast::<pg_sys::Const>();
-                let is_known = (*value).type_ == NodeTag::T_Const && !(*constant).constisnull;
-                let known =
-                    is_known.then(|| (column as usize, equal.type_oid, (*constant).constvalue));
-                part.scope = part.scope.zip(known).map(|(mut scope, column)| {
-                    scope.push(column);
-                    scope
-                });
-            }
-        }
-        (part.share > 0.0).then_some(part)
-    }
-}
-
-/// A condition that a scope column equals something.
-struct Equal {
-    value: *mut pg_sys::Node,
-    /// The type that the operator takes for it.
-    type_oid: Oid,
-}
-
-impl Equal {
-    /// Reads a condition; `None` if it is another one.
-    ///
-    /// # Safety
-    /// `clause` is a condition of a query of the index's table, `column` a column of the index, of that family.
-    unsafe fn of(
-        clause: *mut pg_sys::Node,
-        index: *mut pg_sys::IndexOptInfo,
-        column: i32,
-        family: Oid,
-    ) -> Option<Self> {
-        // SAFETY: the caller's promise; nodes are what their tags say.
-        unsafe {
-            if (*clause).type_ != NodeTag::T_OpExpr {
-                return None;
-            }
-            let operation = clause.cast::<pg_sys::OpExpr>();
-            let mut sides = list::pointers::<pg_sys::Node>((*operation).args);
-            let (left, right) = (sides.next()?, sides.next()?);
-            let is_column = |side| pg_sys::match_index_to_operand(side, column, index);
-            let (operator, value) = if is_column(left) {
-                ((*operation).opno, right)
-            } else if is_column(right) {
-                (pg_sys::get_commutator((*operation).opno), left)
-            } else {
-                return None;
-            };
-            if operator == Oid::INVALID || !pg_sys::op_in_opfamily(operator, family) {
-                return None;
-            }
-            let (mut strategy, mut left_type, mut type_oid) = (0, Oid::INVALID, Oid::INVALID);
-            pg_sys::get_op_opfamily_properties(
-                operator,
-                family,
-                false,
-                &mut strategy,
-                &mut left_type,
-                &mut type_oid,
-            );
-            Some(Self { value, type_oid })
-        }
-    }
-}
-
-/// Estimates how many rows of a scope an index has that are similar to a value of that type, or to one of which nothing
-/// is known; `None` if the index cannot say. Without a scope that is known, it is the same for all.
+/// Estimates how many rows an index has that are similar to a constant; `None` if the index cannot say.
 ///
 /// # Safety
 /// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
-/// such a value, and of which the scope's operators take its values. A snapshot is held.
-unsafe fn in_index(
-    index: Oid,
-    value: Option<(Datum, Oid)>,
-    scope: Option<Vec<(usize, Oid, Datum)>>,
-) -> Result<Option<f64>> {
+/// the constant, which is not NULL. A snapshot is held.
+unsafe fn in_index(index: Oid, constant: &pg_sys::Const) -> Result<Option<f64>> {
     // SAFETY: the caller's promise; the index is open until the end of this function, or an ERROR closes it.
     unsafe {
         let index = pg_sys::index_open(index, pg_sys::NoLock as i32);
@@ -320,16 +168,13 @@ unsafe fn in_index(
             if !options.is_current() || keys.kind() == Kind::Passage {
                 return Ok(None);
             }
-            let (Some((value, type_oid)), Some(scope)) = (value, scope) else {
-                return bucket_sizes::average(index, keys.layout()).map(Some);
-            };
-            Ok(match keys.kind().search(value, type_oid, &options)? {
+            Ok(match keys.kind().search(constant.constvalue, constant.consttype, &options)? {
                 Search::Everything | Search::Passage(_) => None,
                 Search::Nothing => Some(0.0),
                 Search::Bands(bands) => {
                     let mut found = Vec::new();
-                    keys.search(&bands, &scope, &mut found)?;
-                    Some(bucket_sizes::mean(index, keys.layout(), &found)?)
+                    keys.search(&bands, &[], &mut found)?;
+                    Some(mean(index, keys.layout(), &found)?)
                 }
             })
         };
@@ -337,6 +182,31 @@ unsafe fn in_index(
         pg_sys::index_close(index, pg_sys::NoLock as i32);
         count
     }
+}
+
+/// The mean number of rows in the buckets of `keys`; 0 without any.
+///
+/// # Safety
+/// `index` is open and has that layout, and a snapshot is held.
+unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
+    let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
+    for key in keys {
+        let mut of_bucket = 0;
+        let wanted = Wanted::Keys(std::slice::from_ref(key));
+        let mut count = |found: &[u64]| {
+            rows += found.len();
+            of_bucket += 1;
+            let enough = of_bucket == PAGES_OF_BUCKET;
+            Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { descent::each(index, layout, null_mut(), wanted, &mut count)? };
+        (buckets, pages) = (buckets + 1, pages + of_bucket);
+        if pages >= PAGES_OF_SEARCH {
+            break;
+        }
+    }
+    Ok(rows as f64 / f64::max(buckets.into(), 1.0))
 }
 
 /// True if conditions that the caller cannot see past keep rows of any table from it.

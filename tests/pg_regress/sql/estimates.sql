@@ -37,49 +37,27 @@ SELECT used($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back 
        'what you need.'$$) AS frequent,
        used($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare;
 
--- For a text that is not known yet the average counts, over all rows: 2700 of 3000 have 2700 near-duplicates.
+-- So is a text that is not known yet, in a join too.
 PREPARE search(text) AS SELECT FROM docs WHERE body ~= $1;
 SET plan_cache_mode = force_generic_plan;
-SELECT expected($$EXECUTE search('another text')$$) BETWEEN 2000 AND 3000 AS of_any_text;
--- Where no text has a near-duplicate each is expected to find itself.
-CREATE TABLE single AS SELECT id, body FROM docs WHERE id <= 301;
-CREATE INDEX single_near ON single USING minlsh (body);
-ANALYZE single;
-PREPARE search_single(text) AS SELECT FROM single WHERE body ~= $1;
-SELECT expected($$EXECUTE search_single('another text')$$) AS of_any_text;
--- A join expects as many for each row.
-SELECT expected($$SELECT FROM single AS a JOIN single AS b ON b.body ~= a.body$$) AS pairs;
--- An index of a part of the rows is asked for these alone, and one of another text is not.
+SELECT expected($$EXECUTE search('another text')$$) AS of_any_text,
+       expected($$SELECT FROM docs AS a JOIN docs AS b ON b.body ~= a.body$$) AS pairs;
+-- And so are all where the index has a part of the rows, is of another text, or has scope columns.
 DROP INDEX docs_near;
 CREATE INDEX docs_some ON docs USING minlsh (body) WHERE id > 1500;
 CREATE INDEX docs_upper ON docs USING minlsh (upper(body));
-SELECT expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS rare,
+SELECT expected($$SELECT FROM docs WHERE id > 1500 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) AS of_the_part,
        expected($$SELECT FROM docs WHERE upper(body) ~= 'another text'$$) AS upper;
-SELECT expected($$SELECT FROM docs WHERE body ~= 'This page does not exist. Go back to the start page, or search for '
-       'what you need.'$$) AS of_all,
-       expected($$SELECT FROM docs WHERE id > 1500 AND body ~= 'This page does not exist. Go back to the start page, '
-       'or search for what you need.'$$) BETWEEN 1400 AND 1600 AS of_the_part,
-       expected($$SELECT FROM docs WHERE id > 2000 AND body ~= 'This page does not exist. Go back to the start page, '
-       'or search for what you need.'$$) BETWEEN 900 AND 1100 AS of_less,
-       expected($$SELECT FROM docs WHERE id > 1500 AND body ~= 'another text'$$) AS rare;
 -- A predicate may have the operator in it.
 DROP INDEX docs_some;
 CREATE INDEX docs_some ON docs USING minlsh (body) WHERE body ~= minlsh_document('another text', 0.9);
 SELECT expected($$SELECT FROM docs WHERE body ~= minlsh_document('another text', 0.9)$$) AS rare;
--- With scope columns the rows of a scope count: of site 1 all pages say the same, and of site 2 none.
 CREATE TABLE sites AS SELECT CASE WHEN id > 300 THEN 1 ELSE 2 END AS site, id, body FROM docs;
 CREATE INDEX sites_near ON sites USING minlsh (site, body);
 ANALYZE sites;
-SELECT expected($$SELECT FROM sites WHERE site = 1 AND body ~= 'This page does not exist. Go back to the start page, '
-       'or search for what you need.'$$) AS of_site_1,
-       expected($$SELECT FROM sites WHERE 2 = site AND body ~= 'This page does not exist. Go back to the start page, '
-       'or search for what you need.'$$) AS of_site_2,
-       expected($$SELECT FROM sites WHERE site = 1::bigint AND body ~= 'This page does not exist. Go back to the start '
-       'page, or search for what you need.'$$) AS of_another_type,
-       expected($$SELECT FROM sites WHERE site > 0 AND body ~= 'This page does not exist. Go back to the start page, '
-       'or search for what you need.'$$) AS of_no_site;
-PREPARE search_site(integer, text) AS SELECT FROM sites WHERE site = $1 AND body ~= $2;
-SELECT expected($$EXECUTE search_site(1, 'another text')$$) > 1000 AS of_any_site;
+SELECT used($$SELECT FROM sites WHERE site = 1 AND body ~= 'This page does not exist. Go back to the start page, '
+       'or search for what you need.'$$) AS of_a_site;
 
 -- Where a policy hides rows nothing is counted: EXPLAIN would tell how many hidden rows are similar to a text.
 CREATE ROLE estimates_reader;
@@ -93,6 +71,6 @@ SET ROLE estimates_reader;
 SELECT expected($$SELECT FROM docs WHERE body ~= 'A text that the reader does not see.'$$)
      = expected($$SELECT FROM docs WHERE body ~= 'another text'$$) AS to_a_reader;
 RESET ROLE;
-DROP TABLE docs, single, sites;
+DROP TABLE docs, sites;
 DROP FUNCTION expected, used;
 DROP ROLE estimates_reader;
