@@ -1,7 +1,6 @@
 //! One side of a comparison, made ready once and kept for the next row.
 
 use std::cell::RefCell;
-use std::ops::{Deref, DerefMut};
 
 use sketch::{Config, PreparedSet, Scheme, ShingleSet, has_shingles, shingle_hashes};
 
@@ -243,37 +242,13 @@ thread_local! {
     static LENT: RefCell<Option<(Type, Kept)>> = const { RefCell::new(None) };
 }
 
-/// The session's prepared value, taken for the time of a comparison.
-pub struct Lent {
-    of_type: Type,
-    kept: Kept,
-}
-
-/// Takes what the session keeps of values of that type.
-pub fn lend(of_type: Type) -> Lent {
-    let kept = LENT.take().filter(|(kept_type, _)| *kept_type == of_type);
-    Lent { of_type, kept: kept.map(|(_, kept)| kept).unwrap_or_default() }
-}
-
-impl Deref for Lent {
-    type Target = Kept;
-
-    fn deref(&self) -> &Kept {
-        &self.kept
+/// Does some work with what the session keeps of values of that type; an ERROR amid it leaves nothing.
+pub fn with_lent<T>(of_type: Type, work: impl FnOnce(&mut Kept) -> T) -> T {
+    let lent = LENT.take().filter(|(kept_type, _)| *kept_type == of_type);
+    let mut kept = lent.map(|(_, kept)| kept).unwrap_or_default();
+    let result = work(&mut kept);
+    if kept.image.len() <= MAX_LENT {
+        LENT.set(Some((of_type, kept)));
     }
-}
-
-impl DerefMut for Lent {
-    fn deref_mut(&mut self) -> &mut Kept {
-        &mut self.kept
-    }
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        // After an error the value may be half prepared.
-        if !std::thread::panicking() && self.kept.image.len() <= MAX_LENT {
-            LENT.set(Some((self.of_type, std::mem::take(&mut self.kept))));
-        }
-    }
+    result
 }

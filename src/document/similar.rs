@@ -120,22 +120,23 @@ fn compare(
     };
     // SAFETY: both are declared as those types, and live as long as the call.
     let (image, other) = unsafe { (bytes_of(value, kept_type), Other::read(other, other_type)?) };
-    let mut lent = None;
-    let place: &mut Kept = if call.has_no_place() {
+    let work = |place: &mut Kept| {
+        let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
+        let threshold = match kept_type {
+            Type::Document => threshold,
+            // It may be set between two rows.
+            Type::Text | Type::Array => settings::threshold().get(),
+        };
+        decide(threshold, Sides { prepared, text: text(image, kept_type)?, other })
+    };
+    if call.has_no_place() {
         // An exclusion constraint looks the function up for each pair of rows, and frees what that keeps at the
         // end of the statement. The new row is the same for many pairs.
-        &mut *lent.insert(prepared::lend(kept_type))
+        prepared::with_lent(kept_type, work)
     } else {
         // SAFETY: the only thing that these functions keep.
-        unsafe { call.kept() }
-    };
-    let (threshold, prepared) = place.get(image, || prepare(value, image, kept_type))?;
-    let threshold = match kept_type {
-        Type::Document => threshold,
-        // It may be set between two rows.
-        Type::Text | Type::Array => settings::threshold().get(),
-    };
-    decide(threshold, Sides { prepared, text: text(image, kept_type)?, other })
+        work(unsafe { call.kept() })
+    }
 }
 
 /// The text of a value, of which the image was taken; empty if it has no text.

@@ -96,24 +96,10 @@ impl Ahead {
             }
         }
     }
-
-    /// Has those items fetched at which the B-tree looks to insert the key.
-    fn fetch_for_insertion(&self) {
-        let Range { start: mut low, end: mut high } = self.all;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            self.page.fetch_item(middle);
-            if middle < self.place {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-    }
 }
 
 /// Looks at all of these pages.
-pub fn look(layout: &Layout, pages: &mut [Ahead], is_insertion: bool) {
+pub fn look(layout: &Layout, pages: &mut [Ahead]) {
     /// Items of a page that are looked at: each next guess is off by about the root of the last one's error.
     const LOOKS: usize = 3;
     pages.iter_mut().for_each(Ahead::count);
@@ -122,7 +108,4 @@ pub fn look(layout: &Layout, pages: &mut [Ahead], is_insertion: bool) {
         pages.iter_mut().for_each(|page| page.narrow(layout));
     }
     pages.iter().for_each(Ahead::fetch_neighbours);
-    if is_insertion {
-        pages.iter().for_each(Ahead::fetch_for_insertion);
-    }
 }

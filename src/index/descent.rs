@@ -25,7 +25,6 @@ use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Page, PinnedPage};
 use crate::index::pivot::Pivot;
-use crate::index::trail::Trail;
 use crate::pg::interrupts::check_interrupts;
 
 /// The entries that are looked up.
@@ -75,8 +74,6 @@ struct Search<'a> {
     snapshot: pg_sys::Snapshot,
     wanted: Wanted<'a>,
     room: Room,
-    /// Notes where the keys are, of those that are to be inserted.
-    trail: Option<&'a mut Trail>,
 }
 
 /// Room that a search leaves to the next one.
@@ -104,60 +101,6 @@ pub unsafe fn each(
     wanted: Wanted,
     visit: &mut Visit,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut room = ROOM.take();
-        from_the_top(index, snapshot, wanted, &mut room.steps)?;
-        Search { index, layout, snapshot, wanted, room, trail: None }.run(visit)
-    }
-}
-
-/// Calls `visit` as [`each`] does, with the rows of keys that are then inserted. A search that follows the trail begins
-/// where the keys were found, and `visit` gets the rows that are new.
-///
-/// # Safety
-/// As for [`each`]. The trail is that of a search for these keys which has begun; what it has of another search is from
-/// the same file, and a snapshot has been held since.
-pub unsafe fn each_to_insert(
-    index: Relation,
-    layout: &Layout,
-    snapshot: pg_sys::Snapshot,
-    keys: &[u64],
-    trail: &mut Trail,
-    visit: &mut Visit,
-) -> Result<()> {
-    let wanted = Wanted::Keys(keys);
-    let mut room = ROOM.take();
-    // SAFETY: the caller's promise.
-    unsafe {
-        if trail.is_followed() {
-            let step = |(number, (block, place))| Step {
-                block,
-                level: Some(0),
-                keys: number..number + 1,
-                span: Span::ALL,
-                page: None,
-                place: Some(place),
-            };
-            memory::reserve(&mut room.steps, keys.len()).map_err(engine)?;
-            room.steps.extend(trail.leaves().enumerate().map(step));
-        } else {
-            from_the_top(index, snapshot, wanted, &mut room.steps)?;
-        }
-        Search { index, layout, snapshot, wanted, room, trail: Some(trail) }.run(visit)
-    }
-}
-
-/// Adds the first step of a search; none in an empty index.
-///
-/// # Safety
-/// As for [`each`].
-unsafe fn from_the_top(
-    index: Relation,
-    snapshot: pg_sys::Snapshot,
-    wanted: Wanted,
-    steps: &mut Vec<Step>,
-) -> Result<()> {
     let keys = match wanted {
         Wanted::All => 0..1,
         Wanted::Keys(keys) => 0..keys.len(),
@@ -166,21 +109,21 @@ unsafe fn from_the_top(
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    let block = unsafe {
-        match start(index)? {
-            NO_BLOCK => {
-                // Somebody may have made the first page before the index was locked.
-                nbtree::lock_relation_for_serializable(index, snapshot);
-                start(index)?
-            }
-            start => start,
+    unsafe {
+        let mut block = start(index)?;
+        if block == NO_BLOCK {
+            // Somebody may have made the first page before the index was locked.
+            nbtree::lock_relation_for_serializable(index, snapshot);
+            block = start(index)?;
         }
-    };
-    if block == NO_BLOCK {
-        return Ok(());
+        if block == NO_BLOCK {
+            return Ok(());
+        }
+        let mut room = ROOM.take();
+        let step = Step { block, level: None, keys, span: Span::ALL, page: None, place: None };
+        memory::push(&mut room.steps, step).map_err(engine)?;
+        Search { index, layout, snapshot, wanted, room }.run(visit)
     }
-    let step = Step { block, level: None, keys, span: Span::ALL, page: None, place: None };
-    memory::push(steps, step).map_err(engine)
 }
 
 /// The page from which searches start; `NO_BLOCK` of an empty index.
@@ -252,7 +195,7 @@ impl Search<'_> {
                     Ahead::new(page, wanted[step.keys.start], step.span)
                 };
                 let mut pages: Vec<Ahead> = pinned.zip(&leaves).map(of).collect();
-                look(self.layout, &mut pages, self.trail.is_some());
+                look(self.layout, &mut pages);
                 for (step, ahead) in leaves.iter_mut().zip(pages) {
                     let (page, place) = ahead.into_parts();
                     (step.page, step.place) = (Some(page), Some(place));
@@ -359,7 +302,7 @@ impl Search<'_> {
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let Wanted::Keys(wanted) = self.wanted else {
             for offset in first..end {
-                self.collect(page, offset, 0)?;
+                self.collect(page, offset)?;
             }
             return if opaque.next == NO_BLOCK { Ok(()) } else { self.go_right(opaque, step) };
         };
@@ -372,11 +315,8 @@ impl Search<'_> {
             };
             let is_before = |offset| Some(key(offset)? < wanted);
             let mut offset = sound(partition(first..end, place, distance, is_before))?;
-            if let Some(trail) = &mut self.trail {
-                trail.note(step.keys.start, step.block, offset);
-            }
             while offset < end && sound(key(offset))? == wanted {
-                self.collect(page, offset, step.keys.start)?;
+                self.collect(page, offset)?;
                 offset += 1;
             }
             if offset == end {
@@ -417,18 +357,10 @@ impl Search<'_> {
         Ok(memory::push(&mut self.room.steps, Step { block, ..step })?)
     }
 
-    /// Appends the rows of a leaf item, of the key of that number.
-    fn collect(
-        &mut self,
-        page: &Page,
-        offset: u16,
-        number: usize,
-    ) -> std::result::Result<(), Trouble> {
+    /// Appends the rows of a leaf item.
+    fn collect(&mut self, page: &Page, offset: u16) -> std::result::Result<(), Trouble> {
         let (_, rows) = sound(page.item(offset).and_then(|item| entries(self.layout, item)))?;
         let found = &mut self.room.rows;
-        if let Some(trail) = &mut self.trail {
-            return Ok(trail.find(number, rows, found)?);
-        }
         memory::reserve(found, rows.len())?;
         found.extend(rows);
         Ok(())

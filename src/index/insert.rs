@@ -7,7 +7,7 @@ use crate::error::{Result, raise};
 use crate::index::keys::Keys;
 use crate::index::layout::tid_to_u64;
 use crate::index::table_scan::row_context;
-use crate::index::{nbtree, own_rows, stored_options, trail};
+use crate::index::{nbtree, own_rows, stored_options};
 use crate::pg::interrupts::check_interrupts;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
@@ -62,7 +62,6 @@ unsafe fn insert(
             keys.layout().datums(key, &mut document, &mut datums);
             nbtree::insert(index, &mut datums, tid, heap, unchanged, info);
         }
-        trail::inserted(index);
         let document = keys.layout().document();
         let document = (!*nulls.add(document)).then(|| *values.add(document));
         own_rows::note(&keys, index, heap, info, tid_to_u64(*tid), document)?;

@@ -33,7 +33,6 @@ pub mod share;
 pub mod sort;
 pub mod stored_options;
 mod table_scan;
-mod trail;
 mod tree_check;
 mod tree_writer;
 mod validate;

@@ -26,8 +26,7 @@ use crate::document::shingling::same;
 use crate::error::{Result, engine, out_of_memory};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::trail::Trail;
-use crate::index::{stored_options, trail};
+use crate::index::stored_options;
 use crate::memory::of_own_rows;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
@@ -83,20 +82,9 @@ fn with_own_rows<T>(work: impl FnOnce(&mut Option<OwnRows>) -> T) -> T {
     result
 }
 
-/// Forgets all rows, and the way to the last ones.
+/// Forgets all rows.
 pub fn forget() {
     OWN_ROWS.take();
-    trail::forget();
-}
-
-/// Keeps the trail of a search that is complete.
-///
-/// # Safety
-/// `index` is open.
-pub unsafe fn keep_trail(index: Relation, trail: Trail) {
-    watch();
-    // SAFETY: the caller's promise.
-    unsafe { trail::keep(index, trail) };
 }
 
 /// Forgets all of it at the end of this transaction, and when a subtransaction is rolled back.
@@ -171,41 +159,26 @@ pub unsafe fn note(
     })
 }
 
-/// The document that a constraint looks for, as bytes, if rows may be ruled out by it.
+/// Removes from the rows that the scan of a constraint has found, which ascend, those that cannot be what it looks for.
+/// Any other scan keeps its rows.
 ///
 /// # Safety
-/// `scan` is a scan of an index of which `keys` are, and was rescanned. What is returned lives as long as the memory
-/// context and the scan keys.
-pub unsafe fn document<'a>(keys: &Keys, scan: pg_sys::IndexScanDesc) -> Option<&'a [u8]> {
-    // SAFETY: the caller's promise. A key without a type is of the column's own; if one is NULL, nothing is found.
-    unsafe {
-        let count = (*scan).numberOfKeys as usize;
-        if keys.kind() != Kind::Document || (*scan).heapRelation.is_null() || count == 0 {
-            return None;
-        }
-        let of_document = |key: &&pg_sys::ScanKeyData| {
-            key.sk_attno as usize == keys.layout().document() + 1 && key.sk_subtype == Oid::INVALID
-        };
-        let keys = std::slice::from_raw_parts((*scan).keyData, count);
-        if keys.iter().any(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 != 0) {
-            return None;
-        }
-        keys.iter().find(of_document).map(|key| bytes::read(key.sk_argument))
-    }
-}
-
-/// Removes from `rows`, which a scan has found and which ascend, those that cannot be what a constraint looks for, as
-/// the [`document`] says.
-///
-/// # Safety
-/// `scan` is a scan of a constraint, with its table.
+/// `scan` is a scan of an index of which `keys` are, and was rescanned.
 pub unsafe fn rule_out(
-    image: &[u8],
+    keys: &Keys,
     scan: pg_sys::IndexScanDesc,
     rows: &mut Vec<u64>,
 ) -> Result<()> {
+    // SAFETY: the caller's promise; the snapshot is null or valid. Only constraints have such a one.
+    let is_of_constraint = unsafe { (*scan).xs_snapshot.as_ref() }
+        .is_some_and(|it| it.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_DIRTY);
+    if !is_of_constraint {
+        return Ok(());
+    }
     // SAFETY: the caller's promise.
-    let (index, heap) = unsafe { ((*scan).indexRelation, (*scan).heapRelation) };
+    let (image, index, heap) =
+        unsafe { (document(keys, scan), (*scan).indexRelation, (*scan).heapRelation) };
+    let Some(image) = image else { return Ok(()) };
     with_own_rows(|own| {
         if let Some(own) = own {
             own.settle(heap);
@@ -225,6 +198,28 @@ pub unsafe fn rule_out(
         let index = unsafe { ((*index).rd_id, versions::file_number(index)) };
         own.rule_out(index, threshold, rows)
     })
+}
+
+/// The document that a constraint looks for, as bytes, if rows may be ruled out by it.
+///
+/// # Safety
+/// As for [`rule_out`]. What is returned lives as long as the memory context and the scan keys.
+unsafe fn document<'a>(keys: &Keys, scan: pg_sys::IndexScanDesc) -> Option<&'a [u8]> {
+    // SAFETY: the caller's promise. A key without a type is of the column's own; if one is NULL, nothing is found.
+    unsafe {
+        let count = (*scan).numberOfKeys as usize;
+        if keys.kind() != Kind::Document || (*scan).heapRelation.is_null() || count == 0 {
+            return None;
+        }
+        let of_document = |key: &&pg_sys::ScanKeyData| {
+            key.sk_attno as usize == keys.layout().document() + 1 && key.sk_subtype == Oid::INVALID
+        };
+        let keys = std::slice::from_raw_parts((*scan).keyData, count);
+        if keys.iter().any(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 != 0) {
+            return None;
+        }
+        keys.iter().find(of_document).map(|key| bytes::read(key.sk_argument))
+    }
 }
 
 /// True if a comparison with the rows of an index is one of sets, and no error.

@@ -17,8 +17,7 @@ use crate::error::{Result, engine, raise, wrong_state};
 use crate::index::descent::{self, Wanted};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::trail::Trail;
-use crate::index::{nbtree, own_rows, passage_scan, stored_options, trail};
+use crate::index::{nbtree, own_rows, passage_scan, stored_options};
 use crate::options::IndexOptions;
 use crate::pg::versions;
 use crate::settings;
@@ -124,7 +123,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
     let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
     // SAFETY: a scan of `ambeginscan` that was rescanned.
     let result = unsafe {
-        search(scan, None, &mut |rows| {
+        search(scan, &mut |rows| {
             for rows in rows.chunks(BATCH) {
                 batch.clear();
                 memory::reserve(&mut batch, rows.len()).map_err(engine)?;
@@ -178,24 +177,9 @@ unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
     };
     // SAFETY: the caller's promise.
     unsafe {
-        if trail::is_of_constraint(scan) {
-            let index = (*scan).indexRelation;
-            let document = own_rows::document(&state(scan).keys, scan);
-            let mut trail = trail::take(index);
-            search(scan, Some((&mut trail, document.unwrap_or_default())), &mut visit)?;
-            if trail.is_followed() {
-                visit(trail.given())?;
-            }
-            sort(&mut rows);
-            if let Some(document) = document {
-                own_rows::rule_out(document, scan, &mut rows)?;
-            }
-            trail.give(&rows)?;
-            own_rows::keep_trail(index, trail);
-        } else {
-            search(scan, None, &mut visit)?;
-            sort(&mut rows);
-        }
+        search(scan, &mut visit)?;
+        sort(&mut rows);
+        own_rows::rule_out(&state(scan).keys, scan, &mut rows)?;
         let state = state(scan);
         state.rows.replace(Some(rows));
         state.next.set(0);
@@ -208,14 +192,12 @@ fn sort(rows: &mut Vec<u64>) {
     rows.dedup();
 }
 
-/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly. If the search follows
-/// the trail, which is for a document, only with those that are new.
+/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
 ///
 /// # Safety
-/// `scan` is one of `ambeginscan` that was rescanned. The trail is of its index, and of a search by the same command.
+/// `scan` is one of `ambeginscan` that was rescanned.
 unsafe fn search(
     scan: pg_sys::IndexScanDesc,
-    trail: Option<(&mut Trail, &[u8])>,
     visit: &mut dyn FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is read.
@@ -242,18 +224,7 @@ unsafe fn search(
     let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
     match lookup {
         Lookup::AllRows => each(Wanted::All, &mut visit_all),
-        Lookup::Keys(wanted) => match trail {
-            Some((trail, document)) => {
-                trail.begin(&wanted, document)?;
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
-                    let layout = keys.layout();
-                    descent::each_to_insert(index, layout, snapshot, &wanted, trail, &mut visit_all)
-                }
-            }
-            None => each(Wanted::Keys(&wanted), &mut visit_all),
-        },
+        Lookup::Keys(wanted) => each(Wanted::Keys(&wanted), &mut visit_all),
         Lookup::Passage(bound, keys) => {
             let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
                 let mut complete = true;
