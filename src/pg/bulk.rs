@@ -185,29 +185,24 @@ impl Late {
     }
 }
 
-/// Throws away the contents of a table and its indexes, and gives it that persistence. The caller
-/// holds ACCESS EXCLUSIVE. A rollback brings all back.
-pub fn empty(table: &Open, persistence: u8) {
+/// Throws away the contents of a table and its indexes, as TRUNCATE does. The caller holds ACCESS EXCLUSIVE. A rollback
+/// brings all back.
+pub fn empty(table: &Open) {
     // SAFETY: an open table under ACCESS EXCLUSIVE lock, and its TOAST table likewise.
     unsafe {
         pg_sys::CheckTableNotInUse(table.raw(), c"TRUNCATE".as_ptr());
-        versions::set_new_file(table.raw(), persistence);
+        versions::set_new_file(table.raw());
         if let Some(toast) = Open::relation(table.class().reltoastrelid, Lock::Exclusive) {
-            versions::set_new_file(toast.raw(), persistence);
+            versions::set_new_file(toast.raw());
         }
-        rebuild_indexes(table.oid(), persistence);
+        rebuild_indexes(table.oid());
         pg_sys::pgstat_count_truncate(table.raw());
     }
 }
 
 /// Builds the indexes of a table again, as its owner, like REINDEX TABLE.
-pub fn rebuild_indexes(table: Oid, persistence: u8) {
-    let kind = match persistence {
-        b'u' => pg_sys::REINDEX_REL_FORCE_INDEXES_UNLOGGED,
-        b'p' => pg_sys::REINDEX_REL_FORCE_INDEXES_PERMANENT,
-        _ => 0,
-    };
-    let flags = (pg_sys::REINDEX_REL_PROCESS_TOAST | kind) as i32;
+pub fn rebuild_indexes(table: Oid) {
+    let flags = pg_sys::REINDEX_REL_PROCESS_TOAST as i32;
     // SAFETY: a table that the caller has locked.
     unsafe {
         versions::reindex_relation(table, flags);

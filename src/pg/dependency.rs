@@ -241,11 +241,6 @@ fn with_trigger<T>(
     }
 }
 
-/// True if there is such a trigger.
-pub fn exists(trigger: Oid) -> bool {
-    table_of_trigger(trigger).is_some()
-}
-
 /// Drops something as DROP ... RESTRICT does: what depends on it and is not part of it is named in an error.
 /// The caller's rights are not checked.
 pub fn drop_restricted(object: Object) {
@@ -254,19 +249,5 @@ pub fn drop_restricted(object: Object) {
     unsafe {
         pg_sys::performDeletion(&object.address(), restrict, 0);
         pg_sys::CommandCounterIncrement();
-    }
-}
-
-/// Drops triggers, and what is dropped together with them.
-pub fn delete_triggers(triggers: impl IntoIterator<Item = Oid>) {
-    for trigger in triggers {
-        let (address, restrict) =
-            (Object::Trigger(trigger).address(), pg_sys::DropBehavior::DROP_RESTRICT);
-        let quietly = pg_sys::PERFORM_DELETION_INTERNAL as i32;
-        // SAFETY: a trigger that exists, on a table that is locked.
-        unsafe {
-            pg_sys::performDeletion(&address, restrict, quietly);
-            pg_sys::CommandCounterIncrement();
-        }
     }
 }

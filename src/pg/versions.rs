@@ -238,13 +238,14 @@ pub unsafe fn reindex_relation(table: Oid, flags: i32) {
 ///
 /// # Safety
 /// The relation is open under ACCESS EXCLUSIVE lock, and not in use otherwise.
-pub unsafe fn set_new_file(relation: Relation, persistence: u8) {
-    // SAFETY: the caller's promise.
+pub unsafe fn set_new_file(relation: Relation) {
+    // SAFETY: the caller holds the relation open, and alone, as a new file wants it.
     unsafe {
+        let persistence = (*(*relation).rd_rel).relpersistence;
         #[cfg(feature = "pg15")]
-        pg_sys::RelationSetNewRelfilenode(relation, persistence as i8 as _);
+        pg_sys::RelationSetNewRelfilenode(relation, persistence);
         #[cfg(not(feature = "pg15"))]
-        pg_sys::RelationSetNewRelfilenumber(relation, persistence as i8 as _);
+        pg_sys::RelationSetNewRelfilenumber(relation, persistence);
     }
 }
 

@@ -3,18 +3,18 @@
 use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::Result;
-use crate::index::reloptions;
+use crate::index::stored_options;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog::function_schema;
 use crate::pg::dependency::{self, Object};
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation};
+use crate::pg::relation::Lock;
 use crate::pg::restricted::restricted_to;
 use crate::pg::rights::check_owner;
+use crate::pg::sql::Sql;
 use crate::pg::trigger::triggers;
 use crate::side_table::arguments::open_table;
-use crate::side_table::create::{create_triggers, report};
+use crate::side_table::create::report;
 use crate::side_table::find::the_only;
 use crate::side_table::owner;
 use crate::side_table::sign::fill;
@@ -24,8 +24,7 @@ use crate::side_table::watch::{self, Watch};
 sql_function!(minlsh_reindex, reindex);
 sql_function!(minlsh_drop_index, drop_index);
 
-/// The same index, built again from the table as it is now. The side table keeps its name, its place and its grants,
-/// and what depends on it.
+/// Fills a side table again from the table as it is now, and enables its triggers.
 fn reindex(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
@@ -34,56 +33,39 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
     let documents = open_table(found.documents)?;
     let _rights = restricted_to(documents.owner);
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
-    let options = {
+    let (options, count) = {
         let Some(open) = Open::relation(documents.oid, Lock::Held) else { return Ok(None) };
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
-        // SAFETY: an open index of type minlsh: ALTER INDEX SET may have changed its options.
-        unsafe { reloptions::wanted(storage.signature_index().raw())? }
+        // ALTER INDEX SET may have changed its options.
+        let options = stored_options::wanted(storage.signature_index().oid())?;
+        let table = storage.rows.table;
+        // Nobody has its indexes open when they get files of their own.
+        drop(storage.rows.indexes);
+        empty(&table);
+        let count = fill(&table, &documents, columns, &options)?;
+        (options, count)
     };
-    let count = {
-        let Some(table) = Open::relation(side.storage, Lock::Held) else { return Ok(None) };
-        empty(&table, documents_persistence(&table, documents.persistence));
-        fill(&table, &documents, columns, &options)?
-    };
-    rebuild_indexes(side.storage, 0);
-    renew_triggers(function_schema(call.function()), &documents, &found.watch, columns)?;
+    rebuild_indexes(side.storage);
+    enable_triggers(documents.oid, &found.watch)?;
     report(side.storage, &documents.name, count, &options);
     Ok(Some(Datum::from(side.storage)))
 }
 
-/// That of the documents; a temporary table stays one.
-fn documents_persistence(side: &Open, documents: u8) -> u8 {
-    let own = side.class().relpersistence as u8;
-    if own == b't' || documents == b't' { own } else { documents }
-}
-
-/// Drops the triggers, some of which may be missing, disabled or not ours, and makes them again.
-fn renew_triggers(
-    extension: Oid,
-    documents: &Relation,
-    watch: &Watch,
-    columns: (&std::ffi::CStr, &std::ffi::CStr),
-) -> Result<()> {
-    let (Some(table), Some(side)) =
-        (Open::relation(documents.oid, Lock::Held), Open::relation(watch.storage, Lock::Held))
-    else {
-        return Ok(());
-    };
-    if !watch::is_linked(documents.oid, watch) {
-        watch::link(&table, watch);
-    }
-    let of_side: Vec<Oid> = triggers(&side)
-        .into_iter()
-        .filter(|trigger| trigger.function == watch.trigger.function)
-        .map(|trigger| trigger.oid)
-        .collect();
-    drop((table, side));
-    // What follows the record goes with it.
-    dependency::delete_triggers([watch.trigger.oid]);
-    dependency::delete_triggers(of_side.into_iter().filter(|trigger| dependency::exists(*trigger)));
-    create_triggers(extension, documents, watch.storage, columns)?;
-    if let Some((documents, watch)) = watch::documents_of(watch.storage, Lock::Held) {
-        watch::link(&documents, &watch);
+/// Enables the triggers of a side table as they were made, those of partitions included.
+fn enable_triggers(documents: Oid, watch: &Watch) -> Result<()> {
+    for table in [documents, watch.storage] {
+        let open = Open::relation(table, Lock::Held);
+        let mut ours = open.iter().flat_map(triggers).collect::<Vec<_>>();
+        ours.retain(|trigger| {
+            let others = trigger.tied_to.is_some_and(|tied| tied != watch.storage);
+            trigger.function == watch.trigger.function && !trigger.is_copy && !others
+        });
+        drop(open);
+        for trigger in ours {
+            let always = table == documents || !trigger.is_truncate();
+            let enable = if always { " ENABLE ALWAYS TRIGGER " } else { " ENABLE TRIGGER " };
+            Sql::new("ALTER TABLE ").relation(table).text(enable).name(&trigger.name).run()?;
+        }
     }
     Ok(())
 }

@@ -34,8 +34,7 @@ fn create_index(call: &Call) -> Result<Option<Datum>> {
     if let Some(existing) = identical(&documents, &blueprint) {
         return already(&existing, call.bool(14).unwrap_or(false));
     }
-    let (storage, count) = build(function_schema(call.function()), &documents, &blueprint)?;
-    report(storage, &documents.name, count, &blueprint.options);
+    let storage = build(function_schema(call.function()), &documents, &blueprint)?;
     Ok(Some(Datum::from(storage)))
 }
 
@@ -80,8 +79,8 @@ pub fn report(storage: Oid, table: &str, documents: usize, options: &IndexOption
 }
 
 /// Builds a side table with its indexes and triggers, as the table's owner, and security-restricted, like CREATE
-/// INDEX; returns it and its number of documents. `extension` is the extension's schema.
-fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<(Oid, usize)> {
+/// INDEX; reports and returns it. `extension` is the extension's schema.
+fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<Oid> {
     let name = side_table_name(documents, blueprint);
     create_table(documents, blueprint, &name)?;
     let _rights = restricted_to(documents.owner);
@@ -100,7 +99,8 @@ fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<
     if let Some((documents, watch)) = watch::documents_of(storage, Lock::Held) {
         watch::link(&documents, &watch);
     }
-    Ok((storage, count))
+    report(storage, &documents.name, count, &blueprint.options);
+    Ok(storage)
 }
 
 fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
@@ -180,7 +180,7 @@ fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) 
 }
 
 /// Creates the triggers that [`watch`] describes.
-pub fn create_triggers(
+fn create_triggers(
     extension: Oid,
     documents: &Relation,
     storage: Oid,
@@ -196,7 +196,7 @@ pub fn create_triggers(
     }
     let written = Sql::new("AFTER INSERT OR UPDATE OF ").text(columns);
     let written = written.text(" OR DELETE ON ").relation(table);
-    let mut triggers = vec![
+    let triggers = [
         (table, c"sync", of_side(written), always),
         (table, c"update", of_side(on("AFTER UPDATE", table)), always),
         (table, c"truncate", of_statement(on("AFTER TRUNCATE", table)), always),
@@ -208,10 +208,6 @@ pub fn create_triggers(
             always,
         ),
     ];
-    if documents.is_temporary() && !documents.is_partitioned() {
-        let commit = of_statement(on("BEFORE INSERT", table));
-        triggers.push((table, c"commit", commit, always));
-    }
     for (table, label, definition, enabled) in triggers {
         let name = (relation_name(storage), label);
         NewTrigger { table, name, definition, enabled }.create(extension, c"minlsh_sync")?;

@@ -4,11 +4,10 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, invalid_parameter, not_supported, wrong_state};
+use crate::error::{Result, error, invalid_parameter, wrong_state};
 use crate::pg::catalog::table_of_index;
-use crate::pg::names::{regclass_literal, relation_name, visible_name};
+use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
-use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{self, Lock, Relation};
 use crate::pg::rights::{check_owner_before, no_such_relation};
 use crate::side_table::SideTable;
@@ -136,28 +135,10 @@ fn missing(name: Oid) -> ErrorReport {
     if relation.is_empty() {
         return no_such_relation(name);
     }
-    if let Some(native) = native_index(name) {
-        let native = visible_name(native);
-        return not_supported(format!("\"{relation}\" has no side table"))
-            .set_hint(format!("Use REINDEX INDEX {native}, or DROP INDEX {native}."));
-    }
     error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("\"{relation}\" has no side table"))
         .set_hint(format!(
-            "Create one with SELECT minlsh_create_index({}, 'column');",
+            "Create one with SELECT minlsh_create_index({}, 'column'), or use REINDEX INDEX or DROP INDEX for an \
+             index of type minlsh.",
             regclass_literal(name)
         ))
-}
-
-/// An index of type minlsh that a table has itself, or that `relation` is.
-pub fn native_index(relation: Oid) -> Option<Oid> {
-    lock_table_of(relation, Lock::Read).then_some(())?;
-    let open = Open::relation(relation, Lock::Read)?;
-    let table = match open.class().relkind as u8 {
-        b'i' | b'I' => table_of_index(relation),
-        _ => relation,
-    };
-    let native = |index: &OpenIndex| index.access_method() == "minlsh";
-    let indexes = Open::relation(table, Lock::Read)?.indexes(Lock::Read);
-    let mut oids = indexes.iter().filter(|index| native(index)).map(|index| index.oid());
-    if table == relation { oids.next() } else { oids.find(|oid| *oid == relation) }
 }

@@ -87,9 +87,6 @@ impl SideTable {
         visit: &mut dyn FnMut(Datum, &[i32]) -> Result<()>,
     ) -> Result<()> {
         let storage = self.open()?;
-        if self.is_emptied(&storage) {
-            return Ok(());
-        }
         let content = Content::Signature(&stored_signature(signature)?);
         let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
         let index = storage.signature_index();
@@ -123,14 +120,5 @@ impl SideTable {
         Err(error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
             .set_detail("The snapshot does not see its rows.")
             .set_hint("Try again in a new transaction."))
-    }
-
-    /// True if COMMIT has emptied a temporary table (ON COMMIT DELETE ROWS fires no trigger): then
-    /// it has no page, and what the side table has is left over.
-    pub(super) fn is_emptied(&self, storage: &Storage) -> bool {
-        self.table.is_temporary()
-            && !self.table.is_partitioned()
-            && storage.rows.table.pages() > 0
-            && Open::relation(self.table.oid, Lock::Read).is_some_and(|table| table.pages() == 0)
     }
 }

@@ -41,7 +41,6 @@ fn sync(call: &Call) -> Result<Option<Datum>> {
     };
     match (fired.event(), fired.for_each_row(), fired.is_after()) {
         (Event::Truncate, false, true) => truncated(fired.relation())?,
-        (Event::Insert, false, false) => forget_emptied(fired.relation())?,
         (Event::Truncate, ..) | (_, false, _) => return Err(misused("must be fired for each row")),
         (event, true, true) => written(&fired, event)?,
         (event, true, false) => {
@@ -107,34 +106,13 @@ fn truncated(relation: Oid) -> Result<()> {
         )));
     }
     let Some(documents) = Open::relation(relation, Lock::Held) else { return Ok(()) };
-    empty_sides(&documents)
-}
-
-/// ON COMMIT DELETE ROWS fires no trigger: the first INSERT after it empties the side tables.
-fn forget_emptied(relation: Oid) -> Result<()> {
-    match Open::relation(relation, Lock::Held) {
-        Some(documents)
-            if documents.class().relpersistence as u8 == b't'
-                && documents.class().relkind as u8 == b'r' =>
-        {
-            if documents.pages() == 0 {
-                empty_sides(&documents)
-            } else {
-                Ok(())
-            }
-        }
-        _ => Err(misused("must be fired after the rows are written")),
-    }
-}
-
-fn empty_sides(documents: &Open) -> Result<()> {
-    for watch in watch::watches(documents) {
-        let key = key_and_body(documents, watch.key, watch.body)?.0;
+    for watch in watch::watches(&documents) {
+        let key = key_and_body(&documents, watch.key, watch.body)?.0;
         let lock = Lock::Exclusive;
-        let table = Storage::open(watch.storage, documents, key.type_oid, lock)?.rows.table;
+        let table = Storage::open(watch.storage, &documents, key.type_oid, lock)?.rows.table;
         // The same TRUNCATE may have emptied both.
         if table.pages() > 0 {
-            bulk::empty(&table, table.class().relpersistence as u8);
+            bulk::empty(&table);
         }
     }
     Ok(())

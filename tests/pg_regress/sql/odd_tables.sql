@@ -34,7 +34,7 @@ SELECT * FROM minlsh_check();
 DROP TABLE docs;
 DROP TYPE edition;
 
--- A temporary table that is emptied at COMMIT, which fires no trigger: the next INSERT empties its side table.
+-- A temporary table is emptied at COMMIT, which fires no trigger. The rows that its side table keeps are not found.
 CREATE TEMP TABLE docs (id integer PRIMARY KEY, body text) ON COMMIT DELETE ROWS;
 SELECT minlsh_create_index('docs', 'body');
 BEGIN;
@@ -42,8 +42,10 @@ INSERT INTO docs VALUES (1, 'one text'), (2, 'one text');
 COMMIT;
 SELECT * FROM minlsh_check();
 BEGIN;
-INSERT INTO docs VALUES (2, 'another text'), (3, 'another text');
+INSERT INTO docs VALUES (2, 'another text'), (3, 'another text'), (4, 'one text');
 SELECT * FROM minlsh_check();
+SELECT * FROM near_duplicates(4, verify => 'signature');
+SELECT * FROM near_duplicates(2, verify => 'signature');
 COMMIT;
 DROP TABLE docs;
 BEGIN;
