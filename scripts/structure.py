@@ -15,7 +15,7 @@ CHARACTERS = 120
 # The extension and the engine, which are held to one size, and where a public type's name stands for one thing.
 HOUSE = ("src/", "crates/sketch/src/")
 # Lower these where less holds, and give a reason in the commit that raises one.
-HOUSE_LINES = 55_850
+HOUSE_LINES = 57_050
 SHARED_NAMES = 23
 PUBLIC_TYPE = re.compile(r"(?m)^\s*pub(?:\([^)]*\))? (?:unsafe )?(?:struct|enum|trait|type|union) (\w+)")
 CODE = (".rs", ".sql", ".sh", ".py")

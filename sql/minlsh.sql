@@ -1048,11 +1048,12 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, key text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
+		key text DEFAULT NULL,
 		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'all pairs of documents at least as similar as the threshold, each once, the lower key first; keys as text';
 
 CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
@@ -1060,11 +1061,11 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, ke
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
 	'all pairs of documents at least as similar as the threshold, the lower key first; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
@@ -1072,13 +1073,14 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision 
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, key text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
+		key text DEFAULT NULL,
 		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'members of clusters of verified pairs, with each member''s similarity to the representative; keys as text';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
@@ -1086,13 +1088,13 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
 		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
 	'members of clusters of verified pairs, with each member''s similarity to the representative; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
@@ -1100,12 +1102,13 @@ CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision D
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, key text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
+		key text DEFAULT NULL,
 		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'pairs without which a cluster would fall in two, and the sizes of its parts; keys as text';
 
 CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision, key anyelement,
@@ -1113,12 +1116,12 @@ CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision, 
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
 		OUT cluster_id anyelement, OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, anyelement, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
 	'pairs without which a cluster would fall in two, and the sizes of its parts; keys of the type of key';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
@@ -1126,11 +1129,12 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFA
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, key text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
+		key text DEFAULT NULL,
 		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep; keys as text';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
@@ -1138,11 +1142,11 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
 		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
 	'documents to remove so that no near-duplicates remain, and those kept by keep; keys of the type of key';
 
 -- PostgreSQL does not cast a regclass to text by itself.
@@ -1178,11 +1182,12 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, key text DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
+		key text DEFAULT NULL,
 		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
 	'all pairs of documents of two sources at least as similar as the threshold; keys as text';
 
 CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision, key anyelement,
@@ -1190,11 +1195,11 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL,
+		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
 		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyelement, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision) IS
+	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
 	'all pairs of documents of two sources at least as similar as the threshold; keys of the type of key';
 
 CREATE FUNCTION minlsh_suggest(source text, body text DEFAULT NULL, sample integer DEFAULT 1000,

@@ -5,6 +5,7 @@
 //! | a build or a check of an index: rows on their way to their entries; the entries that are sorted | `maintenance_work_mem` | a sixteenth; the rest |
 //! | the part of a sample that an audit compares at a time | `maintenance_work_mem` | all |
 //! | whole-corpus jobs: documents or their hashes, the rows that are put aside, the documents that are being signed and then the batch at hand | `maintenance_work_mem` | a third each |
+//! | beside them, where boilerplate is left out: the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
 //! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
@@ -102,19 +103,38 @@ pub struct JobShares {
     pub batch: usize,
     /// For what is made of a group whose documents stay in a file: by then nothing else is kept.
     pub group: usize,
+    /// For the shingles of each origin that do not count.
+    pub boilerplate: usize,
 }
 
 impl JobShares {
     /// A job that a user starts by itself.
     pub fn of_corpus() -> Self {
-        let share = maintenance() / 3;
-        Self { documents: share, reading: share, rows: share, batch: share, group: 2 * share }
+        Self::of(maintenance())
+    }
+
+    /// The same, where boilerplate is left out.
+    pub fn of_corpus_without_boilerplate() -> Self {
+        let all = maintenance();
+        Self { boilerplate: all / 4, ..Self::of(all - all / 4) }
+    }
+
+    fn of(all: usize) -> Self {
+        let share = all / 3;
+        Self {
+            documents: share,
+            reading: share,
+            rows: share,
+            batch: share,
+            group: 2 * share,
+            boilerplate: 0,
+        }
     }
 
     /// A partition of a window function, of which a query may have many; its rows are the executor's.
     pub fn of_window() -> Self {
         let share = work() / 2;
-        Self { documents: share, reading: share, rows: 0, batch: share, group: share }
+        Self { rows: 0, group: share, ..Self::of(3 * share) }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::pg::text;
 use crate::types;
 
 /// The positions of the arguments in a call. From `options` on all functions have the same ones:
-/// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall. Where there
+/// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall, and behind them some have
+/// `boilerplate`. Where there
 /// are sources, body, key_column and scope stand before them, and `key` stands last; each such function
 /// has a twin with a `key` of any type behind the threshold. Jobs of passages have options of their own, and another
 /// number in the place of the threshold.
@@ -45,12 +46,20 @@ impl Arguments {
         Self { values, positions, key_type: pg_sys::TEXTOID, document: Oid::INVALID }
     }
 
-    /// Those of `call`.
+    /// Those of `call`, which has all options.
     ///
     /// # Errors
     /// SQLSTATE 22023 for a `key` that is not NULL: it stands for its type.
     pub fn of(call: &Call, positions: Positions) -> Result<Self> {
         Self::with_key(call, positions, OPTIONS)
+    }
+
+    /// The same, of a function that has `boilerplate`.
+    ///
+    /// # Errors
+    /// As for [`Self::of`].
+    pub fn with_boilerplate(call: &Call, positions: Positions) -> Result<Self> {
+        Self::with_key(call, positions, OPTIONS + 1)
     }
 
     /// The same, of functions that have so many other options.
@@ -97,6 +106,11 @@ impl Arguments {
     /// `scope`: the column within whose equal values documents are compared.
     pub fn scope(&self) -> Option<Datum> {
         self.raw(self.positions.options - 1)
+    }
+
+    /// `boilerplate`: the column that says where a document comes from.
+    pub fn boilerplate(&self) -> Option<Datum> {
+        self.raw(self.positions.options + OPTIONS)
     }
 
     /// An argument of type text as UTF-8.

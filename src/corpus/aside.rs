@@ -161,6 +161,13 @@ impl Aside {
         }
     }
 
+    /// Has [`Self::each`] begin with the first row again.
+    pub fn rewind(&mut self) {
+        if let Self::Rows(rows) = self {
+            rows.rewind();
+        }
+    }
+
     /// Calls `visit` with each row that is wanted, by its number in their order. The values are valid until the next
     /// one comes.
     pub fn each(&mut self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut Visit) -> Result<()> {

@@ -40,6 +40,8 @@ pub struct Held {
     pub scopes: Vec<Scope>,
     /// The least similarity that each asks for itself, if they do.
     pub leasts: Vec<f64>,
+    /// The number of the origin of each that is fetched again, if boilerplate does not count.
+    pub origins: Vec<u32>,
     /// The group to which each belongs.
     pub roots: Vec<u32>,
     /// The hashes of each, once the batch is loaded, unless it stays in files.
@@ -85,6 +87,8 @@ pub struct Particulars<'a> {
     pub scope: Option<Scope>,
     /// The least similarity that it asks for itself, if documents do.
     pub least: Option<f64>,
+    /// The number of its origin, if boilerplate does not count.
+    pub origin: Option<u32>,
     /// Its hashes.
     pub hashes: &'a [u64],
 }
@@ -136,6 +140,9 @@ impl Batch {
     /// Adds a document that is fetched again from this place.
     pub fn push_place(&mut self, document: &Particulars, place: u64) -> crate::error::Result<()> {
         self.held.add(document)?;
+        if let Some(origin) = document.origin {
+            memory::push(&mut self.held.origins, origin).map_err(engine)?;
+        }
         let halves = [(place >> 32) as u32, place as u32];
         self.files.iter_mut().for_each(|files| files.push(document, halves));
         Ok(())

@@ -17,10 +17,13 @@ use sketch::{Error, Sketcher, memory};
 use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::{Again, GiveDocument};
 use crate::corpus::batch::{Batch, Bytes, Held, Particulars, Take, Until};
+use crate::corpus::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{Phase, Progress};
+use crate::corpus::reader::Reader;
 use crate::corpus::sets::{Cache, Distinct, Signatures, exceed};
+use crate::document::kind::Kind;
 use crate::error::{Result, engine};
 use crate::memory::JobShares;
 use crate::options::Verify;
@@ -105,6 +108,8 @@ pub struct Batches {
     documents: usize,
     /// The rows of batches that are in their table until their turn comes.
     again: Option<Again>,
+    /// The boilerplate of these documents, if it does not count.
+    boilerplates: Option<Boilerplates>,
     progress: Rc<Progress>,
     /// The table of the documents, which may say how many threads help.
     table: Option<Oid>,
@@ -112,7 +117,8 @@ pub struct Batches {
 
 impl Batches {
     /// Finds the groups, and brings the documents of each together. Where there are two sources,
-    /// `second` is the first document of the second one: a group of one source alone has none.
+    /// `second` is the first document of the second one: a group of one source alone has none. Where boilerplate does
+    /// not count, what is compared are the sets of what does.
     pub fn gather(
         mut documents: Documents,
         rows: &mut dyn Rows,
@@ -150,8 +156,14 @@ impl Batches {
         drop(components);
         let progress = documents.progress.clone();
         progress.enter(Phase::Fetching);
+        let boilerplates = documents.boilerplates.take();
+        let criteria = match &boilerplates {
+            Some(_) => Criteria { reader: Reader::new(Kind::Set), ..criteria },
+            None => criteria,
+        };
         let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
-        let mut job = Self { comparing, batches, again, documents: 0, progress, table };
+        let mut job =
+            Self { comparing, batches, again, boilerplates, documents: 0, progress, table };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
     }
@@ -170,8 +182,8 @@ impl Batches {
     ) -> Result<()> {
         let wanted = |document: u32| batch_of[roots[document as usize] as usize] != ALONE;
         let mut all = (0..roots.len() as u32).filter(|document| wanted(*document));
-        let Self { comparing, batches, documents: total, .. } = self;
-        let mut copying = Copying::new(comparing);
+        let Self { comparing, batches, documents: total, boilerplates, .. } = self;
+        let mut copying = Copying::new(comparing, boilerplates);
         let (mut hashes, mut count) = (Vec::new(), 0);
         rows.each(&wanted, &mut |name, place, value| {
             check_interrupts();
@@ -187,13 +199,14 @@ impl Batches {
                 root,
                 scope: documents.scopes.get(document as usize).copied(),
                 least: documents.leasts.get(document as usize).copied(),
+                origin: copying.origin(document),
                 hashes: &hashes,
             };
             let batch = &mut batches[batch_of[root as usize] as usize];
             if batch.is_in_table() {
                 return batch.push_place(&own, place);
             }
-            copying.copy(value()?, &mut |stored| batch.push(&own, stored))
+            copying.copy(value()?, own.origin, &mut |stored| batch.push(&own, stored))
         })
     }
 
@@ -230,10 +243,14 @@ impl Batches {
     }
 
     /// Brings a batch whose turn has come into memory, to where the one before was.
-    fn load(&self, batch: &mut Batch, before: Held) -> Result<()> {
-        let mut copying = Copying::new(&self.comparing);
-        batch.load(self.comparing.memory, before, &mut |places, take| match &self.again {
-            Some(again) => again.each(places, &mut |document| copying.copy(document, take)),
+    fn load(&mut self, batch: &mut Batch, before: Held) -> Result<()> {
+        let Self { comparing, again, boilerplates, .. } = self;
+        let mut copying = Copying::new(comparing, boilerplates);
+        let mut origins = std::mem::take(&mut batch.held.origins).into_iter();
+        batch.load(comparing.memory, before, &mut |places, take| match again {
+            Some(again) => {
+                again.each(places, &mut |document| copying.copy(document, origins.next(), take))
+            }
             None => Ok(()),
         })
     }
@@ -312,25 +329,47 @@ impl Batches {
 struct Copying<'a> {
     criteria: &'a Criteria,
     sketcher: Sketcher,
+    boilerplates: Option<&'a mut Boilerplates>,
     room: Vec<u8>,
+    hashes: Vec<u64>,
     /// Memory for one document.
     context: Memory,
 }
 
 impl<'a> Copying<'a> {
-    fn new(comparing: &'a Comparing) -> Self {
+    fn new(comparing: &'a Comparing, boilerplates: &'a mut Option<Boilerplates>) -> Self {
         let criteria = &comparing.criteria;
         Self {
             criteria,
             sketcher: Sketcher::new(criteria.config.clone()),
+            boilerplates: boilerplates.as_mut(),
             room: Vec::new(),
+            hashes: Vec::new(),
             context: Memory::scratch(c"minlsh document"),
         }
     }
 
-    /// Calls `take` with what is compared of a document, as it is stored.
-    fn copy(&mut self, value: Datum, take: &mut Take) -> Result<()> {
-        let Self { criteria, sketcher, room, context } = self;
+    /// The number of the origin of a document, if boilerplate does not count.
+    fn origin(&self, document: u32) -> Option<u32> {
+        self.boilerplates.as_ref().map(|boilerplates| boilerplates.origin(document))
+    }
+
+    /// Calls `take` with what is compared of a document, as it is stored. Where boilerplate does not count, the number
+    /// of its origin says which.
+    fn copy(&mut self, value: Datum, origin: Option<u32>, take: &mut Take) -> Result<()> {
+        let Self { criteria, sketcher, boilerplates, room, hashes, context } = self;
+        if let (Some(boilerplates), Some(origin)) = (boilerplates, origin) {
+            // SAFETY: a value of that kind, as the rows promise.
+            context.run_and_reset(|| unsafe { boilerplates.counted(value, origin, hashes) })?;
+            if criteria.verify == Verify::Exact {
+                return take(StoredBytes::plain(to_bytes(hashes, room)?));
+            }
+            let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts);
+            let slots = signature.map_err(engine)?.unwrap_or_default();
+            room.clear();
+            room.extend(slots.iter().flat_map(|slot| slot.to_ne_bytes()));
+            return take(StoredBytes::plain(room));
+        }
         // SAFETY: a value of that kind, as the rows promise.
         context.run_and_reset(|| unsafe {
             if criteria.verify == Verify::Exact {

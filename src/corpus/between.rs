@@ -22,7 +22,7 @@ fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_two(&session, &Arguments::of(call, POSITIONS)?)?;
+        Work::of_two(&session, &Arguments::with_boilerplate(call, POSITIONS)?)?;
     let (limit, second) = (bucket_limit(), members.second());
     let mut rows = result.many();
     let left_out = batches.each(

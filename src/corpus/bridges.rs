@@ -25,7 +25,7 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, POSITIONS)?, None)?;
+        Work::of_one(&session, &Arguments::with_boilerplate(call, POSITIONS)?, None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
     let limit = bucket_limit();

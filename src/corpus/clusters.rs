@@ -24,7 +24,7 @@ const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 7 };
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, POSITIONS)?;
+    let arguments = Arguments::with_boilerplate(call, POSITIONS)?;
     let linkage = linkage(&arguments)?;
     let session = Session::open();
     let Work { members, batches, .. } = Work::of_one(&session, &arguments, None)?;

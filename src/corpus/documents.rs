@@ -3,16 +3,22 @@
 //! The backend reads rows and copies documents into batches; it signs them, and so do threads beside
 //! it where there are enough of them. What comes of a batch is taken in the order of rows. So a row is put
 //! aside before it is known whether it has shingles: those that have none are noted.
+//!
+//! Where boilerplate does not count, documents are not signed as they are read, for that depends on all of them. They
+//! get their fingerprints, and are signed when they have been collected.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use pgrx::prelude::*;
-use sketch::pipeline::{Hands, Signer, SignerBatch, hands};
+use sketch::boilerplate::Boilerplate;
+use sketch::pipeline::{SignerBatch, Crew, Hands, Signer, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
+use crate::corpus::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::columns::Columns;
 use crate::corpus::form::Form;
@@ -22,6 +28,7 @@ use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
 use crate::error::{Result, engine, error};
 use crate::memory::JobShares;
+use crate::options::Verify;
 use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -51,7 +58,12 @@ pub struct Documents {
     signed: u32,
     without: Vec<u32>,
     known: Scopes,
+    /// The collection by which it is found out what does not count.
+    collecting: Option<Collecting>,
+    /// The shingles that do not count, when they are known.
+    pub boilerplates: Option<Boilerplates>,
     reader: Reader,
+    verify: Verify,
     config: Config,
     banding: Banding,
     memory: usize,
@@ -62,6 +74,7 @@ struct Note {
     size: u32,
     least: f64,
     scope: Scope,
+    origin: u32,
     key: Option<u64>,
 }
 
@@ -101,11 +114,19 @@ impl Documents {
             signed: 0,
             without: Vec::new(),
             known,
+            collecting: None,
+            boilerplates: None,
             reader: criteria.reader,
+            verify: criteria.verify,
             config: criteria.config.clone(),
             banding: criteria.banding,
             memory: memory.reading,
         })
+    }
+
+    /// The same, of documents that are signed when what does not count of them is known.
+    pub fn collecting(self, collecting: Option<Collecting>) -> Self {
+        Self { collecting, ..self }
     }
 
     /// The number of documents.
@@ -120,32 +141,50 @@ impl Documents {
         threads: &dyn Fn() -> usize,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<Vec<u32>> {
-        let (config, banding) = (self.config.clone(), self.banding);
-        let make = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
-        let mut others = || (0..threads()).map(|_| make()).collect();
+        let as_they_are = self.collecting.is_none();
+        let make = |signer: Signer| if as_they_are { signer } else { signer.of_fingerprints() };
         self.signed = 0;
-        hands(setting(self.memory), make(), &mut others, |hands| {
+        self.by_hands(threads, &make, Self::take, read)?;
+        Ok(std::mem::take(&mut self.without))
+    }
+
+    /// Calls `read` with what has documents signed by what `make` makes of a signer, and `take` with their batches.
+    fn by_hands(
+        &mut self,
+        threads: &dyn Fn() -> usize,
+        make: &dyn Fn(Signer) -> Signer,
+        take: Take,
+        read: impl FnOnce(&mut Intake) -> Result<()>,
+    ) -> Result<()> {
+        let (config, banding) = (self.config.clone(), self.banding);
+        let signer = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
+        let mut others = || (0..threads()).map(|_| make(signer())).collect();
+        hands(setting(self.memory), make(signer()), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
             let (batch, context) = (SignerBatch::default(), Memory::scratch(c"minlsh document"));
-            let mut intake = Intake { documents: self, hands, batch, full, context };
+            let mut intake = Intake { documents: self, hands, batch, full, context, take };
             read(&mut intake)?;
-            intake.give()?;
-            hands.finish(engine, &mut |batch| self.take(batch))
-        })?;
-        Ok(std::mem::take(&mut self.without))
+            intake.finish()
+        })
     }
 
     /// Takes the hashes of a batch.
     fn take(&mut self, batch: &mut SignerBatch) -> Result<()> {
-        for hashes in batch.hashes() {
-            let Some(Note { size, least, scope, key }) = self.notes.pop_front() else { break };
+        for (document, hashes) in batch.documents().zip(batch.hashes()) {
+            let Some(Note { size, least, scope, origin, key }) = self.notes.pop_front() else {
+                break;
+            };
             self.signed += 1;
-            if hashes.is_empty() {
+            let Some(first) = hashes.first() else {
                 memory::push(&mut self.without, self.signed - 1).map_err(engine)?;
                 continue;
+            };
+            if let Some(collecting) = &mut self.collecting {
+                collecting.take(origin, *first as u64, document)?;
+            } else {
+                let salt = scope.salt();
+                self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             }
-            let salt = scope.salt();
-            self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             memory::push(&mut self.sizes, size).map_err(engine)?;
             if least > 0.0 {
                 memory::push(&mut self.leasts, least).map_err(engine)?;
@@ -158,6 +197,61 @@ impl Documents {
             }
         }
         self.progress.read(self.sizes.len() as u64);
+        Ok(())
+    }
+
+    /// Finds out what does not count of the documents that were collected, if they were, and signs what does. `each`
+    /// calls its argument with all documents once more, in order.
+    pub fn sign_collected(
+        &mut self,
+        threads: &dyn Fn() -> usize,
+        memory: &JobShares,
+        each: impl FnOnce(&mut EachDocument) -> Result<()>,
+    ) -> Result<()> {
+        let Some(collecting) = self.collecting.take() else { return Ok(()) };
+        let config = collecting.config.clone();
+        // Nothing else is kept by now of what these shares are for.
+        let mut check = check_interrupts;
+        let mut crew = match threads() {
+            0 => Crew::Alone(&mut check),
+            // They count beside the texts that are out.
+            threads => Crew::With(setting(memory.reading / 2), threads),
+        };
+        let found = collecting.finish(&mut crew, memory.reading, memory.boilerplate);
+        let mut boilerplates = found?;
+        self.signed = 0;
+        self.by_hands(threads, &Signer::without_boilerplate, Self::take_counted, |intake| {
+            let mut document = 0;
+            each(&mut |value| {
+                check_interrupts();
+                let origin = boilerplates.origin(document);
+                document += 1;
+                if boilerplates.is_full_for(origin) {
+                    // So that nothing has it that is being signed.
+                    intake.finish()?;
+                }
+                let boilerplate = boilerplates.of_origin(origin)?;
+                // SAFETY: a value that was taken in before.
+                unsafe { intake.push_again(value, &config, boilerplate) }
+            })
+        })?;
+        self.boilerplates = Some(boilerplates);
+        Ok(())
+    }
+
+    /// Takes the hashes of a batch of documents that were taken before.
+    fn take_counted(&mut self, batch: &mut SignerBatch) -> Result<()> {
+        for (hashes, count) in batch.hashes().zip(batch.counted()) {
+            let document = self.signed as usize;
+            self.signed += 1;
+            let salt = self.scopes.get(document).map_or(0, |scope| scope.salt());
+            self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
+            if self.verify == Verify::Exact {
+                self.sizes[document] = count.saturating_mul(size_of::<u64>() as u32);
+            }
+        }
+        // It may be kept to be filled again.
+        batch.clear();
         Ok(())
     }
 
@@ -192,9 +286,16 @@ impl Documents {
     }
 }
 
+/// Takes a batch that is done.
+type Take = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
+
+/// Calls its argument with documents, one after the other.
+pub type EachDocument<'a> = dyn FnMut(pg_sys::Datum) -> Result<()> + 'a;
+
 /// The intake of the documents of a source.
 pub struct Intake<'a, 'scope, 'env> {
     documents: &'a mut Documents,
+    take: Take,
     hands: &'a mut Hands<'scope, 'env, Signer>,
     /// The batch that is being filled, and how many bytes fill it.
     batch: SignerBatch,
@@ -215,20 +316,47 @@ impl Intake<'_, '_, '_> {
         scope: impl Fn(usize) -> Option<pg_sys::Datum>,
         key: Option<u64>,
     ) -> Result<bool> {
-        let Documents { known, reader, config, notes, .. } = &mut *self.documents;
-        let Some(scope) = known.of(scope)? else { return Ok(false) };
-        let batch = &mut self.batch;
+        let Self { documents, batch, context, .. } = self;
+        let Documents { known, collecting, reader, config, notes, .. } = &mut **documents;
+        let Some(own) = known.of(&scope)? else { return Ok(false) };
+        let (origin, config) = match collecting {
+            Some(collecting) => {
+                // Its column comes behind those of scopes.
+                let origin = collecting.origin(|_| scope(known.columns()))?;
+                (origin, &collecting.config)
+            }
+            None => (0, &*config),
+        };
         // SAFETY: the caller's promise.
-        let copied =
-            self.context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
-        notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
+        let copied = context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
         let Copied { size, least } = copied;
+        notes.try_reserve(1).map_err(|_| crate::error::out_of_memory())?;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        notes.push_back(Note { size, least, scope, key });
-        if self.batch.bytes() >= self.full {
-            self.give()?;
-        }
+        notes.push_back(Note { size, least, scope: own, origin, key });
+        self.give_if_full()?;
         Ok(true)
+    }
+
+    /// Takes in a document once more, to be signed without such boilerplate.
+    ///
+    /// # Safety
+    /// As for [`Intake::push`].
+    unsafe fn push_again(
+        &mut self,
+        document: pg_sys::Datum,
+        config: &Config,
+        boilerplate: Option<Arc<Boilerplate>>,
+    ) -> Result<()> {
+        let Self { documents, batch, context, .. } = self;
+        let reader = documents.reader;
+        // SAFETY: the caller's promise.
+        context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
+        batch.without(boilerplate).map_err(engine)?;
+        self.give_if_full()
+    }
+
+    fn give_if_full(&mut self) -> Result<()> {
+        if self.batch.bytes() >= self.full { self.give() } else { Ok(()) }
     }
 
     /// The error of a document without a key, unless it has no shingles, or no scope.
@@ -258,14 +386,21 @@ impl Intake<'_, '_, '_> {
         .set_hint("Leave out rows without a key, or set their keys."))
     }
 
+    /// Has all documents signed that were taken in.
+    fn finish(&mut self) -> Result<()> {
+        self.give()?;
+        let Self { documents, hands, take, .. } = self;
+        hands.finish(engine, &mut |batch| take(documents, batch))
+    }
+
     fn give(&mut self) -> Result<()> {
         let mut next = self.hands.batch();
         next.clear();
         let batch = std::mem::replace(&mut self.batch, next);
-        let documents = &mut *self.documents;
+        let (documents, take) = (&mut *self.documents, self.take);
         // And those of its hashes.
         let hashes = batch.len() * (documents.banding.bands() + 1) * size_of::<i64>();
         let bytes = batch.bytes() + hashes;
-        self.hands.give(batch, bytes, engine, &mut |batch| documents.take(batch))
+        self.hands.give(batch, bytes, engine, &mut |batch| take(documents, batch))
     }
 }

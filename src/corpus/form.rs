@@ -11,13 +11,13 @@ pub struct Plain {
     pub key: i16,
     /// The number of the column of documents.
     pub document: i16,
-    /// The numbers of the columns of scopes.
+    /// The numbers of the columns of scopes, and of that of the origin behind them.
     pub scopes: Vec<i16>,
 }
 
 /// The form of the rows that are read.
 pub enum Form {
-    /// Rows of a SELECT of key, document and so many scopes, behind which may come the place of the row.
+    /// Rows of a SELECT of key, document and so many scopes and origins, behind which may come the place of the row.
     Selected(i16),
     /// Rows of a table.
     Stored(Plain),
@@ -40,7 +40,7 @@ impl Form {
         })
     }
 
-    /// The value of a scope of a row.
+    /// The value of a scope of a row, or behind all of them that of its origin.
     pub fn scope(&self, row: &Row, number: usize) -> Option<Datum> {
         row.value(match self {
             Self::Selected(_) => number as i16 + 3,

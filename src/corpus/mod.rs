@@ -7,6 +7,7 @@
 //!    there ([`buckets`]), which of a plain table are fetched by their places. Each is signed, by threads as
 //!    well; its band hashes go into [`columns`], and the row is put [`aside`]: of a plain table its place and its key,
 //!    else the row as it is (what PostgreSQL stores out of line stays there).
+//!    Where [`boilerplate`] does not count, rows are first put aside, and signed when it is known what it is.
 //! 3. The engine joins what shares a bucket. Most documents share none and are never looked at
 //!    again. What is joined makes a group, and no answer reaches across two of them: [`batches`]
 //!    brings the documents of a group together, as many groups at a time as memory holds.
@@ -27,6 +28,7 @@ mod aside;
 mod batch;
 pub mod batches;
 mod between;
+mod boilerplate;
 mod bridges;
 pub mod buckets;
 pub mod chosen;
@@ -37,6 +39,7 @@ mod documents;
 mod form;
 pub mod group;
 mod grouping;
+mod groupings;
 pub mod keyed_rows;
 pub mod members;
 pub mod named;
@@ -49,6 +52,7 @@ pub mod scopes;
 mod sets;
 mod soon;
 pub mod source;
+mod spool;
 pub mod statement;
 mod suggest;
 mod unique;

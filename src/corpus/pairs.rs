@@ -27,7 +27,7 @@ fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::of(call, POSITIONS)?, None)?;
+        Work::of_one(&session, &Arguments::with_boilerplate(call, POSITIONS)?, None)?;
     let limit = bucket_limit();
     let mut rows =
         Rows { members: &members, rows: result.many(), copies: VecDeque::new(), left: 0 };

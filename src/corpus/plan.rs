@@ -25,7 +25,7 @@ const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 7 };
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, POSITIONS)?;
+    let arguments = Arguments::with_boilerplate(call, POSITIONS)?;
     let keep = arguments.raw(POSITIONS.threshold + 1).map(raw_text);
     if keep.as_ref().is_some_and(is_blank) {
         return Err(invalid_parameter("keep must not be empty").set_hint(

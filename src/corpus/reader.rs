@@ -186,6 +186,12 @@ impl Reader {
         Ok(Copied { size, least })
     }
 
+    /// About how many shingles there are in so many bytes of what [`Self::append`] makes: a text has one for each,
+    /// nearly.
+    pub fn elements(self, bytes: usize) -> usize {
+        if self.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
+    }
+
     /// The set of a document, of what [`Self::append`] has made of it.
     pub fn set(
         self,

@@ -68,6 +68,11 @@ impl Scope {
     /// All documents, where no scope was asked for.
     pub const ALL: Self = Self(u32::MAX);
 
+    /// Its number: that of its value among those that were met, of one column.
+    pub fn number(self) -> u32 {
+        if self == Self::ALL { 0 } else { self.0 }
+    }
+
     /// A band hash as it is within this scope.
     pub fn salt(self) -> u64 {
         if self == Self::ALL { 0 } else { ElementHash::Xxh3.hash(&self.0.to_ne_bytes()) }
@@ -77,8 +82,13 @@ impl Scope {
 impl Scopes {
     /// None yet, of the values of columns of those types and collations.
     pub fn new(columns: &[(Oid, Oid)]) -> Result<Self> {
+        Self::of_argument("scope", columns)
+    }
+
+    /// The same of columns that another argument names.
+    pub fn of_argument(argument: &str, columns: &[(Oid, Oid)]) -> Result<Self> {
         let column = |&(type_oid, collation): &(Oid, Oid)| -> Result<Column> {
-            let equality = Equality::of(type_oid, collation)?;
+            let equality = Equality::of(argument, type_oid, collation)?;
             let (images, last, values) = (HashMap::new(), HashMap::new(), Vec::new());
             Ok(Column { equality, images, last, values })
         };
@@ -87,6 +97,11 @@ impl Scopes {
             rows: HashMap::new(),
             context: Memory::scratch(c"minlsh scopes"),
         })
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
     }
 
     /// The scope of a row, by its value of each column; `None` if one is NULL, which equals nothing.
@@ -148,7 +163,7 @@ impl Column {
 }
 
 impl Equality {
-    fn of(type_oid: Oid, collation: Oid) -> Result<Self> {
+    fn of(argument: &str, type_oid: Oid, collation: Oid) -> Result<Self> {
         let flags = pg_sys::TYPECACHE_EQ_OPR_FINFO | pg_sys::TYPECACHE_HASH_EXTENDED_PROC_FINFO;
         // SAFETY: the type cache keeps its entry, and the FmgrInfo in it, for the session.
         let entry = unsafe { &mut *pg_sys::lookup_type_cache(type_oid, flags as i32) };
@@ -157,7 +172,7 @@ impl Equality {
         {
             return Err(error(
                 PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION,
-                format!("scope: values of type {} cannot be hashed", type_label(type_oid)),
+                format!("{argument}: values of type {} cannot be hashed", type_label(type_oid)),
             )
             .set_hint("Cast the column to text in a query."));
         }

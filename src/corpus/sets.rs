@@ -8,7 +8,6 @@ use sketch::{Config, ElementHash, Error, Scheme, estimate_jaccard, memory};
 
 use crate::corpus::batch::Bytes;
 use crate::corpus::reader::Reader;
-use crate::document::kind::Kind;
 
 /// Hashes of a document for which room is kept.
 const LONG: usize = 1 << 16;
@@ -16,14 +15,9 @@ const LONG: usize = 1 << 16;
 /// A text has so many times fewer distinct shingles than shingles, at most, as far as can be foreseen.
 const REPEATED: usize = 4;
 
-/// About how many shingles there are in so many bytes: a text has one for each, nearly.
-fn elements(reader: Reader, bytes: usize) -> usize {
-    if reader.kind == Kind::Text { bytes } else { bytes / size_of::<u64>() }
-}
-
 /// True if the sets of documents of so many bytes take more than `memory` bytes, as far as can be foreseen.
 pub fn exceed(reader: Reader, bytes: usize, memory: usize) -> bool {
-    elements(reader, bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
+    reader.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
 }
 
 /// The signatures of a group.
@@ -174,7 +168,7 @@ impl Cache {
         places: &[u32],
         memory: usize,
     ) -> Result<Self, Error> {
-        let sizes = places.iter().map(|place| elements(reader, bytes.size(*place)));
+        let sizes = places.iter().map(|place| reader.elements(bytes.size(*place)));
         let sizes = memory::collect(sizes)?;
         let outlines = Outlines::new(&sizes, memory / 2)?;
         let config = config.with_scheme(Scheme::Fss);

@@ -45,6 +45,15 @@ fn query_hint() -> String {
     format!("Select the key first and the text second, as in $$SELECT id, {JOINED} FROM docs$$.")
 }
 
+/// The origin of a document. Documents of one origin share boilerplate.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// It is the same for all.
+    Same,
+    /// The value of the column at that place.
+    Column(usize),
+}
+
 /// A source of documents.
 pub struct Source {
     /// The name of the argument, for messages.
@@ -59,6 +68,8 @@ pub struct Source {
     pub body: usize,
     /// The columns within whose equal values documents are compared.
     pub scopes: Vec<usize>,
+    /// The origin of a document, if boilerplate does not count.
+    pub origin: Option<Origin>,
     /// The kind of its documents.
     pub kind: Kind,
     /// The table.
@@ -161,8 +172,10 @@ impl Source {
             None => 1,
         };
         source.scopes.extend(source.scope(arguments)?);
-        let is_used =
-            |place: &usize| [0, source.body].contains(place) || source.scopes.contains(place);
+        source.origin = source.origin_given(arguments)?;
+        let is_used = |place: &usize| {
+            [0, source.body].contains(place) || source.groupings().any(|other| other == *place)
+        };
         let unused = (0..source.columns.len()).find(|place| !is_used(place));
         if let (Some(unused), None, false) = (unused, arguments.body(), has_order) {
             return Err(invalid_parameter(format!(
@@ -194,6 +207,7 @@ impl Source {
         };
         source.choose_key(arguments, &relation, None)?;
         source.scopes.extend(source.scope(arguments)?);
+        source.origin = source.origin_given(arguments)?;
         source.kind = source.checked_kind(arguments)?;
         let is_indexed = matches!(relation.kind, b'r' | b'p' | b'm');
         // Rows are asked for by their places, which are a column that nobody can be granted.
@@ -258,6 +272,7 @@ impl Source {
         (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
         source.choose_key(arguments, relation, named.key)?;
         source.scopes.extend(source.scope(arguments)?);
+        source.origin = source.origin_given(arguments)?;
         source.kind = named.kind;
         let has_places = may_read(relation.oid, &[]);
         if added.is_empty() && predicate.is_none() && has_places {
@@ -280,6 +295,7 @@ impl Source {
             key: 0,
             body: 1,
             scopes: Vec::new(),
+            origin: None,
             kind: Kind::Text,
             relation: None,
             plain: None,
@@ -303,7 +319,11 @@ impl Source {
             Some((Open::relation(self.relation?, Lock::Held)?, columns.clone()))
         });
         let Some((table, columns)) = places else {
-            return Aside::Rows(TupleStore::new(memory));
+            // Where boilerplate does not count, they are gone through twice.
+            return Aside::Rows(match self.origin {
+                Some(_) => TupleStore::rewindable(memory),
+                None => TupleStore::new(memory),
+            });
         };
         Aside::Places(Box::new(Places::new(table, columns, key_type, memory)))
     }
@@ -325,11 +345,11 @@ impl Source {
     pub fn form(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Form {
         match (chosen, self.plain(key_type, keep, chosen)) {
             (Chosen::Buckets(_), Some(columns)) => Form::Stored(columns.clone()),
-            _ => Form::Selected(self.scopes.len() as i16),
+            _ => Form::Selected(self.groupings().count() as i16),
         }
     }
 
-    /// The SELECT of key, document and scopes, in the order of `keep` if that is given, of the rows that are
+    /// The SELECT of key, document, scopes and origin, in the order of `keep` if that is given, of the rows that are
     /// chosen. The place of the row comes last, where that is what is put aside.
     pub fn select<'a>(
         &self,
@@ -350,8 +370,8 @@ impl Source {
             sql = sql.text("::pg_catalog.text");
         }
         sql = sql.text(" AS ").name(&name(2));
-        for (number, scope) in self.scopes.iter().enumerate() {
-            sql = sql.text(", d.").name(&self.columns[*scope].name);
+        for (number, grouping) in self.groupings().enumerate() {
+            sql = sql.text(", d.").name(&self.columns[grouping].name);
             sql = sql.text(" AS ").name(&name(number + 3));
         }
         let of_body = match self.kind {
@@ -359,7 +379,7 @@ impl Source {
             _ => self.columns[self.body].type_oid,
         };
         let mut gives = vec![key_type, of_body];
-        gives.extend(self.scopes.iter().map(|scope| self.columns[*scope].type_oid));
+        gives.extend(self.groupings().map(|grouping| self.columns[grouping].type_oid));
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
         let types = chosen.parameters();
         if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
@@ -421,9 +441,9 @@ impl Source {
             let is_same = |oid| catalog::base_type(oid) != pg_sys::BPCHAROID;
             stored(place).filter(|column| is_same(column.type_oid)).map(|column| column.number)
         };
-        let scopes = self.scopes.iter().map(|place| stored(*place).map(|column| column.number));
+        let groupings = self.groupings().map(|place| stored(place).map(|column| column.number));
         let (key, document) = (column(self.key)?, column(self.body)?);
-        is_plain.then_some(Plain { key, document, scopes: scopes.collect::<Option<_>>()? })
+        is_plain.then_some(Plain { key, document, scopes: groupings.collect::<Option<_>>()? })
     }
 
     /// Names that a query has given twice become new ones.
@@ -459,24 +479,6 @@ impl Source {
         if self.has_scopes_of(info, relation) {
             self.buckets.extend(Buckets::new(info, options, from));
         }
-    }
-
-    /// True if the scopes are the columns of an index of the table, which hashes them as they compare.
-    pub fn has_scopes_of(&self, info: &Info, relation: &Relation) -> bool {
-        let own = info.scope_columns().map(|column| {
-            let place = relation.columns.iter().position(|own| own.number == column.attribute)?;
-            let SelectColumn { type_oid, collation, .. } = self.columns[place];
-            let base = catalog::base_type(type_oid);
-            let as_stored = base == column.input_type
-                || (base == pg_sys::VARCHAROID && column.input_type == pg_sys::TEXTOID);
-            (as_stored && collation == column.collation).then_some(place)
-        });
-        own.collect::<Option<Vec<usize>>>().is_some_and(|own| own == self.scopes)
-    }
-
-    /// The column that `scope` names, if it was passed.
-    fn scope(&self, arguments: &Arguments) -> Result<Option<usize>> {
-        arguments.scope().map(|name| self.column_named(name, "scope")).transpose()
     }
 
     /// Chooses the column of the keys: the one that was passed, that of a side table, or the table's.
@@ -572,7 +574,7 @@ impl Source {
     }
 
     /// The place of a column that an argument names as SQL does: folded to lower case, or quoted.
-    fn column_named(&self, name: pg_sys::Datum, argument: &str) -> Result<usize> {
+    pub fn column_named(&self, name: pg_sys::Datum, argument: &str) -> Result<usize> {
         let raw = raw_text(name);
         let name = sql::identifier(&raw);
         let is_it = |column: &SelectColumn| column.name == *name.as_ref().unwrap_or(&raw);
@@ -645,22 +647,15 @@ impl Source {
         self.key_is_unique && keeps
     }
 
-    /// The types and collations of the scopes.
-    pub fn scope_types(&self) -> Vec<(Oid, Oid)> {
-        let column =
-            |place: &usize| (self.columns[*place].type_oid, self.columns[*place].collation);
-        self.scopes.iter().map(column).collect()
-    }
-
     /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
-    /// they come in an order of their own, or the keys of all must be looked at.
+    /// they come in an order of their own, the keys of all must be looked at, or boilerplate does not count.
     pub fn buckets_for(
         &self,
         criteria: &Criteria,
         key_type: Oid,
         keep: Option<&CStr>,
     ) -> Option<&Buckets> {
-        let is_possible = self.key_is_unique(key_type) && keep.is_none();
+        let is_possible = self.key_is_unique(key_type) && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
 }

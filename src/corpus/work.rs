@@ -2,16 +2,17 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
 use crate::corpus::arguments::{Arguments, Criteria};
-use crate::corpus::aside::{Again, Aside, place_of_source};
+use crate::corpus::aside::{Again, Aside, GiveDocument, place_of_source};
 use crate::corpus::batches::{Batches, Rows, Visit};
+use crate::corpus::boilerplate::Collecting;
 use crate::corpus::chosen::Chosen;
 use crate::corpus::criteria::criteria;
-use crate::corpus::documents::{Documents, Reading};
+use crate::corpus::documents::{Documents, EachDocument, Reading};
 use crate::corpus::members::Members;
 use crate::corpus::progress::Progress;
 use crate::corpus::scopes::Scopes;
@@ -125,10 +126,20 @@ impl Work {
         key_type: Oid,
         order: Order,
     ) -> Result<Self> {
-        let memory = JobShares::of_corpus();
+        let scopes = Scopes::new(&common("scope", sources, &|source| Some(source.scope_types()))?)?;
+        let is_collected = sources.iter().any(|source| source.origin.is_some());
+        let memory = if is_collected {
+            JobShares::of_corpus_without_boilerplate()
+        } else {
+            JobShares::of_corpus()
+        };
+        let collecting = is_collected.then(|| {
+            let column = common("boilerplate", sources, &Source::origin_type)?;
+            Collecting::new(&criteria, &column, memory.documents)
+        });
         let table = sources.iter().find_map(|source| source.relation);
-        let scopes = Scopes::new(&common_scopes(sources)?)?;
-        let mut documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
+        let documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
+        let mut documents = documents.collecting(collecting.transpose()?);
         let keys: Vec<_> = sources.iter().map(|source| source.key_column(key_type)).collect();
         let members = Members::new(&keys, key_type)?;
         let mut stores = Vec::new();
@@ -153,25 +164,38 @@ impl Work {
         }
         let mut rows = Stored { stores, members };
         let read = documents.len();
+        let threads =
+            || for_job(table.and_then(|table| Open::relation(table, Lock::Held)).as_ref());
+        documents.sign_collected(&threads, &memory, |sign| rows.each_document(sign))?;
         let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
         Ok(Self { members: rows.members, batches, read })
     }
 }
 
-/// The types and collations of the scopes, the same of all sources.
-fn common_scopes(sources: &[Source]) -> Result<Vec<(Oid, Oid)>> {
-    let first = sources.first().map(Source::scope_types).unwrap_or_default();
-    let other = sources.iter().map(Source::scope_types).find(|other| *other != first);
-    let Some(other) = other else { return Ok(first) };
+/// The types and collations of columns.
+type ColumnTypes = Vec<(Oid, Oid)>;
+
+/// The types and collations of the columns that an argument names, the same of all sources.
+fn common(
+    argument: &str,
+    sources: &[Source],
+    of: &dyn Fn(&Source) -> Option<ColumnTypes>,
+) -> Result<ColumnTypes> {
+    let all = || sources.iter().map(|source| of(source).unwrap_or_default());
+    let first = all().next().unwrap_or_default();
+    let Some(other) = all().find(|other| *other != first) else { return Ok(first) };
     let shown = |scopes: &[(Oid, Oid)]| match scopes {
         [] => "none".to_owned(),
         _ => scopes.iter().map(|(oid, _)| type_label(*oid)).collect::<Vec<_>>().join(", "),
     };
     let (first, other) = (shown(&first), shown(&other));
-    let message = format!("scope columns have different types, {first} and {other}");
+    let message = format!("{argument} columns have different types, {first} and {other}");
     Err(error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
         .set_hint("Cast them in a query, or compare tables instead of indexes."))
 }
+
+/// Is called with the number of a source, all keys, and the place, the key and the document of a row.
+type VisitRow<'a> = dyn FnMut(usize, &mut Members, u64, Datum, &GiveDocument) -> Result<()> + 'a;
 
 /// Rows put aside.
 struct Stored {
@@ -180,8 +204,18 @@ struct Stored {
     members: Members,
 }
 
-impl Rows for Stored {
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
+impl Stored {
+    /// Calls `visit` with each document, in order, before all else: rows that were put aside to be gone through twice
+    /// are at their beginning again.
+    fn each_document(&mut self, visit: &mut EachDocument) -> Result<()> {
+        self.each_row(&|_| true, &mut |_, _, _, _, document| visit(document()?))?;
+        self.stores.iter_mut().for_each(|(store, _)| store.rewind());
+        Ok(())
+    }
+
+    /// Calls `visit` with each document that is wanted, in order: the number of its source, the keys of all, and then
+    /// its place, its key and what gives it.
+    fn each_row(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitRow) -> Result<()> {
         let Self { stores, members } = self;
         let mut document = 0;
         for (part, (store, without)) in stores.iter_mut().enumerate() {
@@ -194,13 +228,21 @@ impl Rows for Stored {
                 wanted(document - 1)
             };
             store.each(&mut is_wanted, &mut |place, key, document| {
-                let name = members.len();
-                // SAFETY: the key column of the rows that this source gave.
-                unsafe { members.push(part, key)? };
-                visit(name, place_of_source(part, place), document)
+                visit(part, members, place, key, document)
             })?;
         }
         Ok(())
+    }
+}
+
+impl Rows for Stored {
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
+        self.each_row(wanted, &mut |part, members, place, key, document| {
+            let name = members.len();
+            // SAFETY: the key column of the rows that this source gave.
+            unsafe { members.push(part, key)? };
+            visit(name, place_of_source(part, place), document)
+        })
     }
 
     fn again(&self) -> Option<Again> {

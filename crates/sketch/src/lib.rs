@@ -14,6 +14,7 @@
 //! | `shingle` | from a text and a [`Config`] to tokens, windows ("shingles") and their hashes |
 //! | `signature` | from hashes to signatures, and what those tell: estimates, unions, bands |
 //! | `exact` | from hashes to the similarity that signatures estimate |
+//! | [`boilerplate`] | from the hashes of the documents of a source to what of each counts |
 //! | [`passage`] | from normalised texts to what they have in common, and the fingerprints that find it |
 //! | `suggestion` | from the similarities of a sample to a threshold |
 //! | [`corpus`] | from the band hashes of a corpus to candidate pairs and clusters |
@@ -23,6 +24,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod boilerplate;
 pub mod clusters;
 mod config;
 pub mod corpus;

@@ -10,6 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 
 use common::signatures::{SLOTS, Signatures};
+use sketch::boilerplate::{Boilerplate, Chosen, Content, Sampled, counted, shared_by_many};
 use sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
     weakest_link,
@@ -292,6 +293,31 @@ fn exact_similarities() {
             links.push(Pair { a: i, b: i + 1 + i % 3, similarity: 0.9 })?;
         }
         links.bridges(&|_| 1).map(|(bridges, _)| bridges)
+    });
+}
+
+#[test]
+fn boilerplate() {
+    let texts: Vec<String> =
+        (0..30).map(|i| format!("{} and a page of its own, {i}", text())).collect();
+    let config = Config::default();
+    survives("boilerplate", || {
+        let mut chosen = Chosen::default();
+        for (number, text) in texts.iter().enumerate() {
+            let fingerprint = Content::Text(&config, text).fingerprint(&mut || ())?;
+            chosen.offer(3, fingerprint.unwrap_or(0), |cause| cause, || Ok(number))?;
+        }
+        let documents = memory::collect(chosen.of_origin(3).copied())?;
+        let sampled = Sampled { documents: documents.len(), shingles: 30 * texts[0].len() };
+        let mut hashes = |place: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
+            Content::Text(&config, &texts[documents[place]]).hashes(out, &mut || ())
+        };
+        let shared = shared_by_many(&sampled, 1 << 16, &mut hashes, &mut || ())?;
+        let boilerplate = Boilerplate::new(&shared)?;
+        let (mut room, mut left) = (Vec::new(), Vec::new());
+        let content = Content::Text(&config, &texts[7]);
+        counted(Some(&boilerplate), content, &mut room, &mut left, &mut || ())?;
+        Ok(left)
     });
 }
 

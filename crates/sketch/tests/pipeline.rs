@@ -1,10 +1,12 @@
 //! Several hands give the results of one, in its order, and leave nothing running.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sketch::pipeline::{BatchWork, Hands, Setting, Signer, SignerBatch, hands};
+use sketch::boilerplate::{Boilerplate, Content};
+use sketch::pipeline::{SignerBatch, Copied, Hands, Setting, Signer, BatchWork, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
@@ -285,4 +287,63 @@ fn a_signer_makes_what_sketcher_and_banding_make() {
     let packing = Packing::lz(41).unwrap();
     batch.push_text(StoredBytes { bytes, packing }).unwrap();
     assert_eq!(signer.work(&mut batch, &mut || ()), Err(Error::Damaged));
+}
+
+#[test]
+fn a_signer_leaves_out_the_boilerplate_of_each_document() {
+    let config = Config::default();
+    let banding = Banding::for_recall(0.8, 128, 0.99).unwrap();
+    let text = |own: &str| format!("home | news | contact | {own} | terms of use and privacy");
+    let texts = ["one", "the second one", "three", "four, and so on", "five"].map(text);
+    let hashes = |text: &str| {
+        let mut hashes = Vec::new();
+        Content::Text(&config, text).hashes(&mut hashes, &mut || ()).unwrap();
+        hashes
+    };
+    let mut shared: Vec<u64> = hashes(&texts[0]);
+    shared.retain(|hash| texts.iter().all(|text| hashes(text).contains(hash)));
+    shared.sort_unstable();
+    let boilerplate = Arc::new(Boilerplate::new(&shared).unwrap());
+    let mut batch = SignerBatch::default();
+    let elements = hashes(&texts[1]);
+    let fill = |batch: &mut SignerBatch| {
+        batch.clear();
+        for text in &texts {
+            batch.push_text(StoredBytes::plain(text.as_bytes())).unwrap();
+            batch.without(Some(boilerplate.clone())).unwrap();
+        }
+        batch.push_text(StoredBytes::plain(texts[2].as_bytes())).unwrap();
+        batch.without(None).unwrap();
+        batch.push_elements(&elements).unwrap();
+        batch.without(Some(boilerplate.clone())).unwrap();
+        batch.push_text(StoredBytes::plain(b" ")).unwrap();
+        batch.without(None).unwrap();
+    };
+    let signer = || Signer::new(Sketcher::new(config.clone()), banding);
+    fill(&mut batch);
+    let mut without = signer().without_boilerplate();
+    without.work(&mut batch, &mut || ()).unwrap();
+    let mut sketcher = Sketcher::new(config.clone());
+    let mut expect = |mut counted: Vec<u64>, left_out: bool| {
+        let mut bands = Vec::new();
+        counted.retain(|hash| !left_out || !shared.contains(hash));
+        if let Some(signature) = sketcher.sketch_hashes(&counted, &mut || ()).unwrap() {
+            banding.hashes(signature, &mut bands).unwrap();
+        }
+        (bands, counted.len() as u32)
+    };
+    let mut expected: Vec<_> = texts.iter().map(|text| expect(hashes(text), true)).collect();
+    expected.extend([expect(hashes(&texts[2]), false), expect(elements.clone(), true)]);
+    expected.push((Vec::new(), 0));
+    let found = batch.hashes().map(<[i64]>::to_vec).zip(batch.counted().iter().copied());
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    // Fingerprints are those of the documents, and what a batch had before does not matter.
+    signer().of_fingerprints().work(&mut batch, &mut || ()).unwrap();
+    let of = |content: Content| content.fingerprint(&mut || ()).unwrap().map(|hash| hash as i64);
+    let contents = batch.documents().map(|document| match document {
+        Copied::Text(text) => of(Content::Text(&config, std::str::from_utf8(text.bytes).unwrap())),
+        Copied::Elements(hashes) | Copied::Signature(hashes) => of(Content::Elements(hashes)),
+    });
+    let found = batch.hashes().map(|hashes| hashes.first().copied());
+    assert_eq!(found.collect::<Vec<_>>(), contents.collect::<Vec<_>>());
 }

@@ -1,9 +1,14 @@
 //! Documents on their way to their band hashes, a batch at a time.
 
+use std::sync::Arc;
+
 use super::BatchWork;
+use crate::boilerplate::{Boilerplate, Content, counted};
+use crate::config::Config;
 use crate::error::Error;
 use crate::memory;
 use crate::passage::{Characters, Fingerprints};
+use crate::scheme::Scheme;
 use crate::shingle::saturated;
 use crate::signature::{Banding, Sketcher, signature_hash};
 use crate::stored::{Packing, StoredBytes, text};
@@ -22,9 +27,13 @@ pub struct SignerBatch {
     text_bytes: usize,
     numbers: Vec<u64>,
     documents: Vec<Document>,
+    /// For each document the boilerplate of its source, where that is left out.
+    boilerplates: Vec<Option<Arc<Boilerplate>>>,
     hashes: Vec<i64>,
     /// For each document the number of its hashes.
     counts: Vec<u32>,
+    /// For each document the number of shingles that count, where boilerplate is left out.
+    counted: Vec<u32>,
     saturated: Vec<usize>,
 }
 
@@ -42,6 +51,17 @@ struct Document {
     end: usize,
 }
 
+/// A document as it was copied.
+#[derive(Clone, Copy)]
+pub enum Copied<'a> {
+    /// A text.
+    Text(StoredBytes<'a>),
+    /// A set, by the hashes of its elements.
+    Elements(&'a [u64]),
+    /// A signature, each of whose slots is a number.
+    Signature(&'a [u64]),
+}
+
 impl SignerBatch {
     /// Forgets all documents, but not the memory for them, unless one was long.
     pub fn clear(&mut self) {
@@ -51,6 +71,7 @@ impl SignerBatch {
         self.numbers.clear();
         self.numbers.shrink_to(KEPT / size_of::<u64>());
         self.documents.clear();
+        self.boilerplates.clear();
     }
 
     /// The number of its documents.
@@ -101,6 +122,14 @@ impl SignerBatch {
         self.place(Form::Signature, self.numbers.len())
     }
 
+    /// Says what does not count of the document that was added last, for a signer that leaves it out.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<(), Error> {
+        memory::push(&mut self.boilerplates, boilerplate)
+    }
+
     fn place(&mut self, form: Form, end: usize) -> Result<(), Error> {
         memory::push(&mut self.documents, Document { form, end })
     }
@@ -115,12 +144,40 @@ impl SignerBatch {
         })
     }
 
+    /// The documents, in order.
+    pub fn documents(&self) -> impl Iterator<Item = Copied<'_>> {
+        copied(&self.documents, &self.texts, &self.numbers)
+    }
+
+    /// The number of shingles that count of each document, with repeats, where boilerplate is left out.
+    #[must_use]
+    pub fn counted(&self) -> &[u32] {
+        &self.counted
+    }
+
     /// The `shingle_size` that would do for each text which is too long for its shingles, where the
     /// signer looks at that.
     #[must_use]
     pub fn saturated(&self) -> &[usize] {
         &self.saturated
     }
+}
+
+/// Documents one after the other, by their ends among all texts or all numbers.
+fn copied<'a>(
+    documents: &'a [Document],
+    texts: &'a [u8],
+    numbers: &'a [u64],
+) -> impl Iterator<Item = Copied<'a>> {
+    let (mut text, mut number) = (0, 0);
+    documents.iter().map(move |&Document { form, end }| match form {
+        Form::Text(packing) => {
+            let bytes = &texts[std::mem::replace(&mut text, end)..end];
+            Copied::Text(StoredBytes { bytes, packing })
+        }
+        Form::Elements => Copied::Elements(&numbers[std::mem::replace(&mut number, end)..end]),
+        Form::Signature => Copied::Signature(&numbers[std::mem::replace(&mut number, end)..end]),
+    })
 }
 
 /// Signs documents.
@@ -137,6 +194,18 @@ pub struct Signer {
     room: Vec<u8>,
     /// Makes fingerprints of texts instead.
     passages: Option<Passages>,
+    /// Leaves out boilerplate.
+    counting: Option<Counting>,
+}
+
+/// Finds out what counts of documents.
+struct Counting {
+    /// True if it is signed; else each document gets its fingerprint, by which those are chosen that are looked at.
+    signs: bool,
+    /// With a scheme that hashes to 64 bits.
+    config: Config,
+    all: Vec<u64>,
+    counted: Vec<u64>,
 }
 
 /// Makes the fingerprints of texts.
@@ -154,7 +223,18 @@ impl Signer {
         // Without memory, the first text is refused as this one.
         let _ = sketcher.sketch("a text of a few shingles", &mut || ());
         let (bands, slots, room) = (Vec::new(), Vec::new(), Vec::new());
-        Self { sketcher, banding, whole: false, looks: false, bands, slots, room, passages: None }
+        let (passages, counting) = (None, None);
+        Self {
+            sketcher,
+            banding,
+            whole: false,
+            looks: false,
+            bands,
+            slots,
+            room,
+            passages,
+            counting,
+        }
     }
 
     /// Adds the [`signature_hash`] behind the band hashes of each document.
@@ -173,56 +253,104 @@ impl Signer {
         Ok(Self { passages: Some(passages), ..self })
     }
 
+    /// Makes the fingerprint of each document instead of band hashes, by which documents of a source are chosen.
+    #[must_use]
+    pub fn of_fingerprints(self) -> Self {
+        self.counting(false)
+    }
+
+    /// Signs what counts of each document, without the boilerplate that its batch says. Shingles are hashed to 64
+    /// bits, whatever the scheme.
+    #[must_use]
+    pub fn without_boilerplate(self) -> Self {
+        self.counting(true)
+    }
+
+    fn counting(self, signs: bool) -> Self {
+        let config = self.sketcher.config().with_scheme(Scheme::Fss);
+        let (all, counted) = (Vec::new(), Vec::new());
+        Self { counting: Some(Counting { signs, config, all, counted }), ..self }
+    }
+
     /// Looks for texts that are too long for their shingles, as [`saturated`] does.
     #[must_use]
     pub fn looking_for_saturated(self) -> Self {
         Self { looks: true, ..self }
     }
 
-    /// Makes the hashes of a text, `self.bands`; and notes if it is too long for its shingles.
-    fn sign_text(
+    /// Makes the hashes of a document, `self.bands`.
+    fn sign(
         &mut self,
-        stored: StoredBytes,
+        document: Copied,
         saturations: &mut Vec<usize>,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
-        let text = &*text(stored.unpacked(&mut self.room)?)?;
-        let config = self.sketcher.config();
-        if self.looks
-            && let Some(better) = saturated(config, text, check_interrupts)?
-        {
-            memory::push(saturations, better)?;
-        }
         self.bands.clear();
-        if let Some(Passages { min_match, fingerprints, found }) = &mut self.passages {
-            let text = Characters::of(config.normalization(), text, check_interrupts)?;
-            found.clear();
-            fingerprints.append(&text, *min_match, found, check_interrupts)?;
-            memory::reserve(&mut self.bands, found.len())?;
-            self.bands.extend(found.iter().map(|&entry| entry as i64));
-            return Ok(());
-        }
-        let signature = self.sketcher.sketch(text, check_interrupts)?;
+        let signature = match document {
+            Copied::Text(stored) => {
+                let text = &*text(stored.unpacked(&mut self.room)?)?;
+                let config = self.sketcher.config();
+                if self.looks
+                    && let Some(better) = saturated(config, text, check_interrupts)?
+                {
+                    memory::push(saturations, better)?;
+                }
+                if let Some(Passages { min_match, fingerprints, found }) = &mut self.passages {
+                    let text = Characters::of(config.normalization(), text, check_interrupts)?;
+                    found.clear();
+                    fingerprints.append(&text, *min_match, found, check_interrupts)?;
+                    memory::reserve(&mut self.bands, found.len())?;
+                    self.bands.extend(found.iter().map(|&entry| entry as i64));
+                    return Ok(());
+                }
+                self.sketcher.sketch(text, check_interrupts)?
+            }
+            Copied::Elements(hashes) => self.sketcher.sketch_hashes(hashes, check_interrupts)?,
+            Copied::Signature(slots) => {
+                self.slots.clear();
+                memory::reserve(&mut self.slots, slots.len())?;
+                self.slots.extend(slots.iter().map(|&slot| slot as i32));
+                (!self.slots.is_empty()).then_some(&self.slots[..])
+            }
+        };
         band(signature, self.banding, self.whole, &mut self.bands)
     }
 
-    /// Makes the hashes of a set or a signature, `self.bands`.
-    fn sign_numbers(
+    /// Makes the hashes of what counts of a document, or its fingerprint, `self.bands`. Returns how many shingles
+    /// count, with repeats.
+    fn sign_counted(
         &mut self,
-        form: Form,
-        numbers: &[u64],
+        document: Copied,
+        boilerplate: Option<&Boilerplate>,
         check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         self.bands.clear();
-        let signature = if let Form::Signature = form {
-            self.slots.clear();
-            memory::reserve(&mut self.slots, numbers.len())?;
-            self.slots.extend(numbers.iter().map(|&slot| slot as i32));
-            (!self.slots.is_empty()).then_some(&self.slots[..])
-        } else {
-            self.sketcher.sketch_hashes(numbers, check_interrupts)?
+        let Some(Counting { signs, config, all, counted: hashes }) = &mut self.counting else {
+            return Ok(0);
         };
-        band(signature, self.banding, self.whole, &mut self.bands)
+        let unpacked;
+        let content = match document {
+            Copied::Text(stored) => {
+                unpacked = text(stored.unpacked(&mut self.room)?)?;
+                Content::Text(config, &unpacked)
+            }
+            Copied::Elements(numbers) | Copied::Signature(numbers) => Content::Elements(numbers),
+        };
+        if !*signs {
+            let fingerprint = content.fingerprint(check_interrupts)?;
+            self.bands.extend(fingerprint.map(|hash| hash as i64));
+            return Ok(0);
+        }
+        counted(boilerplate, content, all, hashes, check_interrupts)?;
+        let signature = self.sketcher.sketch_hashes(hashes, check_interrupts)?;
+        band(signature, self.banding, self.whole, &mut self.bands)?;
+        let count = hashes.len();
+        // One long text is no reason to keep so much room.
+        all.clear();
+        all.shrink_to(LONG);
+        hashes.clear();
+        hashes.shrink_to(LONG);
+        Ok(count)
     }
 }
 
@@ -254,16 +382,16 @@ impl BatchWork for Signer {
         batch.hashes.clear();
         batch.counts.clear();
         batch.saturated.clear();
-        let (mut text_at, mut number_at) = (0, 0);
-        for &Document { form, end } in &batch.documents {
+        batch.counted.clear();
+        let mut boilerplates = batch.boilerplates.iter();
+        for document in copied(&batch.documents, &batch.texts, &batch.numbers) {
             check_interrupts();
-            if let Form::Text(packing) = form {
-                let bytes = &batch.texts[std::mem::replace(&mut text_at, end)..end];
-                let stored = StoredBytes { bytes, packing };
-                self.sign_text(stored, &mut batch.saturated, check_interrupts)?;
+            if self.counting.is_some() {
+                let boilerplate = boilerplates.next().and_then(Option::as_deref);
+                let count = self.sign_counted(document, boilerplate, check_interrupts)?;
+                memory::push(&mut batch.counted, u32::try_from(count).unwrap_or(u32::MAX))?;
             } else {
-                let numbers = &batch.numbers[std::mem::replace(&mut number_at, end)..end];
-                self.sign_numbers(form, numbers, check_interrupts)?;
+                self.sign(document, &mut batch.saturated, check_interrupts)?;
             }
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;

@@ -12,6 +12,6 @@ pub(crate) use as_hashes::text_hashes;
 pub use as_texts::{VisitShingle, for_each_shingle};
 pub(crate) use hash_buffer::{CHUNK, HashBuffer, Sink};
 pub use saturation::saturated;
-pub(crate) use shingle_hashes::{append_elements, each_hash};
+pub(crate) use shingle_hashes::{append_elements, each_hash, has_any};
 pub use shingle_hashes::{has_shingles, shingle_hashes};
 pub use tokens::{normalize_text, tokens};

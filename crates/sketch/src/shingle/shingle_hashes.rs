@@ -65,9 +65,18 @@ pub fn has_shingles(
     text: &str,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<bool, Error> {
+    let text = normalize_text(config, text, check_interrupts)?;
+    has_any(config, &text, check_interrupts)
+}
+
+/// The same of a normalised text.
+pub(crate) fn has_any(
+    config: &Config,
+    text: &str,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<bool, Error> {
     /// As many shingles as the kernels make at once.
     const FEW: usize = 256;
-    let text = normalize_text(config, text, check_interrupts)?;
     let mut any = false;
     let mut see = |_: &mut [u64], _: &mut dyn FnMut()| {
         any = true;
@@ -76,7 +85,7 @@ pub fn has_shingles(
     let mut buffer = [0; FEW];
     let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut see);
     // A shingle is one by whatever it is hashed; a bag has those of the set.
-    text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), &text, &mut chunks)?;
+    text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), text, &mut chunks)?;
     chunks.deliver();
     Ok(any)
 }

@@ -1,9 +1,11 @@
 //! Documents: their values, the options by which they are compared, and what the engine makes of them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use minlsh_integration::Random;
 use sketch::{
-    Banding, Config, Element, ElementHash, Scheme, ShingleSet, Sketcher, estimate_jaccard,
-    shingle_hashes,
+    Banding, Config, Element, ElementHash, Scheme, ShingleSet, Sketcher, estimate_jaccard, hash128,
+    normalize_text, shingle_hashes,
 };
 
 /// The content of a document column.
@@ -141,6 +143,8 @@ impl Options {
 /// A document as the engine compares it.
 #[derive(Clone, Debug)]
 pub struct Drawn {
+    /// The part that its copies have as well: a text once it is normalised, or the elements of a set.
+    copy: Vec<u8>,
     set: Vec<u64>,
     signature: Vec<i32>,
     is_signature: bool,
@@ -150,21 +154,46 @@ impl Drawn {
     /// Draws a value; `None` if it has nothing to be compared by.
     pub fn of(value: &Value, config: &Config) -> Option<Self> {
         let mut sketcher = Sketcher::new(config.clone());
-        let mut set = Vec::new();
+        let (mut copy, mut set) = (Vec::new(), Vec::new());
         let signature = match value {
             Value::Text(text) => {
                 let config = config.with_scheme(Scheme::Fss);
+                let normal = normalize_text(&config, text, &mut || ()).expect("memory");
+                copy.extend(normal.as_bytes());
                 shingle_hashes(&config, text, &mut set, &mut || ()).expect("memory");
                 sketcher.sketch(text, &mut || ()).expect("memory").map(<[i32]>::to_vec)
             }
             Value::Set(elements) => {
                 set.extend(elements.iter().map(|e| Element::Text(e).hash(ElementHash::Xxh3)));
+                let distinct: BTreeSet<u64> = set.iter().copied().collect();
+                copy.extend(distinct.iter().flat_map(|hash| hash.to_ne_bytes()));
                 sketcher.sketch_hashes(&set, &mut || ()).expect("memory").map(<[i32]>::to_vec)
             }
             Value::Signature(slots) => Some(slots.clone()),
         };
         let is_signature = matches!(value, Value::Signature(_));
-        Some(Self { set, signature: signature?, is_signature })
+        Some(Self { copy, set, signature: signature?, is_signature })
+    }
+
+    /// The document as documents of these are without what they share: more than a fifth of them, and at least five.
+    /// Those that are copies of each other are one. Of a document of which next to nothing is left, the whole is its
+    /// only shingle.
+    pub fn without_shared(&self, documents: &[&Self], config: &Config) -> Self {
+        let distinct: BTreeMap<&[u8], &Self> =
+            documents.iter().map(|drawn| (&*drawn.copy, *drawn)).collect();
+        let all: BTreeSet<u64> = self.set.iter().copied().collect();
+        let is_shared = |hash: &u64| {
+            let have = distinct.values().filter(|drawn| drawn.set.contains(hash)).count();
+            have >= 5 && 5 * have > distinct.len()
+        };
+        let mut left: Vec<u64> = all.iter().copied().filter(|hash| !is_shared(hash)).collect();
+        if left.len() < 20 && 20 * left.len() < all.len() {
+            left = vec![hash128(&self.copy) as u64];
+        }
+        let mut sketcher = Sketcher::new(config.clone());
+        let signature = sketcher.sketch_hashes(&left, &mut || ()).expect("memory");
+        let signature = signature.expect("something is left").to_vec();
+        Self { set: left, signature, ..self.clone() }
     }
 
     /// The exact similarity; of signatures, the share of equal slots.

@@ -31,6 +31,21 @@ impl Documents {
         Self { drawn: values.iter().map(draw).collect(), scopes }
     }
 
+    /// The same, of which what documents of one origin share does not count; `None` is no origin.
+    pub fn without_boilerplate(self, origins: &[Option<usize>], config: &sketch::Config) -> Self {
+        let of = |row: usize| {
+            let own = self.drawn[row].as_ref()?;
+            let Some(origin) = origins[row] else { return Some(own.clone()) };
+            // A row without a scope is not read as a document.
+            let is_of =
+                |other: &usize| origins[*other] == Some(origin) && self.scopes[*other].is_some();
+            let documents =
+                (0..origins.len()).filter(is_of).filter_map(|other| self.drawn[other].as_ref());
+            Some(own.without_shared(&documents.collect::<Vec<_>>(), config))
+        };
+        Self { drawn: (0..origins.len()).map(of).collect(), scopes: self.scopes }
+    }
+
     /// True if a row is a document.
     pub fn is_document(&self, row: usize) -> bool {
         self.drawn[row].is_some()

@@ -179,8 +179,24 @@ impl Asker<'_> {
         scopes: &[usize],
         wanted: &dyn Fn(usize) -> bool,
     ) -> Reading {
-        let values = self.values(how, wanted);
-        let documents = Documents::new(&values, self.scopes(scopes, false), &options.config());
+        self.reading_without(None, how, options, threshold, scopes, wanted)
+    }
+
+    /// The same, without what documents of one origin share, if there are origins.
+    fn reading_without(
+        &self,
+        origins: Option<&[Option<usize>]>,
+        how: As,
+        options: &Options,
+        threshold: f64,
+        scopes: &[usize],
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> Reading {
+        let (values, config) = (self.values(how, wanted), options.config());
+        let mut documents = Documents::new(&values, self.scopes(scopes, false), &config);
+        if let Some(origins) = origins {
+            documents = documents.without_boilerplate(origins, &config);
+        }
         let pairs = documents.pairs(threshold);
         Reading { documents, pairs }
     }

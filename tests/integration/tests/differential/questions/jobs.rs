@@ -6,7 +6,7 @@ use super::{As, Asker, Expected, Question, Reading, rounded};
 use crate::documents::{Kind, Options, quoted};
 use crate::errors::Refusal;
 use crate::oracle::{Documents, Pair, bridges, clusters, removed};
-use crate::scene::{Of, TAIL};
+use crate::scene::{Of, Row, TAIL};
 
 /// A source, its arguments, and what it must be read as.
 struct Source {
@@ -38,6 +38,9 @@ struct Keys {
     label: &'static str,
 }
 
+/// Gives the origin of a row.
+type OriginOf = Box<dyn Fn(&Row) -> Option<usize>>;
+
 impl Keys {
     /// True if two rows of some pairs would be given out as one.
     fn become_equal(&self, pairs: &[Pair]) -> bool {
@@ -59,10 +62,12 @@ impl Asker<'_> {
             6 => self.by_view(),
             _ => self.by_query(),
         };
+        let (source, origins) = self.boilerplate_given(source);
         let keys = self.keys(&source)?;
         let wanted = |row: usize| !source.only_even || self.is_even(row);
+        let Source { how, options, threshold, scopes, .. } = &source;
         let reading =
-            self.reading(source.how, &source.options, source.threshold, &source.scopes, &wanted);
+            self.reading_without(origins.as_deref(), *how, options, *threshold, scopes, &wanted);
         let found: Vec<Vec<Pair>> = source
             .bandings
             .iter()
@@ -74,7 +79,8 @@ impl Asker<'_> {
             2 => self.plan_question(&source, &keys, &found),
             _ => pair_question(&source, &keys, &found),
         };
-        question.label = format!("{} by {}{}", question.label, source.label, keys.label);
+        let without = if origins.is_some() { ", without boilerplate" } else { "" };
+        question.label = format!("{} by {}{}{without}", question.label, source.label, keys.label);
         question.refusals = source.refusals.clone();
         if keys.collide {
             question.refusals.push(Refusal::KeysBecomeEqual);
@@ -124,6 +130,28 @@ impl Asker<'_> {
         let at = self.random.below(count);
         arguments.push(format!("scope => {}", quoted(&self.scene.scopes[at].name)));
         vec![at]
+    }
+
+    /// Now and then, the origin of each row, of which what documents share is left out.
+    fn boilerplate_given(&mut self, mut source: Source) -> (Source, Option<Vec<Option<usize>>>) {
+        let scene = self.scene;
+        let is_of_rows = !source.label.starts_with("query");
+        if source.how == As::Signature || self.random.below(3) > 0 {
+            return (source, None);
+        }
+        let (name, of): (String, OriginOf) = match self.random.below(4) {
+            0 if source.has_flag => ("flag".into(), Box::new(|row| Some(row.flag))),
+            1 if is_of_rows && !scene.scopes.is_empty() => {
+                let at = self.random.below(scene.scopes.len());
+                let of = move |row: &Row| row.scopes[at].map(|value| value.0);
+                (scene.scopes[at].name.clone(), Box::new(of))
+            }
+            _ => ("*".into(), Box::new(|_| Some(0))),
+        };
+        source.arguments.push(format!("boilerplate => {}", quoted(&name)));
+        // The bands of indexes are those of whole documents.
+        source.bandings.truncate(1);
+        (source, Some(scene.rows.iter().map(of).collect()))
     }
 
     fn by_table(&mut self) -> Source {
@@ -477,10 +505,18 @@ impl Asker<'_> {
                 scene.key, scene.body, scene.table
             )
         };
+        let origins = (self.random.below(3) == 0).then(|| vec![Some(0); scene.rows.len()]);
+        arguments.extend(origins.as_ref().map(|_| "boilerplate => '*'".to_owned()));
         let a = if by_name { scene.table.clone() } else { part("flag % 2 = 0") };
         let b = part("flag % 2 = 1");
-        let reading: Reading =
-            self.reading(As::Itself(Of::Column), &options, threshold, &scopes, &|_| true);
+        let reading: Reading = self.reading_without(
+            origins.as_deref(),
+            As::Itself(Of::Column),
+            &options,
+            threshold,
+            &scopes,
+            &|_| true,
+        );
         let shared = reading.documents.sharing(&reading.pairs, options.banding(threshold));
         let in_a = |row: usize| by_name || self.is_even(row);
         let in_b = |row: usize| !self.is_even(row);

@@ -1,0 +1,137 @@
+//! The part of a document that counts.
+
+use super::content::Content;
+use crate::error::Error;
+use crate::hash::count_distinct;
+use crate::memory;
+
+/// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
+const LITTLE: usize = 20;
+
+/// Moves of hashes to their other places before one is given none.
+const MOVES: usize = 100;
+
+/// The shingles of an origin that do not count.
+///
+/// Each hash is at one of two places (cuckoo hashing: Pagh, Rodler 2004), so that a look at both is all, without a
+/// branch: whether a shingle of a text counts is as good as random.
+pub struct Boilerplate {
+    /// Half of the places or more are free.
+    table: Vec<u64>,
+    /// The number in free places, which no hash is.
+    free: u64,
+    /// Hashes without a place: hardly ever one.
+    others: Vec<u64>,
+}
+
+impl Boilerplate {
+    /// The shingles of such hashes, which ascend.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(hashes: &[u64]) -> Result<Self, Error> {
+        // The least number that no hash is.
+        let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
+        let free = free.map_or(hashes.len() as u64, |(number, _)| number);
+        let table = memory::filled(free, Self::places(hashes.len()))?;
+        let mut own = Self { table, free, others: Vec::new() };
+        hashes.iter().try_for_each(|hash| own.add(*hash))?;
+        Ok(own)
+    }
+
+    fn add(&mut self, mut hash: u64) -> Result<(), Error> {
+        let mut at = self.places_of(hash)[0];
+        for _ in 0..MOVES {
+            let before = std::mem::replace(&mut self.table[at], hash);
+            if before == self.free {
+                return Ok(());
+            }
+            // Whoever was there goes to the other place.
+            hash = before;
+            let [first, second] = self.places_of(hash);
+            at = if at == first { second } else { first };
+        }
+        memory::push(&mut self.others, hash)
+    }
+
+    /// The two places of a hash: by some of its lowest bits, and of its highest.
+    #[inline(always)]
+    fn places_of(&self, hash: u64) -> [usize; 2] {
+        let last = self.table.len() - 1;
+        [hash as usize & last, (hash >> 32) as usize & last]
+    }
+
+    /// The number of places for so many shingles.
+    fn places(count: usize) -> usize {
+        (2 * count).next_power_of_two().max(2)
+    }
+
+    /// The number of bytes that so many shingles take.
+    #[must_use]
+    pub fn bytes(count: usize) -> usize {
+        Self::places(count) * size_of::<u64>()
+    }
+
+    /// True if a shingle is in it.
+    #[inline(always)]
+    #[must_use]
+    pub fn has(&self, hash: u64) -> bool {
+        let [first, second] = self.places_of(hash).map(|place| self.table[place] == hash);
+        ((first | second) & (hash != self.free)) | self.others.contains(&hash)
+    }
+}
+
+/// Replaces `out` by the hashes of what counts of a document, in order and with repeats: all, or those without the
+/// boilerplate of its origin. There are some if it has shingles. `room` has all its hashes then.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn counted(
+    boilerplate: Option<&Boilerplate>,
+    content: Content,
+    room: &mut Vec<u64>,
+    out: &mut Vec<u64>,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<(), Error> {
+    /// Hashes between two looks at interrupts.
+    const PART: usize = 64 * 1024;
+    out.clear();
+    let Some(boilerplate) = boilerplate else { return content.hashes(out, check_interrupts) };
+    room.clear();
+    content.hashes(room, check_interrupts)?;
+    memory::resize(out, room.len(), 0)?;
+    let mut count = 0;
+    for part in room.chunks(PART) {
+        check_interrupts();
+        for &hash in part {
+            out[count] = hash;
+            count += usize::from(!boilerplate.has(hash));
+        }
+    }
+    out.truncate(count);
+    if has_few(out) {
+        let left = count_distinct(out, check_interrupts)?;
+        let all = count_distinct(room, check_interrupts)?;
+        if left * LITTLE < all {
+            out.clear();
+            out.extend(content.fingerprint(check_interrupts)?);
+        }
+    }
+    Ok(())
+}
+
+/// True if there are fewer distinct hashes than make a document by themselves.
+fn has_few(hashes: &[u64]) -> bool {
+    let mut seen = [0; LITTLE];
+    let mut count = 0;
+    for &hash in hashes {
+        if !seen[..count].contains(&hash) {
+            seen[count] = hash;
+            count += 1;
+        }
+        if count == LITTLE {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,209 @@
+//! The shingles that many documents have.
+//!
+//! Nearly all shingles of an origin are in one or two of its documents. To sort them all, or to put them into a table,
+//! would take most of the time of a job. So they are counted roughly first: one byte counts all shingles whose hashes
+//! begin alike. Only those of which that many could be are looked at again, and counted by themselves.
+
+use crate::error::Error;
+use crate::hash::sort;
+use crate::memory;
+
+/// A shingle is boilerplate if at least so many documents have it.
+pub const LEAST: usize = 5;
+
+/// And more than one of so many.
+const SHARE: usize = 5;
+
+/// Counters of which there are at least so many.
+const FEWEST: usize = 1 << 10;
+
+/// Parts of the range of hashes, at most.
+const MOST_PARTS: u64 = 1 << 16;
+
+/// Appends the hashes of the document of a number; it is passed what it must call often.
+pub type Hashes<'a> = dyn FnMut(usize, &mut Vec<u64>, &mut dyn FnMut()) -> Result<(), Error> + 'a;
+
+/// The documents of an origin that were chosen.
+pub struct Sampled {
+    /// The number of documents, at most [`CHOSEN`](super::CHOSEN).
+    pub documents: usize,
+    /// About how many shingles all of them have.
+    pub shingles: usize,
+}
+
+/// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. `hashes`
+/// is called several times with each document, and more often if `memory` bytes do not suffice to count all shingles at
+/// once.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and those of `hashes`.
+pub fn shared_by_many(
+    sampled: &Sampled,
+    memory: usize,
+    hashes: &mut Hashes,
+    check_interrupts: &mut dyn FnMut(),
+) -> Result<Vec<u64>, Error> {
+    let Sampled { documents, shingles } = *sampled;
+    let least = LEAST.max(documents / SHARE + 1);
+    if documents < least {
+        return Ok(Vec::new());
+    }
+    // So few shingles in each that hardly one with fewer documents is counted by itself.
+    let wanted = (shingles / least).saturating_mul(8).max(FEWEST);
+    let most = (memory / 2).max(FEWEST);
+    let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
+    let mut counting = Counting { least: least as u8, ..Counting::default() };
+    let mut buffer = Vec::new();
+    // Those that are found if the range of hashes is counted in so many parts; `None` if memory wants more of them.
+    let mut count = |parts: u64| -> Result<Option<Vec<u64>>, Error> {
+        let mut shared = Vec::new();
+        let counters = (wanted / parts as usize).next_power_of_two().max(FEWEST);
+        // At some point it is rather too much memory than no end.
+        let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
+        for part in 0..parts {
+            let mut each = |take: &mut Take| {
+                for document in 0..documents as u32 {
+                    check_interrupts();
+                    buffer.clear();
+                    hashes(document as usize, &mut buffer, check_interrupts)?;
+                    if parts > 1 {
+                        buffer.retain(|hash| hash & (parts - 1) == part);
+                    }
+                    take(document, &buffer)?;
+                }
+                Ok(())
+            };
+            if !counting.count(counters, room, &mut each)? {
+                return Ok(None);
+            }
+            memory::reserve(&mut shared, counting.entries.count)?;
+            shared.extend(counting.found());
+        }
+        sort(&mut shared, check_interrupts);
+        Ok(Some(shared))
+    };
+    loop {
+        if let Some(shared) = count(parts)? {
+            return Ok(shared);
+        }
+        parts *= 2;
+    }
+}
+
+/// Takes the hashes of the document of a number.
+type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<(), Error> + 'a;
+
+/// The counts of a part of the hashes.
+#[derive(Default)]
+struct Counting {
+    least: u8,
+    /// Counters of shingles whose hashes have the same highest bits.
+    counters: Vec<u8>,
+    /// Counts of single shingles.
+    entries: Entries,
+}
+
+impl Counting {
+    /// Counts all hashes, which `each` gives; false if those that are counted by themselves take more than `room`
+    /// bytes.
+    fn count(
+        &mut self,
+        counters: usize,
+        room: usize,
+        each: &mut dyn FnMut(&mut Take) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let Self { least, counters: counts, entries } = self;
+        counts.clear();
+        memory::resize(counts, counters, 0)?;
+        let shift = u64::BITS - counters.trailing_zeros();
+        each(&mut |_, hashes| {
+            for hash in hashes {
+                let count = &mut counts[(hash >> shift) as usize];
+                *count = count.saturating_add(1);
+            }
+            Ok(())
+        })?;
+        entries.clear()?;
+        let mut fits = true;
+        each(&mut |document, hashes| {
+            for &hash in hashes {
+                if counts[(hash >> shift) as usize] >= *least {
+                    fits = fits && entries.add(hash, document, room)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(fits)
+    }
+
+    /// The hashes that as many documents have as wanted.
+    fn found(&self) -> impl Iterator<Item = u64> {
+        let least = u32::from(self.least);
+        let entries = self.entries.table.iter();
+        entries.filter(move |entry| entry.documents >= least).map(|entry| entry.hash)
+    }
+}
+
+/// A shingle, the number of documents that have it, and the last of them; none if no document has it.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    hash: u64,
+    documents: u32,
+    last: u32,
+}
+
+/// A table of shingles, at places found by their hashes.
+#[derive(Default)]
+struct Entries {
+    table: Vec<Entry>,
+    count: usize,
+}
+
+impl Entries {
+    fn clear(&mut self) -> Result<(), Error> {
+        self.table.clear();
+        self.count = 0;
+        memory::resize(&mut self.table, FEWEST, Entry::default())
+    }
+
+    /// Counts a document of a shingle, whose documents come one after the other; false if the table had to take more
+    /// than `room` bytes for it.
+    #[inline]
+    fn add(&mut self, hash: u64, document: u32, room: usize) -> Result<bool, Error> {
+        let entry = self.entry(hash);
+        if entry.documents > 0 {
+            if entry.last != document {
+                *entry = Entry { hash, documents: entry.documents + 1, last: document };
+            }
+            return Ok(true);
+        }
+        *entry = Entry { hash, documents: 1, last: document };
+        self.count += 1;
+        if 2 * self.count <= self.table.len() { Ok(true) } else { self.grow(room) }
+    }
+
+    /// Doubles the table, if `room` bytes suffice.
+    fn grow(&mut self, room: usize) -> Result<bool, Error> {
+        let size = 2 * self.table.len();
+        if size * size_of::<Entry>() > room {
+            return Ok(false);
+        }
+        let old = std::mem::replace(&mut self.table, memory::filled(Entry::default(), size)?);
+        for entry in old.into_iter().filter(|entry| entry.documents > 0) {
+            *self.entry(entry.hash) = entry;
+        }
+        Ok(true)
+    }
+
+    /// The entry of a hash, or the free one where it belongs: one of two is free.
+    #[inline]
+    fn entry(&mut self, hash: u64) -> &mut Entry {
+        let last = self.table.len() - 1;
+        // The lowest bits tell the part, and the highest the counter.
+        let mut at = (hash >> 16) as usize & last;
+        while self.table[at].documents > 0 && self.table[at].hash != hash {
+            at = (at + 1) & last;
+        }
+        &mut self.table[at]
+    }
+}

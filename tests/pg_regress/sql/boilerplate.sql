@@ -1,0 +1,202 @@
+-- What the documents of one origin share does not count: the menu and footer of a site, a template of products.
+
+-- Two newspapers print some articles of the same agency, each in its own frame.
+CREATE TABLE articles (id integer PRIMARY KEY, body text);
+INSERT INTO articles VALUES
+	(1, 'The river rose by two metres overnight and flooded the old town, where the fire brigade rescued nine people.'),
+	(2, 'A court in Lyon has acquitted the former mayor of all charges, eleven years after the stadium was built.'),
+	(3, 'Bees are returning to the vineyards of Tuscany since growers stopped spraying between the rows of vines.'),
+	(4, 'The orchestra opens its season with a symphony that was lost for a century and found behind a stove.'),
+	(5, 'Engineers drained the canal lock for the first time since 1974 and counted more than three hundred bicycles.'),
+	(6, 'The price of cocoa has doubled within a year because swollen shoot disease spreads in Ghana and Ivory Coast.'),
+	(7, 'Voters in Graz chose a new council on Sunday, and for the first time no party holds more than a third.'),
+	(8, 'Astronomers measured a comet whose tail consists mostly of sodium, which nobody had thought possible.'),
+	(9, 'The last typewriter factory in Yorkshire closes its gates after one hundred and twelve years of work.');
+CREATE TABLE pages (id integer PRIMARY KEY, site text, article integer, body text);
+INSERT INTO pages
+SELECT 10 + id, 'herald', id,
+	'The Northern Herald. Home | World | Business | Sport | Culture | Weather | Jobs | Subscribe now for 9.99 a month. '
+		|| body || ' Share this article. Read our privacy policy and our terms of use. Copyright Northern Herald Ltd.'
+FROM articles WHERE id <= 6
+UNION ALL
+SELECT 20 + id, 'tribune', id,
+	'TRIBUNE online. Sign in or register. Latest news, opinion, podcasts, puzzles and recipes every day. '
+		|| body || ' More on this topic. Follow us on all channels. Tribune Media Group, all rights reserved 2026.'
+FROM articles WHERE id <= 3 OR id > 6;
+
+-- Pages of one site are alike, whatever they say. The copies are not.
+SELECT a.site, count(*), count(*) FILTER (WHERE a.article = b.article AND a.site <> b.site) AS copies
+FROM near_duplicate_pairs('pages', 0.4, body => 'body') AS p
+JOIN pages AS a ON a.id::text = p.doc_a JOIN pages AS b ON b.id::text = p.doc_b
+GROUP BY a.site ORDER BY a.site;
+SELECT round(jaccard(a.body, b.body)::numeric, 3) AS copies, round(jaccard(a.body, c.body)::numeric, 3) AS not_copies
+FROM pages AS a, pages AS b, pages AS c WHERE a.id = 11 AND b.id = 21 AND c.id = 12;
+
+-- boilerplate names the column that says where a document comes from.
+SELECT * FROM near_duplicate_pairs('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
+SELECT * FROM near_duplicate_pairs('pages', 0.8, key => NULL::integer, body => 'body', boilerplate => 'site')
+ORDER BY doc_a;
+SELECT * FROM near_duplicate_pairs('pages', 0.8, verify => 'signature', body => 'body', boilerplate => 'site')
+ORDER BY doc_a;
+SELECT doc_id, cluster_id, similarity, size
+FROM near_duplicate_clusters('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_id;
+SELECT * FROM near_duplicate_clusters('pages', 0.8, key => NULL::integer, linkage => 'leader', body => 'body',
+	boilerplate => 'site') ORDER BY doc_id LIMIT 2;
+SELECT * FROM near_duplicate_plan('pages', 0.8, keep => 'site DESC', body => 'body', boilerplate => 'site')
+ORDER BY doc_id;
+SELECT * FROM near_duplicate_plan('pages', 0.8, key => NULL::bigint, body => 'body', boilerplate => 'site')
+ORDER BY doc_id;
+SELECT * FROM near_duplicate_bridges('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
+SELECT * FROM near_duplicate_bridges('pages', 0.8, key => NULL::integer, body => 'body', boilerplate => 'site')
+ORDER BY doc_a LIMIT 1;
+-- The origins of two sources are one: pages of the tribune are known to it, wherever they are.
+SELECT * FROM near_duplicates_between($$SELECT id, body, site FROM pages WHERE site = 'herald'$$,
+	$$SELECT id, body, site FROM pages WHERE site = 'tribune'$$, 0.8, boilerplate => 'site') ORDER BY doc_a;
+SELECT * FROM near_duplicates_between($$SELECT id, body, site FROM pages WHERE id % 2 = 0$$,
+	$$SELECT id, body, site FROM pages WHERE id % 2 = 1$$, 0.8, key => NULL::integer, boilerplate => 'site');
+
+-- An index has the bands of whole texts. With boilerplate the table is read, and the answer is the same.
+CREATE INDEX pages_near ON pages USING minlsh (body);
+SELECT * FROM near_duplicate_pairs('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
+SELECT * FROM near_duplicate_pairs('pages_near', 0.8, boilerplate => 'site') ORDER BY doc_a;
+DROP INDEX pages_near;
+
+-- In a query, with a scope, or with an expression as origin.
+SELECT * FROM near_duplicate_pairs('SELECT id, body, site, id % 2 AS odd FROM pages', 0.8, scope => 'odd',
+	boilerplate => 'site') ORDER BY doc_a;
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, body, site, id % 3 AS part FROM pages', 0.8, scope => 'part',
+	boilerplate => 'site');
+SELECT count(*) FROM near_duplicate_pairs($$SELECT id, body, left(site, 1) || '.org' AS host FROM pages$$, 0.8,
+	boilerplate => 'host');
+
+-- Documents without an origin count as they are; so do those of an origin with fewer than five.
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, body, nullif(site, site) AS site FROM pages', 0.5,
+	boilerplate => 'site');
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, body, id AS site FROM pages', 0.4, boilerplate => 'site');
+-- A boilerplate of NULL is none.
+SELECT count(*) FROM near_duplicate_pairs('pages', 0.4, body => 'body', boilerplate => NULL);
+
+-- A page that has nothing but the frame is similar to its copies alone.
+INSERT INTO pages
+SELECT 30 + n, 'herald', NULL, 'The Northern Herald. Home | World | Business | Sport | Culture | Weather | Jobs | '
+	'Subscribe now for 9.99 a month. ' || CASE n WHEN 3 THEN 'Oops' ELSE '' END ||
+	' Share this article. Read our privacy policy and our terms of use. Copyright Northern Herald Ltd.'
+FROM generate_series(1, 3) AS n;
+SELECT round(jaccard(a.body, b.body)::numeric, 3) FROM pages AS a, pages AS b WHERE a.id = 31 AND b.id = 33;
+SELECT * FROM near_duplicate_pairs('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
+-- Copies count once: however many there are, they do not make their text boilerplate.
+INSERT INTO pages SELECT 100 + n, 'herald', 1, upper(body) FROM generate_series(1, 40) AS n, pages WHERE id = 11;
+SELECT count(*), min(similarity) FROM near_duplicate_pairs('pages', 0.8, body => 'body', boilerplate => 'site')
+WHERE doc_a = '21' OR doc_b = '21';
+DROP TABLE pages;
+
+-- Products of a template: '*' says that all documents have one origin.
+CREATE TABLE products (id integer PRIMARY KEY, body text);
+INSERT INTO products
+SELECT id, 'Men''s running shoe. Free shipping on all orders over 50. Return it within 30 days, no questions asked. '
+	'Our customers love it: five stars. Colour, size and number: ' || md5((id / 2)::text) || ' ' ||
+	md5((-id / 2)::text) ||
+	CASE WHEN id % 2 = 1 THEN ' NEW' ELSE '' END
+FROM generate_series(1, 60) AS id;
+SELECT count(*) FROM near_duplicate_pairs('products', 0.6);
+SELECT count(*), bool_and(doc_a::integer / 2 = doc_b::integer / 2)
+FROM near_duplicate_pairs('products', 0.8, boilerplate => '*');
+-- Of sets as of texts, of documents, and with the options of any job.
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, string_to_array(body, '' '') FROM products', 0.6);
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, string_to_array(body, '' '') FROM products', 0.8,
+	boilerplate => '*');
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, minlsh_document(body) FROM products', 0.8, boilerplate => '*');
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, minlsh_document(string_to_array(body, '' '')) FROM products',
+	0.8, boilerplate => '*');
+SELECT count(*) FROM near_duplicate_pairs('products', 0.8, boilerplate => '*', unit => 'word', shingle_size => 1);
+SELECT count(*) FROM near_duplicate_pairs('products', 0.8, boilerplate => '*', bag => true, scheme => 'permutations');
+SELECT count(*) FROM near_duplicate_pairs('products', 0.8, boilerplate => '*', scheme => 'datasketch_legacy');
+SELECT count(*) FROM near_duplicate_pairs('products', 0.8, boilerplate => '*', verify => 'signature', num_perm => 64);
+
+-- Signatures have lost what they are of.
+SELECT * FROM near_duplicate_pairs('SELECT id, minlsh_signature(minhash(body)) FROM products', 0.8,
+	boilerplate => '*');
+-- Columns that are not there, or that have no equality.
+SELECT * FROM near_duplicate_pairs('products', 0.8, boilerplate => 'site');
+SELECT * FROM near_duplicate_pairs('SELECT id, body FROM products', 0.8, boilerplate => 'site');
+SELECT * FROM near_duplicate_pairs('products', 0.8, boilerplate => 'lower(site)');
+SELECT * FROM near_duplicate_pairs('SELECT id, body, ''{}''::json AS site FROM products', 0.8, boilerplate => 'site');
+SELECT * FROM near_duplicates_between('SELECT id, body, 1 AS site FROM products',
+	'SELECT id, body, ''one''::text AS site FROM products', 0.8, boilerplate => 'site');
+DROP TABLE products, articles;
+
+-- The definition, in SQL: what counts of each document, and all pairs of these sets.
+CREATE FUNCTION frame(seed text, words integer) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(left(md5(seed || n), 3 + n % 5), ' ') FROM generate_series(1, words) AS n $$;
+CREATE TABLE docs (id integer PRIMARY KEY, origin text, body text);
+INSERT INTO docs
+SELECT id, 'origin ' || id % 7,
+	frame('head ' || id % 7, 3 * (id % 7)) || ' ' || frame('text ' || id / 4, 10 + id % 40 / 4 * 4) ||
+		CASE WHEN id % 4 = 3 THEN ' ' || id ELSE '' END || ' ' || frame('foot ' || id % 7, 9 * (id % 7 % 3))
+FROM generate_series(1, 450) AS id;
+UPDATE docs SET origin = NULL WHERE origin = 'origin 6';
+UPDATE docs SET body = frame('head 5', 15) || ' ' || frame('foot 5', 18) WHERE origin = 'origin 5' AND id % 11 = 0;
+INSERT INTO docs SELECT id + 1000, origin, body FROM docs WHERE id % 9 = 0;
+
+CREATE TABLE shared AS
+WITH texts AS (
+	SELECT DISTINCT ON (origin, body) id, origin, body FROM docs WHERE origin IS NOT NULL ORDER BY origin, body, id
+), counts AS (
+	SELECT origin, hash, count(*) AS number FROM texts, unnest(shingle_hashes(body)) AS hash GROUP BY origin, hash
+)
+SELECT counts.* FROM counts JOIN (SELECT origin, count(*) AS documents FROM texts GROUP BY origin) AS sizes
+	USING (origin)
+WHERE number >= 5 AND number > documents / 5.0;
+SELECT count(DISTINCT origin), count(*) FROM shared;
+CREATE TABLE counted AS
+WITH left_over AS (
+	SELECT id, body, cardinality(shingle_hashes(body)) AS all_of_it,
+		array(SELECT hash FROM unnest(shingle_hashes(body)) AS hash
+			EXCEPT SELECT hash FROM shared WHERE shared.origin = docs.origin) AS hashes
+	FROM docs
+)
+SELECT id, CASE WHEN cardinality(hashes) < 20 AND cardinality(hashes) < 0.05 * all_of_it
+	THEN ARRAY[hashtextextended(body, 0)] ELSE hashes END AS hashes
+FROM left_over;
+CREATE TABLE expected AS
+SELECT a.id AS a, b.id AS b, jaccard(a.hashes, b.hashes) AS similarity
+FROM counted AS a JOIN counted AS b ON a.id < b.id AND a.hashes && b.hashes
+WHERE jaccard(a.hashes, b.hashes) >= 0.7;
+SELECT count(*), count(*) FILTER (WHERE similarity = 1), round(min(similarity)::numeric, 3) FROM expected;
+CREATE VIEW found AS
+SELECT doc_a AS a, doc_b AS b, similarity
+FROM near_duplicate_pairs('docs', 0.7, key => NULL::integer, body => 'body', recall => 0.9999, boilerplate => 'origin');
+CREATE VIEW differences AS
+(TABLE found EXCEPT TABLE expected) UNION ALL (TABLE expected EXCEPT TABLE found);
+TABLE differences;
+-- However little memory there is, with threads and without, and in whatever order the rows are.
+SET maintenance_work_mem = '1MB';
+TABLE differences;
+SET max_parallel_workers_per_gather = 0;
+TABLE differences;
+RESET maintenance_work_mem;
+TABLE differences;
+CREATE TABLE other AS SELECT * FROM docs ORDER BY md5(id::text);
+SELECT count(*) FROM (
+	SELECT doc_a, doc_b, similarity FROM near_duplicate_pairs('SELECT id, body, origin FROM other', 0.7,
+		key => NULL::integer, recall => 0.9999, boilerplate => 'origin')
+	EXCEPT TABLE expected) AS d;
+RESET max_parallel_workers_per_gather;
+
+-- Of many documents 200 are looked at. Which ones depends on their texts, and on nothing else.
+CREATE TABLE many AS
+SELECT id, 'one origin' AS origin, frame('head', 12) || ' ' || frame('text ' || id / 2, 20) ||
+	CASE WHEN id % 10 < 2 THEN frame('banner', 12) ELSE '' END AS body
+FROM generate_series(0, 1999) AS id;
+CREATE FUNCTION answer(source text) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(doc_a || ' ' || doc_b || ' ' || similarity, ',' ORDER BY doc_a, doc_b))
+	FROM near_duplicate_pairs(source, 0.6, key => NULL::integer, boilerplate => 'origin') $$;
+SELECT left(answer('SELECT id, body, origin FROM many'), 4);
+SELECT count(DISTINCT answer(source)) FROM unnest(ARRAY[
+	'SELECT id, body, origin FROM many ORDER BY id',
+	'SELECT id, body, origin FROM many ORDER BY id DESC',
+	'SELECT id, body, origin FROM many ORDER BY md5(id::text)']) AS source;
+DROP VIEW differences, found;
+DROP TABLE docs, shared, counted, expected, other, many;
+DROP FUNCTION frame(text, integer);
+DROP FUNCTION answer(text);
