@@ -4,6 +4,7 @@ from pathlib import Path
 
 from report import chart, digits, duration, megabytes, page, speed, table, times
 from sections.clusters import CHANGES, COPIES
+from sections.copies import WAYS as COPIES_WAYS
 from sections.files import THRESHOLDS, WAYS
 from sections.pairs import PEERS
 
@@ -197,6 +198,24 @@ def recall_table(figures: dict) -> str:
     return table(["", "recall", "recall of the hardest", "precision"], body)
 
 
+def copies_table(figures: dict) -> str:
+    ways = list(next(iter(figures["kinds"].values()))["found"])
+    body = []
+    for kind, each in figures["kinds"].items():
+        cells = [f"{true:,}, *{wrong:,}*" for true, wrong in (each["found"][way] for way in ways)]
+        body.append([kind, f"{each['documents']:,}", f"{each['true']:,}", *cells])
+    return table(["", "documents", "true pairs", *ways], body)
+
+
+def boilerplate_table(figures: dict) -> str:
+    ways = list(COPIES_WAYS)
+    body = []
+    for count, each in by_size(figures["sizes"]):
+        plain, without = (each[way] for way in ways)
+        body.append([f"{count:,}", duration(plain), f"{duration(without)}, {times(without / plain)}"])
+    return table(["documents", *ways], body)
+
+
 def threads_table(figures: dict) -> str:
     body = []
     for corpus, each in figures.items():
@@ -319,6 +338,7 @@ TABLES = {
     "scripts": {"scripts_table": scripts_table},
     "flags": {"flags_table": flags_table},
     "recall": {"recall_table": recall_table},
+    "copies": {"copies_table": copies_table, "boilerplate_table": boilerplate_table},
     "threads": {"threads_table": threads_table},
     "passages": {"two_texts_table": two_texts_table, "passages_table": passages_table,
                  "passage_jobs_table": passage_jobs_table},

@@ -25,7 +25,8 @@ import page
 import readme
 
 SECTIONS = (
-    "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "threads", "passages", "clusters"
+    "pairs", "index", "files", "memory", "engine", "scripts", "flags", "recall", "copies", "threads", "passages",
+    "clusters",
 )  # fmt: skip
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
