@@ -8,7 +8,7 @@ use sketch::clusters::ClusterId;
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
-use crate::clusters::places::Stored;
+use crate::clusters::places::StoredMembership;
 use crate::clusters::tables::{Finder, Tables, list, members};
 use crate::error::{Result, engine, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
@@ -42,7 +42,7 @@ struct Members {
     keys: DocumentKeys,
     /// In the order of keys.
     sorted: Vec<u32>,
-    stored: Vec<Stored>,
+    stored: Vec<StoredMembership>,
 }
 
 impl<'a> Known<'a> {
@@ -63,7 +63,7 @@ impl<'a> Known<'a> {
     ///
     /// # Safety
     /// A key of the type of the keys.
-    pub unsafe fn member(&mut self, key: Datum) -> Result<Option<Stored>> {
+    pub unsafe fn member(&mut self, key: Datum) -> Result<Option<StoredMembership>> {
         // SAFETY: the caller's promise.
         match unsafe { self.members.find(key) } {
             Some(row) => stored_of(row, self.next),
@@ -76,7 +76,7 @@ impl<'a> Known<'a> {
     ///
     /// # Safety
     /// A key of the type of the keys.
-    pub unsafe fn one_of(&mut self, key: Datum, left: usize) -> Result<Option<Stored>> {
+    pub unsafe fn one_of(&mut self, key: Datum, left: usize) -> Result<Option<StoredMembership>> {
         for Members { keys, sorted, stored } in &self.read {
             // SAFETY: the caller's promise.
             if let Some(at) = unsafe { keys.find(sorted, key) } {
@@ -129,7 +129,7 @@ impl<'a> Known<'a> {
 }
 
 /// Reads a row of the members. Ids that were never given, from `next` on, would be given twice.
-pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<Stored>> {
+pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<StoredMembership>> {
     let Some(cluster) = row.value(members::CLUSTER) else { return Ok(None) };
     let cluster = cluster.value() as i64;
     if (1..next).contains(&cluster) {

@@ -11,7 +11,7 @@ use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 
 /// The cluster and the fingerprint that are stored of a document.
-pub type Stored = (ClusterId, Option<Fingerprint>);
+pub type StoredMembership = (ClusterId, Option<Fingerprint>);
 
 /// A document of an update: what is stored of it, and what must be.
 #[derive(Clone, Copy)]
@@ -19,15 +19,15 @@ pub struct Place {
     /// The key.
     pub key: Datum,
     /// The stored state before the update.
-    pub old: Option<Stored>,
+    pub old: Option<StoredMembership>,
     /// The fingerprint now, if it is in a component.
     pub print: Option<Fingerprint>,
 }
 
 /// The documents of an update.
-pub struct Places {
+pub struct ClusterPlaces {
     keys: DocumentKeys,
-    old: Vec<Option<Stored>>,
+    old: Vec<Option<StoredMembership>>,
     new: Vec<Option<(u32, Option<Fingerprint>)>>,
     /// By rank the key that stands for it, and the entries that are of it.
     merged: Vec<(u32, u32)>,
@@ -35,7 +35,7 @@ pub struct Places {
     ranks: Vec<u32>,
 }
 
-impl Places {
+impl ClusterPlaces {
     /// None yet; keys of that type and collation.
     pub fn new(type_oid: Oid, collation: Oid) -> Result<Self> {
         let keys = DocumentKeys::new(type_oid, collation)?;
@@ -50,7 +50,7 @@ impl Places {
     pub unsafe fn push(
         &mut self,
         key: Datum,
-        old: Option<Stored>,
+        old: Option<StoredMembership>,
         new: Option<(u32, Option<Fingerprint>)>,
     ) -> Result<()> {
         // SAFETY: the caller's promise.

@@ -11,11 +11,11 @@ use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::components;
 use crate::clusters::known::{print_of, stored_of};
-use crate::clusters::places::Places;
+use crate::clusters::places::ClusterPlaces;
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
-use crate::clusters::tables::{Entry, Queue, Tables, members};
+use crate::clusters::tables::{Queue, QueueEntry, Tables, members};
 use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::triggers;
@@ -230,9 +230,9 @@ impl<'a> Refresh<'a> {
         self.tables.queue.each(&self.snapshot, &mut |entry, _| {
             match entry {
                 // SAFETY: the column was found to be of the key's type.
-                Entry::Key(key) => unsafe { all.push(key) },
-                Entry::Truncated => truncated = true,
-                Entry::State(_) => {}
+                QueueEntry::Key(key) => unsafe { all.push(key) },
+                QueueEntry::Truncated => truncated = true,
+                QueueEntry::State(_) => {}
             }
             Ok(())
         })?;
@@ -254,7 +254,7 @@ impl<'a> Refresh<'a> {
     /// The update that looks at all documents.
     pub fn full(&self) -> Result<Difference> {
         let key = &self.tracked.key;
-        let mut places = Places::new(key.base_type, key.collation())?;
+        let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let whole = self.find(&mut places)?;
         self.tables.members.each(&self.snapshot, |row| {
             let stored = (row.value(members::DOC_ID), stored_of(row, self.state.next_id)?);
@@ -269,7 +269,7 @@ impl<'a> Refresh<'a> {
     /// The update that looks at what may have changed; `None` if to look at all documents costs less.
     fn of_changes(&self, changed: &DocumentKeys) -> Result<Option<Difference>> {
         let key = &self.tracked.key;
-        let mut places = Places::new(key.base_type, key.collation())?;
+        let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let seeded = Seeded {
             tracked: self.tracked,
             tables: self.tables,
@@ -286,7 +286,7 @@ impl<'a> Refresh<'a> {
     /// Has ids assigned to the documents and the blocks of an update.
     fn difference(
         &self,
-        mut places: Places,
+        mut places: ClusterPlaces,
         mut blocks: Vec<Block>,
         whole: Option<f64>,
     ) -> Result<Difference> {
@@ -308,7 +308,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Adds the documents of a block one by one.
-    fn name(&self, block: &Block, places: &mut Places) -> Result<()> {
+    fn name(&self, block: &Block, places: &mut ClusterPlaces) -> Result<()> {
         let cluster = Datum::from(block.cluster);
         // SAFETY: the column is a bigint, and the other one was found to be of the key's type.
         unsafe {
@@ -324,7 +324,7 @@ impl<'a> Refresh<'a> {
     }
 
     /// Adds the documents of all components. Returns what that has cost.
-    fn find(&self, places: &mut Places) -> Result<f64> {
+    fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
         let session = Session::open();
         let (key, threshold) = (self.tracked.key.base_type, self.state.threshold);
         let index = self.index.index.oid;
@@ -374,7 +374,7 @@ fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option
     let name = relation_name(tracked.oids.members);
     let mut state = None;
     queue.each(snapshot, &mut |entry, _| {
-        if let Entry::State(text) = entry {
+        if let QueueEntry::State(text) = entry {
             state = Some(State::read(text, &name)?);
         }
         Ok(())

@@ -24,7 +24,7 @@ use sketch::{Sketcher, memory};
 
 use crate::clusters::components::{self, Fingerprint, Found};
 use crate::clusters::known::{Known, print_of};
-use crate::clusters::places::{Places, Stored};
+use crate::clusters::places::{ClusterPlaces, StoredMembership};
 use crate::clusters::tables::{Tables, members};
 use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
@@ -117,7 +117,7 @@ enum Now {
 
 /// A document that was written.
 struct Change {
-    old: Option<Stored>,
+    old: Option<StoredMembership>,
     now: Now,
     /// True once its row was met.
     is_met: bool,
@@ -138,7 +138,7 @@ enum Tag {
 struct Rest {
     keys: DocumentKeys,
     /// Of each what is stored, and the document of the job that stands for it.
-    stored: Vec<(Stored, u32)>,
+    stored: Vec<(StoredMembership, u32)>,
 }
 
 /// The documents of the job.
@@ -197,7 +197,11 @@ impl Budget {
 impl Seeded<'_> {
     /// Adds the documents of an update to `places`, and returns the blocks of known clusters; `None` if
     /// all documents had better be looked at. `changed` are the keys that were written, ascending.
-    pub fn find(&self, changed: &DocumentKeys, places: &mut Places) -> Result<Option<Vec<Block>>> {
+    pub fn find(
+        &self,
+        changed: &DocumentKeys,
+        places: &mut ClusterPlaces,
+    ) -> Result<Option<Vec<Block>>> {
         let mut budget = Budget(self.whole.max(FEW));
         if !budget.spend(CHANGED * changed.len() as f64) {
             return Ok(None);
@@ -569,7 +573,7 @@ impl Seeded<'_> {
         changes: &[Change],
         (blocks, rest, job): (Blocks, &Rest, &Job),
         found: &Found,
-        places: &mut Places,
+        places: &mut ClusterPlaces,
     ) -> Result<Vec<Block>> {
         let Blocks { mut blocks, .. } = blocks;
         let count = job.tags.len() as u32;

@@ -214,7 +214,7 @@ fn altered(table: &str, detail: &str) -> ErrorReport {
 pub struct Queue(Table);
 
 /// The kinds of rows in the queue.
-pub enum Entry<'a> {
+pub enum QueueEntry<'a> {
     /// The row of a key was written.
     Key(Datum),
     /// The documents were truncated.
@@ -288,14 +288,14 @@ impl Queue {
     pub fn each(
         &self,
         snapshot: &Snapshot,
-        visit: &mut dyn FnMut(Entry, &Row) -> Result<()>,
+        visit: &mut dyn FnMut(QueueEntry, &Row) -> Result<()>,
     ) -> Result<()> {
         self.0.each(snapshot, |row| {
             let entry = match (row.value(queue::DOC_ID), row.value(queue::STATE)) {
                 // SAFETY: checked to be a text.
-                (_, Some(state)) => Entry::State(unsafe { text::read(state)? }),
-                (Some(key), None) => Entry::Key(key),
-                (None, None) => Entry::Truncated,
+                (_, Some(state)) => QueueEntry::State(unsafe { text::read(state)? }),
+                (Some(key), None) => QueueEntry::Key(key),
+                (None, None) => QueueEntry::Truncated,
             };
             visit(entry, row)?;
             Ok(Continue::Yes)

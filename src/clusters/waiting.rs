@@ -2,7 +2,7 @@
 
 use crate::clusters::capture;
 use crate::clusters::state::State;
-use crate::clusters::tables::{Entry, Queue};
+use crate::clusters::tables::{Queue, QueueEntry};
 use crate::clusters::tracked;
 use crate::index::info::Info;
 use crate::pg::open::Open;
@@ -43,10 +43,10 @@ fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
     let mut is_of_index = is_linked;
     let read = queue.each(&Snapshot::statement(), &mut |entry, row| {
         match entry {
-            Entry::State(text) => {
+            QueueEntry::State(text) => {
                 is_of_index |= State::read(text, "").is_ok_and(|state| state.index == index);
             }
-            Entry::Key(_) | Entry::Truncated => {
+            QueueEntry::Key(_) | QueueEntry::Truncated => {
                 waiting.rows += 1;
                 waiting.since = waiting.since.into_iter().chain(Queue::since(row)).min();
             }

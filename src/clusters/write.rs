@@ -4,7 +4,7 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::clusters::{Block, ClusterEvent, ClusterId, Update};
 use sketch::memory;
 
-use crate::clusters::places::{Place, Places};
+use crate::clusters::places::{ClusterPlaces, Place};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Table, Tables, list, members};
 use crate::error::{Result, engine};
@@ -18,7 +18,7 @@ use crate::pg::text;
 /// The difference that an update makes.
 pub struct Difference {
     /// Its documents.
-    pub places: Places,
+    pub places: ClusterPlaces,
     /// The clusters of which it does not name every document.
     pub blocks: Vec<Block>,
     /// The update of their ids and log.
@@ -105,7 +105,7 @@ pub fn write(
 fn merge(
     tables: &Tables,
     snapshot: &Snapshot,
-    places: &Places,
+    places: &ClusterPlaces,
     (cluster, other): (ClusterId, ClusterId),
     counts: &mut Counts,
 ) -> Result<()> {

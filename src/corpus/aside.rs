@@ -147,7 +147,7 @@ impl Again {
 pub type GiveDocument<'a> = dyn Fn() -> Result<Datum> + 'a;
 
 /// Is called with the place of a row in its table, if that was put aside, its key and its document.
-pub type Visit<'a> = dyn FnMut(u64, Datum, &GiveDocument) -> Result<()> + 'a;
+pub type VisitRow<'a> = dyn FnMut(u64, Datum, &GiveDocument) -> Result<()> + 'a;
 
 impl Aside {
     /// Adds a row, which is read in that form.
@@ -170,7 +170,11 @@ impl Aside {
 
     /// Calls `visit` with each row that is wanted, by its number in their order. The values are valid until the next
     /// one comes.
-    pub fn each(&mut self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut Visit) -> Result<()> {
+    pub fn each(
+        &mut self,
+        wanted: &mut dyn FnMut(u32) -> bool,
+        visit: &mut VisitRow,
+    ) -> Result<()> {
         match self {
             Self::Rows(rows) => {
                 let mut number = 0;

@@ -7,7 +7,7 @@ use sketch::pipeline::Crew;
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Error, Level, memory};
 
-use crate::corpus::columns::Columns;
+use crate::corpus::columns::BandColumns;
 use crate::corpus::scopes::Scope;
 use crate::error::{engine, raise};
 use crate::pg::interrupts::check_interrupts;
@@ -72,7 +72,7 @@ struct Files {
     count: usize,
     /// By document; and once it is known that they stay there, by column as well.
     hashes: TempFile,
-    columns: Option<Columns>,
+    columns: Option<BandColumns>,
     /// The bytes that are compared, unless they are fetched again.
     bytes: Option<TempFile>,
 }
@@ -216,8 +216,8 @@ impl Files {
     }
 
     /// The hashes by column, in a file of their own.
-    fn columns(&mut self, width: usize) -> crate::error::Result<Columns> {
-        let mut columns = Columns::new(width, 0, 0)?;
+    fn columns(&mut self, width: usize) -> crate::error::Result<BandColumns> {
+        let mut columns = BandColumns::new(width, 0, 0)?;
         let mut row = memory::filled(0, width).map_err(engine)?;
         for place in 0..self.count as u32 {
             check_interrupts();

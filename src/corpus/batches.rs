@@ -20,7 +20,7 @@ use crate::corpus::batch::{Batch, Bytes, Held, Particulars, Take, Until};
 use crate::corpus::boilerplate::{Boilerplates, to_bytes};
 use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
-use crate::corpus::progress::{Phase, Progress};
+use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::reader::Reader;
 use crate::corpus::sets::{Cache, Distinct, Signatures, exceed};
 use crate::document::kind::Kind;
@@ -78,12 +78,12 @@ impl<T, F: FnMut(T) -> Result<()>> Taker<T> for F {
 
 /// Is called with the name that a document has from then on, the place at which it is fetched again, if it is, and
 /// what gives it.
-pub type Visit<'a> = dyn FnMut(u32, u64, &GiveDocument) -> Result<()> + 'a;
+pub type VisitDocument<'a> = dyn FnMut(u32, u64, &GiveDocument) -> Result<()> + 'a;
 
 /// Rows that can be had once more.
-pub trait Rows {
+pub trait RowsAgain {
     /// Goes through the documents in order, and calls `visit` with each that is wanted.
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()>;
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitDocument) -> Result<()>;
 
     /// The rows as often as they are needed, and in any order; `None` if they are rather written into files.
     fn again(&self) -> Option<Again> {
@@ -121,14 +121,14 @@ impl Batches {
     /// not count, what is compared are the sets of what does.
     pub fn gather(
         mut documents: Documents,
-        rows: &mut dyn Rows,
+        rows: &mut dyn RowsAgain,
         second: u32,
         criteria: Criteria,
         memory: &JobShares,
         table: Option<Oid>,
     ) -> Result<Self> {
         documents.columns.finish()?;
-        documents.progress.enter(Phase::Grouping);
+        documents.progress.enter(JobPhase::Grouping);
         let threads = match table.and_then(|table| Open::relation(table, Lock::Held)) {
             table if documents.len() >= JOINED => for_job(table.as_ref()),
             _ => 0,
@@ -155,7 +155,7 @@ impl Batches {
         let roots = roots.map_err(engine)?;
         drop(components);
         let progress = documents.progress.clone();
-        progress.enter(Phase::Fetching);
+        progress.enter(JobPhase::Fetching);
         let boilerplates = documents.boilerplates.take();
         let criteria = match &boilerplates {
             Some(_) => Criteria { reader: Reader::new(Kind::Set), ..criteria },
@@ -176,7 +176,7 @@ impl Batches {
     fn fill(
         &mut self,
         mut documents: Documents,
-        rows: &mut dyn Rows,
+        rows: &mut dyn RowsAgain,
         roots: &[u32],
         batch_of: &[u32],
     ) -> Result<()> {
@@ -214,7 +214,7 @@ impl Batches {
     /// groups are judged by threads as well.
     pub fn each<T: Send>(&mut self, judge: &Judge<T>, taker: &mut dyn Taker<T>) -> Result<LeftOut> {
         let mut left_out = LeftOut::default();
-        self.progress.enter(Phase::Comparing);
+        self.progress.enter(JobPhase::Comparing);
         let mut before = 0;
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {

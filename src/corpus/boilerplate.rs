@@ -10,8 +10,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pgrx::pg_sys::{Datum, Oid};
-use sketch::boilerplate::{Boilerplate, Chosen, Content, LEAST, Sampled, counted, shared_by_many};
-use sketch::pipeline::{Copied, Crew};
+use sketch::boilerplate::{
+    Boilerplate, LEAST, OriginSample, Sampled, Shingled, counted, shared_by_many,
+};
+use sketch::pipeline::{CopiedDocument, Crew};
 use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme, memory};
 
@@ -47,7 +49,7 @@ pub struct Collecting {
     known: Scopes,
     /// The number of the origin of each document.
     origins: Vec<u32>,
-    chosen: Chosen<Place>,
+    chosen: OriginSample<Place>,
     texts: Spool,
     room: Vec<u8>,
 }
@@ -81,7 +83,7 @@ impl Collecting {
             config: config.with_scheme(Scheme::Fss),
             known: Scopes::of_argument("boilerplate", column)?,
             origins: Vec::new(),
-            chosen: Chosen::default(),
+            chosen: OriginSample::default(),
             texts: Spool::new(memory),
             room: Vec::new(),
         })
@@ -93,7 +95,7 @@ impl Collecting {
     }
 
     /// Takes the next document, with the number of its origin.
-    pub fn take(&mut self, origin: u32, fingerprint: u64, document: Copied) -> Result<()> {
+    pub fn take(&mut self, origin: u32, fingerprint: u64, document: CopiedDocument) -> Result<()> {
         memory::push(&mut self.origins, origin).map_err(engine)?;
         if origin == NONE {
             return Ok(());
@@ -101,8 +103,8 @@ impl Collecting {
         let Self { chosen, texts, room, .. } = self;
         chosen.offer(origin, fingerprint, engine, || {
             let StoredBytes { bytes, packing } = match document {
-                Copied::Text(stored) => stored,
-                Copied::Elements(numbers) | Copied::Signature(numbers) => {
+                CopiedDocument::Text(stored) => stored,
+                CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
                     StoredBytes::plain(to_bytes(numbers, room)?)
                 }
             };
@@ -302,11 +304,11 @@ impl Boilerplates {
             let (text, elements);
             let content = if reader.is_of_texts() {
                 text = stored::text(bytes).map_err(engine)?;
-                Content::Text(config, &text)
+                Shingled::Text(config, &text)
             } else {
                 let numbers = bytes.as_chunks().0.iter().map(|hash| u64::from_ne_bytes(*hash));
                 elements = memory::collect(numbers).map_err(engine)?;
-                Content::Elements(&elements)
+                Shingled::Elements(&elements)
             };
             counted(boilerplate.as_deref(), content, hashes, out, &mut check_interrupts)
                 .map_err(engine)

@@ -12,7 +12,7 @@ use crate::pg::temp_file::TempFile;
 const BLOCK: usize = 1024;
 
 /// Hashes by document and column, in blocks that have column after column.
-pub struct Columns {
+pub struct BandColumns {
     /// Hashes of a document.
     width: usize,
     documents: u32,
@@ -29,7 +29,7 @@ pub struct Columns {
     sort_memory: usize,
 }
 
-impl Columns {
+impl BandColumns {
     /// `width` hashes of each document; `memory` bytes for them, and `sort_memory` for sorting.
     pub fn new(width: usize, memory: usize, sort_memory: usize) -> Result<Self> {
         Ok(Self {
@@ -104,7 +104,7 @@ impl Columns {
     }
 }
 
-impl Hashes for Columns {
+impl Hashes for BandColumns {
     type Error = ErrorReport;
 
     fn refused(cause: sketch::Error) -> ErrorReport {

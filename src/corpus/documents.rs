@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use pgrx::prelude::*;
 use sketch::boilerplate::Boilerplate;
-use sketch::pipeline::{SignerBatch, Crew, Hands, Signer, hands};
+use sketch::pipeline::{Crew, Hands, Signer, SignerBatch, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
 use crate::corpus::aside::Aside;
 use crate::corpus::boilerplate::{Boilerplates, Collecting};
 use crate::corpus::chosen::Chosen;
-use crate::corpus::columns::Columns;
+use crate::corpus::columns::BandColumns;
 use crate::corpus::form::Form;
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
@@ -41,7 +41,7 @@ const BATCH: usize = 128 << 10;
 /// Documents, numbered in the order in which they are read.
 pub struct Documents {
     /// Their hashes.
-    pub columns: Columns,
+    pub columns: BandColumns,
     /// For each the bytes that are put aside to compare it exactly.
     pub sizes: Vec<u32>,
     /// For each its scope, if there are any.
@@ -104,7 +104,7 @@ impl Documents {
     ) -> Result<Self> {
         let width = criteria.banding.bands() + 1;
         Ok(Self {
-            columns: Columns::new(width, memory.documents, memory.documents)?,
+            columns: BandColumns::new(width, memory.documents, memory.documents)?,
             sizes: Vec::new(),
             scopes: Vec::new(),
             leasts: Vec::new(),

@@ -48,7 +48,7 @@ pub enum Measure<'a> {
 const PORTION: usize = 64;
 
 /// Makes something of a list of documents of a group.
-pub type Make<'a, R> = dyn Fn(&mut Group, &[u32]) -> Result<R, Error> + Sync + 'a;
+pub type MakeOfGroup<'a, R> = dyn Fn(&mut Group, &[u32]) -> Result<R, Error> + Sync + 'a;
 
 impl Measure<'_> {
     /// The same one for one of `count` who compare. Where it has a cache, that one uses `cache`, a fork of it.
@@ -103,7 +103,7 @@ impl<'a, 'c> Group<'a, 'c> {
     pub fn each<R: Send>(
         &mut self,
         lists: &[Vec<u32>],
-        make: &Make<R>,
+        make: &MakeOfGroup<R>,
         take: &mut dyn FnMut(R) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if self.crew.size() == 1 || !self.bytes.is_held() {

@@ -19,7 +19,8 @@ pub struct KeyedRows<'a> {
 }
 
 /// The function that takes a row: its key as text, its document, and the value of its scope.
-pub type Visit<'a> = dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
+pub type VisitKeyed<'a> =
+    dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
 
 impl<'a> KeyedRows<'a> {
     /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
@@ -29,7 +30,7 @@ impl<'a> KeyedRows<'a> {
     }
 
     /// Calls `visit` with each row that has a document.
-    pub fn each(&self, visit: &mut Visit) -> Result<()> {
+    pub fn each(&self, visit: &mut VisitKeyed) -> Result<()> {
         let (mut context, output) =
             (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {

@@ -15,7 +15,7 @@ sql_function!(minlsh_running_jobs, running_jobs);
 
 /// The phases of a job.
 #[derive(Clone, Copy)]
-pub enum Phase {
+pub enum JobPhase {
     Reading = 1,
     Grouping = 2,
     Fetching = 3,
@@ -45,12 +45,12 @@ impl Progress {
         let job = Job::start(table);
         job.set(Counter::Estimated, row.map_or(0, |row| row.reltuples.max(0.0) as u64));
         let progress = Self(job);
-        progress.enter(Phase::Reading);
+        progress.enter(JobPhase::Reading);
         progress
     }
 
     /// A phase begins.
-    pub fn enter(&self, phase: Phase) {
+    pub fn enter(&self, phase: JobPhase) {
         self.0.set(Counter::Phase, phase as u64);
     }
 

@@ -37,7 +37,7 @@ impl fmt::Display for Reader {
 }
 
 /// A document, signed.
-pub struct Sketched<'a> {
+pub struct SignedDocument<'a> {
     /// Its signature.
     pub signature: Cow<'a, [i32]>,
     /// The least similarity that it asks for itself.
@@ -126,7 +126,7 @@ impl Reader {
         self,
         document: Datum,
         sketcher: &'a mut Sketcher,
-    ) -> Result<Option<Sketched<'a>>> {
+    ) -> Result<Option<SignedDocument<'a>>> {
         let hash = sketcher.config().scheme().element_hash();
         // SAFETY: the caller's promise.
         let (read, least) = unsafe { self.read(document, hash)? };
@@ -144,7 +144,7 @@ impl Reader {
                 (!slots.is_empty()).then_some(slots)
             }
         };
-        Ok(signature.map(|signature| Sketched { signature, least }))
+        Ok(signature.map(|signature| SignedDocument { signature, least }))
     }
 
     /// Copies a document into a batch, to be signed by `config`.

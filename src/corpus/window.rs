@@ -8,7 +8,7 @@ use sketch::corpus::{Connected, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
 use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::{Batches, Emit, Rows, Visit};
+use crate::corpus::batches::{Batches, Emit, RowsAgain, VisitDocument};
 use crate::corpus::criteria::criteria_of;
 use crate::corpus::documents::Documents;
 use crate::corpus::group::Group;
@@ -171,8 +171,8 @@ impl Partition<'_> {
     }
 }
 
-impl Rows for Partition<'_> {
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
+impl RowsAgain for Partition<'_> {
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitDocument) -> Result<()> {
         let mut context = Memory::scratch(c"minlsh row");
         for (document, &place) in (0..).zip(&self.places) {
             if wanted(document) {

@@ -8,7 +8,7 @@ use sketch::corpus::LeftOut;
 
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::{Again, Aside, GiveDocument, place_of_source};
-use crate::corpus::batches::{Batches, Rows, Visit};
+use crate::corpus::batches::{Batches, RowsAgain, VisitDocument};
 use crate::corpus::boilerplate::Collecting;
 use crate::corpus::chosen::Chosen;
 use crate::corpus::criteria::criteria;
@@ -235,8 +235,8 @@ impl Stored {
     }
 }
 
-impl Rows for Stored {
-    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut Visit) -> Result<()> {
+impl RowsAgain for Stored {
+    fn each(&mut self, wanted: &dyn Fn(u32) -> bool, visit: &mut VisitDocument) -> Result<()> {
         self.each_row(wanted, &mut |part, members, place, key, document| {
             let name = members.len();
             // SAFETY: the key column of the rows that this source gave.

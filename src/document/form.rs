@@ -15,7 +15,7 @@ use crate::pg::{bytes, text};
 const SENT: u8 = 1;
 
 /// A type of the extension, and its text form.
-pub struct Form {
+pub struct TypeForm {
     /// The name of the type.
     pub name: &'static str,
     /// The member with which its JSON object begins.
@@ -28,7 +28,7 @@ pub struct Form {
     pub write: fn(&[u8]) -> Result<Vec<u8>>,
 }
 
-impl Form {
+impl TypeForm {
     /// `..._in(cstring) → type`
     pub fn input(&self, call: &Call) -> Result<Option<Datum>> {
         call.cstring(0).map(|literal| self.value(literal)).transpose()

@@ -30,11 +30,11 @@ pub fn syntax<T>(detail: impl Into<String>) -> Read<T> {
 pub type Read<T> = std::result::Result<T, Refusal>;
 
 /// A reader, with the part of the text that it has not read yet.
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     /// Reads all of `rest`.
     pub fn new(rest: &'a [u8]) -> Self {
         Self { rest }

@@ -19,9 +19,9 @@ use std::io::Write;
 
 use sketch::ShingleSet;
 
-use super::form::Form;
+use super::form::TypeForm;
 use super::image::{Content, Document, hash, stored_set, stored_signature};
-use super::json::{Read, Reader, append, syntax, write_string};
+use super::json::{JsonReader, Read, append, syntax, write_string};
 use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
 use crate::options::{Options, Threshold};
@@ -34,7 +34,7 @@ sql_function!(minlsh_document_out, |call| FORM.output(call));
 sql_function!(minlsh_document_recv, |call| FORM.receive(call));
 sql_function!(minlsh_document_send, |call| FORM.send(call));
 
-static FORM: Form = Form {
+static FORM: TypeForm = TypeForm {
     name: "minlsh_document",
     start: "{\"threshold\":",
     meaning: "a document",
@@ -142,7 +142,7 @@ fn read(literal: &[u8]) -> Read<Written<'_>> {
         let content = WrittenContent::Text(options, literal.into());
         return Ok(Written { threshold: Threshold::default(), content });
     }
-    let members = ObjectMembers::read(&mut Reader::new(literal))?;
+    let members = ObjectMembers::read(&mut JsonReader::new(literal))?;
     let threshold = match members.threshold {
         Some(least) => Threshold::new(least)?,
         None => return syntax("It has no \"threshold\"."),
@@ -186,13 +186,13 @@ impl<'a> ObjectMembers<'a> {
             || self.bag.is_some()
     }
 
-    fn read(reader: &mut Reader<'a>) -> Read<Self> {
+    fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
         let mut members = Self::default();
         reader.object(|name, reader| members.read_member(name, reader))?;
         Ok(members)
     }
 
-    fn read_member(&mut self, name: &[u8], reader: &mut Reader<'a>) -> Read<bool> {
+    fn read_member(&mut self, name: &[u8], reader: &mut JsonReader<'a>) -> Read<bool> {
         Ok(match name {
             b"threshold" => once(&mut self.threshold, reader.number()?),
             b"shingle_size" => once(&mut self.shingle_size, reader.number()?),

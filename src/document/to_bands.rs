@@ -25,7 +25,7 @@ use crate::settings;
 
 /// The entries to look up for a value that is searched for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Search {
+pub enum BandSearch {
     /// These band hashes; fewer than the index has, where the threshold asked for allows it.
     Bands(Vec<i64>),
     /// Rows that can have enough of a passage.
@@ -84,26 +84,26 @@ impl Kind {
         value: Datum,
         value_type: Oid,
         index: &IndexOptions,
-    ) -> Result<Search> {
+    ) -> Result<BandSearch> {
         if self == Self::Passage {
             // SAFETY: the caller's promise: the operators of the family take passages.
             return Ok(match unsafe { entries::service(value, index) }? {
-                entries::Service::For(bound) => Search::Passage(bound),
-                entries::Service::Nothing => Search::Everything,
-                entries::Service::Empty => Search::Nothing,
+                entries::Service::For(bound) => BandSearch::Passage(bound),
+                entries::Service::Nothing => BandSearch::Everything,
+                entries::Service::Empty => BandSearch::Nothing,
             });
         }
         // SAFETY: the caller's promise.
         let service = unsafe { self.service(value, value_type, index) }?;
         let (threshold, sketched) = match service {
             Service::For { threshold, sketched } => (threshold, sketched),
-            Service::Everything => return Ok(Search::Everything),
-            Service::Nothing => return Ok(Search::Nothing),
+            Service::Everything => return Ok(BandSearch::Everything),
+            Service::Nothing => return Ok(BandSearch::Nothing),
         };
         let mut bands = Vec::new();
         let probes = index.banding.probes(threshold.get(), index.recall);
         sketched.append_bands(index, probes, &mut bands)?;
-        Ok(if bands.is_empty() { Search::Nothing } else { Search::Bands(bands) })
+        Ok(if bands.is_empty() { BandSearch::Nothing } else { BandSearch::Bands(bands) })
     }
 
     /// True if an index with these options serves a search for `value`, as [`Kind::search`] would

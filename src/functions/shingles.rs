@@ -47,7 +47,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
         ..Options::default()
     }
     .config()?;
-    let mut found = array::Texts::default();
+    let mut found = array::TextArray::default();
     sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))
         .map_err(engine)?;
     Ok(Some(found.write()))
@@ -60,7 +60,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut seen = AHashSet::new();
-    let mut found = array::Texts::default();
+    let mut found = array::TextArray::default();
     sketch::for_each_shingle(&config, text, &mut check_interrupts, &mut |shingle| {
         // As everywhere, equal hashes are equal shingles.
         let hash = Element::Text(shingle).hash(ElementHash::Xxh3);

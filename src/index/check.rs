@@ -26,11 +26,11 @@ use crate::pg::heap_page::look_at;
 use crate::pg::versions;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
-pub type Report<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
+pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 
 /// Checks an index that the caller has locked, its table first ([`lock`]), by a share of its rows if one was asked for;
 /// calls `report` with each problem.
-pub fn check(index: Oid, share: Option<Share>, report: &mut Report) -> Result<()> {
+pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Result<()> {
     // SAFETY: both relations are open until the end; an ERROR closes them too.
     unsafe {
         let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
@@ -61,7 +61,7 @@ unsafe fn check_open(
     heap: Relation,
     index: Relation,
     share: Option<Share>,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -179,10 +179,10 @@ unsafe fn compare(
     heap: Relation,
     snapshot: pg_sys::Snapshot,
     sorter: Sorter,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<()> {
     let mut pending: Option<Entry> = None;
-    let missing = |entry: Entry, report: &mut Report| {
+    let missing = |entry: Entry, report: &mut CheckReport| {
         report(Some(row_name(entry.tid >> 1)), "an entry of the row is missing from the index")
     };
     sorter.finish(|entry| {

@@ -29,7 +29,7 @@ use crate::pg::interrupts::check_interrupts;
 
 /// The entries that are looked up.
 #[derive(Clone, Copy)]
-pub enum Wanted<'a> {
+pub enum WantedEntries<'a> {
     /// All entries.
     All,
     /// The entries of these keys, which ascend.
@@ -37,7 +37,7 @@ pub enum Wanted<'a> {
 }
 
 /// Receives the rows of some entries, as block << 16 | offset, and says whether more are wanted.
-pub type Visit<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
+pub type VisitRows<'a> = dyn FnMut(&[u64]) -> Result<ControlFlow<()>> + 'a;
 
 /// A page to be read.
 struct Step {
@@ -72,7 +72,7 @@ struct Search<'a> {
     index: Relation,
     layout: &'a Layout,
     snapshot: pg_sys::Snapshot,
-    wanted: Wanted<'a>,
+    wanted: WantedEntries<'a>,
     room: Room,
 }
 
@@ -98,12 +98,12 @@ pub unsafe fn each(
     index: Relation,
     layout: &Layout,
     snapshot: pg_sys::Snapshot,
-    wanted: Wanted,
-    visit: &mut Visit,
+    wanted: WantedEntries,
+    visit: &mut VisitRows,
 ) -> Result<()> {
     let keys = match wanted {
-        Wanted::All => 0..1,
-        Wanted::Keys(keys) => 0..keys.len(),
+        WantedEntries::All => 0..1,
+        WantedEntries::Keys(keys) => 0..keys.len(),
     };
     if keys.is_empty() {
         return Ok(());
@@ -159,7 +159,7 @@ fn sound<T>(read: Option<T>) -> std::result::Result<T, Trouble> {
 impl Search<'_> {
     /// # Safety
     /// As for [`each`].
-    unsafe fn run(mut self, visit: &mut Visit) -> Result<()> {
+    unsafe fn run(mut self, visit: &mut VisitRows) -> Result<()> {
         // SAFETY: the caller's promise.
         while let Some(step) = unsafe { self.next() } {
             check_interrupts();
@@ -183,7 +183,7 @@ impl Search<'_> {
     /// # Safety
     /// The index is open.
     unsafe fn next(&mut self) -> Option<Step> {
-        if let Wanted::Keys(wanted) = self.wanted {
+        if let WantedEntries::Keys(wanted) = self.wanted {
             let is_new = |step: &&mut Step| step.level == Some(0) && step.place.is_none();
             let mut leaves: Vec<&mut Step> =
                 self.room.steps.iter_mut().rev().take_while(is_new).take(most_pins()).collect();
@@ -257,7 +257,7 @@ impl Search<'_> {
         let (first, end) = (first_item(opaque), page.last_item() + 1);
         let child = |offset| downlink(page.item(offset)?);
         let bound = |offset| Pivot::read(layout, page.item(offset)?);
-        let Wanted::Keys(wanted) = self.wanted else {
+        let WantedEntries::Keys(wanted) = self.wanted else {
             let block = sound(child(first))?;
             return Ok(memory::push(&mut self.room.steps, Step { block, level, ..step })?);
         };
@@ -300,7 +300,7 @@ impl Search<'_> {
     ) -> std::result::Result<(), Trouble> {
         let layout = self.layout;
         let (first, end) = (first_item(opaque), page.last_item() + 1);
-        let Wanted::Keys(wanted) = self.wanted else {
+        let WantedEntries::Keys(wanted) = self.wanted else {
             for offset in first..end {
                 self.collect(page, offset)?;
             }
@@ -337,7 +337,7 @@ impl Search<'_> {
         step: &Step,
         is_here: fn(Ordering) -> bool,
     ) -> std::result::Result<usize, Trouble> {
-        let Wanted::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
+        let WantedEntries::Keys(wanted) = self.wanted else { return Ok(step.keys.end) };
         if opaque.next == NO_BLOCK {
             return Ok(step.keys.end);
         }

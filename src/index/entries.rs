@@ -9,7 +9,7 @@ use crate::options::IndexOptions;
 
 /// Copies of rows, and then their entries.
 #[derive(Default)]
-pub struct Rows {
+pub struct RowCopies {
     /// Their documents; an empty signature stands for NULL.
     pub documents: SignerBatch,
     /// The address and the scope of each.
@@ -18,7 +18,7 @@ pub struct Rows {
     pub entries: Vec<Entry>,
 }
 
-impl Rows {
+impl RowCopies {
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.documents.clear();
@@ -50,14 +50,14 @@ impl Maker {
 }
 
 impl BatchWork for Maker {
-    type Batch = Rows;
+    type Batch = RowCopies;
 
     fn work(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut RowCopies,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), sketch::Error> {
-        let Rows { documents, places, entries } = rows;
+        let RowCopies { documents, places, entries } = rows;
         self.signer.work(documents, check_interrupts)?;
         entries.clear();
         for (bands, &(tid, scope)) in documents.hashes().zip(&*places) {

@@ -29,10 +29,10 @@ struct List {
 
 /// Reads the rows under an entry, given by its place among those of the bound, into a vector, up to a most
 /// number of them; returns whether there are no more.
-pub type Read<'a> = dyn FnMut(usize, &mut Vec<u64>, usize) -> Result<bool> + 'a;
+pub type ReadEntries<'a> = dyn FnMut(usize, &mut Vec<u64>, usize) -> Result<bool> + 'a;
 
 /// The rows that can have enough of a passage, ascending.
-pub fn candidates(bound: &Bound, read: &mut Read) -> Result<Vec<u64>> {
+pub fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
     let count = bound.entries().len();
     let mut lists = memory::with_capacity(count).map_err(engine)?;
     lists.resize_with(count, List::default);

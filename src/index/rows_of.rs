@@ -7,7 +7,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::error::{Result, engine};
-use crate::index::descent::{self, Wanted};
+use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;
 use crate::index::nbtree;
 use crate::pg::open::Open;
@@ -60,7 +60,7 @@ pub fn each(
     // SAFETY: a relation that is open until the end, found to be an index of the access method; the snapshot is held.
     unsafe {
         let own = Keys::of(index.raw())?;
-        let wanted = Wanted::Keys(keys);
+        let wanted = WantedEntries::Keys(keys);
         nbtree::count_search(index.raw());
         descent::each(index.raw(), own.layout(), snapshot.raw(), wanted, &mut |rows| {
             rows.iter().try_for_each(|row| visit(*row))?;

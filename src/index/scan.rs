@@ -12,9 +12,9 @@ use pgrx::prelude::*;
 use sketch::memory;
 use sketch::passage::Bound;
 
-use crate::document::to_bands::Search;
+use crate::document::to_bands::BandSearch;
 use crate::error::{Result, engine, raise, wrong_state};
-use crate::index::descent::{self, Wanted};
+use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
 use crate::index::{nbtree, own_rows, passage_scan, stored_options};
@@ -214,7 +214,7 @@ unsafe fn search(
         nbtree::count_search((*scan).indexRelation);
         versions::count_search_of(scan);
     }
-    let each = |wanted: Wanted, visit: &mut descent::Visit| {
+    let each = |wanted: WantedEntries, visit: &mut descent::VisitRows| {
         // SAFETY: the caller's promise: the index is open during the scan, under its snapshot.
         unsafe {
             let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
@@ -223,12 +223,12 @@ unsafe fn search(
     };
     let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
     match lookup {
-        Lookup::AllRows => each(Wanted::All, &mut visit_all),
-        Lookup::Keys(wanted) => each(Wanted::Keys(&wanted), &mut visit_all),
+        Lookup::AllRows => each(WantedEntries::All, &mut visit_all),
+        Lookup::Keys(wanted) => each(WantedEntries::Keys(&wanted), &mut visit_all),
         Lookup::Passage(bound, keys) => {
             let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
                 let mut complete = true;
-                each(Wanted::Keys(&keys[place..=place]), &mut |found| {
+                each(WantedEntries::Keys(&keys[place..=place]), &mut |found| {
                     let room = limit - rows.len();
                     complete = found.len() <= room;
                     memory::extend(rows, &found[..found.len().min(room)]).map_err(engine)?;
@@ -282,14 +282,14 @@ unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
         }
         let mut found = Vec::new();
         match keys.kind().search(value, type_oid, &options)? {
-            Search::Everything if keys.kind().takes_setting(type_oid) => {
+            BandSearch::Everything if keys.kind().takes_setting(type_oid) => {
                 refuse_lowered(&options)?;
                 return Ok(Lookup::AllRows);
             }
-            Search::Everything => return Ok(Lookup::AllRows),
-            Search::Nothing => {}
-            Search::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
-            Search::Passage(bound) => {
+            BandSearch::Everything => return Ok(Lookup::AllRows),
+            BandSearch::Nothing => {}
+            BandSearch::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
+            BandSearch::Passage(bound) => {
                 let keys = keys.each(bound.entries(), &scope)?;
                 return Ok(Lookup::Passage(bound, keys));
             }

@@ -15,11 +15,11 @@ use std::ptr::null_mut;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
 
 use crate::document::kind::Kind;
-use crate::document::to_bands::Search;
+use crate::document::to_bands::BandSearch;
 use crate::error::Result;
 use crate::extension::access_method;
 use crate::index::cost::is_behind_barrier;
-use crate::index::descent::{self, Wanted};
+use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;
 use crate::index::layout::Layout;
 use crate::index::stored_options;
@@ -169,9 +169,9 @@ unsafe fn in_index(index: Oid, constant: &pg_sys::Const) -> Result<Option<f64>> 
                 return Ok(None);
             }
             Ok(match keys.kind().search(constant.constvalue, constant.consttype, &options)? {
-                Search::Everything | Search::Passage(_) => None,
-                Search::Nothing => Some(0.0),
-                Search::Bands(bands) => {
+                BandSearch::Everything | BandSearch::Passage(_) => None,
+                BandSearch::Nothing => Some(0.0),
+                BandSearch::Bands(bands) => {
                     let mut found = Vec::new();
                     keys.search(&bands, &[], &mut found)?;
                     Some(mean(index, keys.layout(), &found)?)
@@ -192,7 +192,7 @@ unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
     let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
     for key in keys {
         let mut of_bucket = 0;
-        let wanted = Wanted::Keys(std::slice::from_ref(key));
+        let wanted = WantedEntries::Keys(std::slice::from_ref(key));
         let mut count = |found: &[u64]| {
             rows += found.len();
             of_bucket += 1;

@@ -6,7 +6,7 @@
 //! it. Runs are merged in the same way: the
 //! backend reads the next part of each run, a thread sorts what was read, and the backend takes it.
 //!
-//! Threads also do what is to be done with sorted entries: see [`Taker`].
+//! Threads also do what is to be done with sorted entries: see [`EntryTaker`].
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -113,7 +113,7 @@ impl Sorter {
     }
 
     /// Gives the entries in memory, in ascending order.
-    fn sorted(&mut self, taker: &mut impl Taker) -> Result<()> {
+    fn sorted(&mut self, taker: &mut impl EntryTaker) -> Result<()> {
         let memory = copies(self.memory);
         with_crew(self.threads, memory, |crew| sorted(&mut self.entries, memory, crew, taker))
     }
@@ -124,7 +124,7 @@ impl Sorter {
     }
 
     /// Gives all entries in ascending order.
-    pub fn finish_by(mut self, taker: &mut impl Taker) -> Result<()> {
+    pub fn finish_by(mut self, taker: &mut impl EntryTaker) -> Result<()> {
         let (threads, memory) = (self.threads, self.memory);
         if self.runs.is_empty() {
             return self.sorted(taker);
@@ -138,7 +138,7 @@ impl Sorter {
 }
 
 /// Takes entries in ascending order, and has something made of them by whoever is free.
-pub trait Taker {
+pub trait EntryTaker {
     /// Entries of which something is to be made.
     type Part: Send;
     /// The result of it.
@@ -175,7 +175,7 @@ impl<F: FnMut(&[Entry]) -> Result<()>> Each<F> {
     }
 }
 
-impl<F: FnMut(&[Entry]) -> Result<()>> Taker for Each<F> {
+impl<F: FnMut(&[Entry]) -> Result<()>> EntryTaker for Each<F> {
     type Part = ();
     type Made = ();
 
@@ -239,7 +239,7 @@ enum Done<S, M> {
 
 /// Has a crew sort the parts that `next` gives, gives what is sorted to `taker`, and has made what it wants. `end` gets
 /// what was taken.
-fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: Taker>(
+fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     crew: &mut Crew,
     next: &mut Next<P, pg_sys::panic::ErrorReport>,
     sort: &Compute<P, S>,
@@ -313,7 +313,7 @@ fn sorted(
     entries: &mut [Entry],
     memory: usize,
     crew: &mut Crew,
-    taker: &mut impl Taker,
+    taker: &mut impl EntryTaker,
 ) -> Result<()> {
     let parts = SortParts::of(entries);
     if entries.len() < 2 * CHUNK {
@@ -394,7 +394,7 @@ fn sorted_in_place(
     entries: &mut [Entry],
     parts: SortParts,
     crew: &mut Crew,
-    taker: &mut impl Taker,
+    taker: &mut impl EntryTaker,
 ) -> Result<()> {
     let (mut ends, mut end) = (Vec::new(), 0);
     parts.bring(entries, &mut || crew.check(), &mut |count| {
@@ -427,7 +427,12 @@ fn sort_part<'a>(
 
 /// Merges sorted runs, and gives one part after the other. Reads about as much of each run as memory holds
 /// of all, and takes of that what is certain to be less than what was not read.
-fn merged(runs: &mut [Run], memory: usize, crew: &mut Crew, taker: &mut impl Taker) -> Result<()> {
+fn merged(
+    runs: &mut [Run],
+    memory: usize,
+    crew: &mut Crew,
+    taker: &mut impl EntryTaker,
+) -> Result<()> {
     let pool = Pool::new();
     // What is out at a time, what was read for the next, as entries and packed, and what is being read.
     let shares = runs.len() * (2 * crew.size() + 3);
@@ -473,7 +478,7 @@ struct Run {
     ready: VecDeque<((), usize)>,
 }
 
-impl Taker for Run {
+impl EntryTaker for Run {
     type Part = ();
     /// The packed bytes of some entries, and their number.
     type Made = (Vec<u8>, usize);

@@ -11,7 +11,7 @@ use sketch::pipeline::{Hands, hands};
 
 use crate::document::saturation::Saturated;
 use crate::error::{Result, engine, raise};
-use crate::index::entries::{Maker, Rows};
+use crate::index::entries::{Maker, RowCopies};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
 use crate::index::share::Share;
@@ -27,10 +27,10 @@ const BATCH: usize = 128 << 10;
 struct Scan<'a, 'scope, 'env> {
     keys: &'a Keys,
     options: &'a IndexOptions,
-    take: &'a mut dyn FnMut(&mut Rows) -> Result<()>,
+    take: &'a mut dyn FnMut(&mut RowCopies) -> Result<()>,
     hands: &'a mut Hands<'scope, 'env, Maker>,
     /// The batch that is being filled, and how many bytes fill it.
-    rows: Rows,
+    rows: RowCopies,
     full: usize,
     /// The share of the rows that is taken.
     share: Share,
@@ -100,7 +100,7 @@ pub unsafe fn each_entry(
     take: &mut dyn FnMut(&[Entry]) -> Result<()>,
 ) -> Result<Scanned> {
     let mut saturated = Saturated::default();
-    let mut take = |rows: &mut Rows| {
+    let mut take = |rows: &mut RowCopies| {
         rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
         take(&rows.entries)
     };
@@ -111,7 +111,7 @@ pub unsafe fn each_entry(
     let mut others = || (0..threads()).filter_map(|_| make().ok()).collect();
     let rows = hands(setting(memory), make().map_err(engine)?, &mut others, |hands| {
         let (context, full) = (row_context(), BATCH.min(memory / 4));
-        let rows = Rows::default();
+        let rows = RowCopies::default();
         let mut scan =
             Scan { keys, options, take: &mut take, hands, rows, full, share, memory: context };
         // SAFETY: the caller's promise; the context was made above.

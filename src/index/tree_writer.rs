@@ -15,7 +15,7 @@ use crate::index::leaf_batch::{LeafBatch, Shape, TID};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
 use crate::index::page_file::{BATCH, FilePage, PageFile};
 use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
-use crate::index::sort::{Pool, Taker};
+use crate::index::sort::{EntryTaker, Pool};
 use crate::pg::interrupts::check_interrupts;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
@@ -251,7 +251,7 @@ impl<'a> TreeWriter<'a> {
     }
 }
 
-impl Taker for TreeWriter<'_> {
+impl EntryTaker for TreeWriter<'_> {
     type Part = LeafBatch;
     type Made = Vec<FilePage>;
 

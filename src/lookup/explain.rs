@@ -6,7 +6,7 @@ use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 use crate::error::{Result, engine};
 use crate::lookup::find;
 use crate::lookup::operand::Operand;
-use crate::lookup::stored_documents::Documents;
+use crate::lookup::stored_documents::StoredDocuments;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -36,7 +36,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let settings = &target.options;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let of_key = target.key()?;
-    let documents = Documents::of(&target)?;
+    let documents = StoredDocuments::of(&target)?;
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();

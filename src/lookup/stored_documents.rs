@@ -14,24 +14,24 @@ use crate::pg::table_query::{Direction, Parts, TableQuery};
 use crate::row_key::Key;
 
 /// The documents of an index.
-pub struct Documents<'a> {
+pub struct StoredDocuments<'a> {
     index: &'a Indexed,
     key: Key,
 }
 
 /// A document, as it is read.
-pub struct Stored<'a> {
+pub struct StoredDocument<'a> {
     /// The key, of its base type.
     pub key: Datum,
     /// The key as text.
     pub name: &'a str,
     /// The values of the scopes.
     pub scopes: &'a [Option<Datum>],
-    /// The document, not NULL, of the type that [`Documents::value_type`] says.
+    /// The document, not NULL, of the type that [`StoredDocuments::value_type`] says.
     pub value: Datum,
 }
 
-impl<'a> Documents<'a> {
+impl<'a> StoredDocuments<'a> {
     /// The documents of an index that is asked.
     pub fn of(index: &'a Indexed) -> Result<Self> {
         index.info.check_code()?;
@@ -82,7 +82,7 @@ impl<'a> Documents<'a> {
     pub fn each(
         &self,
         session: &Session,
-        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+        visit: &mut dyn FnMut(&StoredDocument) -> Result<()>,
     ) -> Result<()> {
         self.read(session, None, visit)
     }
@@ -94,7 +94,7 @@ impl<'a> Documents<'a> {
         session: &Session,
         seed: i64,
         count: i32,
-        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+        visit: &mut dyn FnMut(&StoredDocument) -> Result<()>,
     ) -> Result<()> {
         self.read(session, Some((seed, count)), visit)
     }
@@ -103,7 +103,7 @@ impl<'a> Documents<'a> {
         &self,
         session: &Session,
         sample: Option<(i64, i32)>,
-        visit: &mut dyn FnMut(&Stored) -> Result<()>,
+        visit: &mut dyn FnMut(&StoredDocument) -> Result<()>,
     ) -> Result<()> {
         let expressions = Expressions::new();
         let key = expressions.column(self.index.table(), self.key.column);
@@ -142,7 +142,7 @@ impl<'a> Documents<'a> {
             for (scope, column) in scopes.iter().zip(4..) {
                 values.push(rows.value(row, column, scope.type_oid())?);
             }
-            visit(&Stored { key, name, scopes: &values, value })
+            visit(&StoredDocument { key, name, scopes: &values, value })
         })
     }
 

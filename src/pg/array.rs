@@ -174,13 +174,13 @@ pub unsafe fn detoast(datum: Datum) -> (Datum, Oid) {
 /// A `text[]` datum that grows by one text after the other. They lie in one vector: PostgreSQL copies an error into
 /// the memory context in use, so that must not be what is full of many small texts.
 #[derive(Default)]
-pub struct Texts {
+pub struct TextArray {
     count: usize,
     /// Texts as they lie in an array: the length, the bytes, and zeros up to a whole word.
     words: Vec<u32>,
 }
 
-impl Texts {
+impl TextArray {
     /// Adds a text.
     pub fn push(&mut self, text: &str) -> std::result::Result<(), sketch::Error> {
         let bytes = text::encode(text);

@@ -9,11 +9,11 @@ use crate::pg::job::spilled;
 use crate::pg::memory::with_files;
 
 /// Plain numbers, written as they lie in memory.
-pub trait Plain: Copy {}
+pub trait PlainNumbers: Copy {}
 
-impl Plain for u8 {}
-impl Plain for u32 {}
-impl Plain for u64 {}
+impl PlainNumbers for u8 {}
+impl PlainNumbers for u32 {}
+impl PlainNumbers for u64 {}
 
 /// Numbers, appended once and read at any place.
 pub struct TempFile {
@@ -39,7 +39,7 @@ impl TempFile {
     }
 
     /// Appends `values`. Only before the first read.
-    pub fn append<T: Plain>(&mut self, values: &[T]) {
+    pub fn append<T: PlainNumbers>(&mut self, values: &[T]) {
         let bytes = std::mem::size_of_val(values);
         // SAFETY: the bytes are valid for the call; an I/O error or the limit is an ERROR.
         unsafe { pg_sys::BufFileWrite(self.file, values.as_ptr().cast_mut().cast(), bytes) };
@@ -48,7 +48,7 @@ impl TempFile {
     }
 
     /// Reads what was written at byte `offset` into `values`.
-    pub fn read<T: Plain>(&mut self, offset: u64, values: &mut [T]) -> Result<()> {
+    pub fn read<T: PlainNumbers>(&mut self, offset: u64, values: &mut [T]) -> Result<()> {
         let bytes = std::mem::size_of_val(values);
         // SAFETY: `values` has room for as many bytes, and any bytes are numbers; the offset is
         // that of the whole file, which BufFileSeek takes apart.

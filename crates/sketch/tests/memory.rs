@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 
 use common::signatures::{SLOTS, Signatures};
-use sketch::boilerplate::{Boilerplate, Chosen, Content, Sampled, counted, shared_by_many};
+use sketch::boilerplate::{Boilerplate, OriginSample, Sampled, Shingled, counted, shared_by_many};
 use sketch::corpus::{
     ClusterLinks, Components, Identical, NumberedSets, Pair, PairSide, connect, leaders, pairs,
     weakest_link,
@@ -302,20 +302,20 @@ fn boilerplate() {
         (0..30).map(|i| format!("{} and a page of its own, {i}", text())).collect();
     let config = Config::default();
     survives("boilerplate", || {
-        let mut chosen = Chosen::default();
+        let mut chosen = OriginSample::default();
         for (number, text) in texts.iter().enumerate() {
-            let fingerprint = Content::Text(&config, text).fingerprint(&mut || ())?;
+            let fingerprint = Shingled::Text(&config, text).fingerprint(&mut || ())?;
             chosen.offer(3, fingerprint.unwrap_or(0), |cause| cause, || Ok(number))?;
         }
         let documents = memory::collect(chosen.of_origin(3).copied())?;
         let sampled = Sampled { documents: documents.len(), shingles: 30 * texts[0].len() };
         let mut hashes = |place: usize, out: &mut Vec<u64>, _: &mut dyn FnMut()| {
-            Content::Text(&config, &texts[documents[place]]).hashes(out, &mut || ())
+            Shingled::Text(&config, &texts[documents[place]]).hashes(out, &mut || ())
         };
         let shared = shared_by_many(&sampled, 1 << 16, &mut hashes, &mut || ())?;
         let boilerplate = Boilerplate::new(&shared)?;
         let (mut room, mut left) = (Vec::new(), Vec::new());
-        let content = Content::Text(&config, &texts[7]);
+        let content = Shingled::Text(&config, &texts[7]);
         counted(Some(&boilerplate), content, &mut room, &mut left, &mut || ())?;
         Ok(left)
     });

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sketch::boilerplate::{Boilerplate, Content};
-use sketch::pipeline::{SignerBatch, Copied, Hands, Setting, Signer, BatchWork, hands};
+use sketch::boilerplate::{Boilerplate, Shingled};
+use sketch::pipeline::{BatchWork, CopiedDocument, Hands, Setting, Signer, SignerBatch, hands};
 use sketch::stored::{Packing, StoredBytes};
 use sketch::{Banding, Config, Error, Sketcher, signature_hash};
 
@@ -297,7 +297,7 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     let texts = ["one", "the second one", "three", "four, and so on", "five"].map(text);
     let hashes = |text: &str| {
         let mut hashes = Vec::new();
-        Content::Text(&config, text).hashes(&mut hashes, &mut || ()).unwrap();
+        Shingled::Text(&config, text).hashes(&mut hashes, &mut || ()).unwrap();
         hashes
     };
     let mut shared: Vec<u64> = hashes(&texts[0]);
@@ -339,10 +339,14 @@ fn a_signer_leaves_out_the_boilerplate_of_each_document() {
     assert_eq!(found.collect::<Vec<_>>(), expected);
     // Fingerprints are those of the documents, and what a batch had before does not matter.
     signer().of_fingerprints().work(&mut batch, &mut || ()).unwrap();
-    let of = |content: Content| content.fingerprint(&mut || ()).unwrap().map(|hash| hash as i64);
+    let of = |content: Shingled| content.fingerprint(&mut || ()).unwrap().map(|hash| hash as i64);
     let contents = batch.documents().map(|document| match document {
-        Copied::Text(text) => of(Content::Text(&config, std::str::from_utf8(text.bytes).unwrap())),
-        Copied::Elements(hashes) | Copied::Signature(hashes) => of(Content::Elements(hashes)),
+        CopiedDocument::Text(text) => {
+            of(Shingled::Text(&config, std::str::from_utf8(text.bytes).unwrap()))
+        }
+        CopiedDocument::Elements(hashes) | CopiedDocument::Signature(hashes) => {
+            of(Shingled::Elements(hashes))
+        }
     });
     let found = batch.hashes().map(|hashes| hashes.first().copied());
     assert_eq!(found.collect::<Vec<_>>(), contents.collect::<Vec<_>>());

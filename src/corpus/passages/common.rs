@@ -9,10 +9,10 @@ use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
 
 use crate::corpus::members::Members;
-use crate::corpus::passages::question::Question;
+use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, Texts, Visit};
-use crate::corpus::passages::windows::{Counts, Each, Look, Looking, WEIGHT, finder, test};
-use crate::corpus::progress::Phase;
+use crate::corpus::passages::windows::{Each, Look, Looking, WEIGHT, WindowCounts, finder, test};
+use crate::corpus::progress::JobPhase;
 use crate::error::{Result, engine};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -27,11 +27,11 @@ sql_function!(minlsh_strip_passages, strip_passages);
 /// `common_passages(source, min_documents, ...) → (documents, passage_length, passage, doc_id, passage_from)`
 fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, min_documents) = Question::of_common(call)?;
+    let (question, min_documents) = PassageQuestion::of_common(call)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question, None)?;
     let frequent = Frequent::of(sorter, min_documents, texts.share)?;
-    let counts = Counts::of(&mut texts, &frequent, min_documents)?;
+    let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
     let wanted: Test = {
         let counts = counts.clone();
         Arc::new(move |window| counts.get(window).is_some())
@@ -41,13 +41,13 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let context = Memory::scratch(c"minlsh passages listed");
     let listing = Listing { counts, taken, cut: cut.clone(), result: &result, context };
     let make = || finder(&cut, &frequent, &wanted);
-    texts.each_by_hands(Phase::Finding, false, WEIGHT, &make, &mut Looking(listing))?;
+    texts.each_by_hands(JobPhase::Finding, false, WEIGHT, &make, &mut Looking(listing))?;
     Ok(None)
 }
 
 /// Lists passages, each window once: of the first document that has it.
 struct Listing<'a> {
-    counts: Arc<Counts>,
+    counts: Arc<WindowCounts>,
     /// Marks the windows that are listed.
     taken: Vec<bool>,
     cut: PassageCut,
@@ -92,17 +92,17 @@ impl Look for Listing<'_> {
 /// `strip_passages(source, min_documents, ...) → (doc_id, body, removed)`
 fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, min_documents) = Question::of_common(call)?;
+    let (question, min_documents) = PassageQuestion::of_common(call)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question.keeping_short(), None)?;
     let frequent = Frequent::of(sorter, min_documents, texts.share)?;
-    let counts = Counts::of(&mut texts, &frequent, min_documents)?;
+    let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();
     let mut writing =
         Writing { result: &result, context: Memory::scratch(c"minlsh texts stripped") };
     let make = || Stripping::new(cut.clone(), test(&frequent), count.clone());
-    texts.each_by_hands(Phase::Finding, true, 2, &make, &mut writing)?;
+    texts.each_by_hands(JobPhase::Finding, true, 2, &make, &mut writing)?;
     Ok(None)
 }
 

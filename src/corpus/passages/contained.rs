@@ -12,9 +12,9 @@ use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
-use crate::corpus::passages::question::Question;
-use crate::corpus::passages::texts::{Document, Texts};
-use crate::corpus::progress::Phase;
+use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::texts::{ReadText, Texts};
+use crate::corpus::progress::JobPhase;
 use crate::error::{Result, engine, out_of_memory};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -35,10 +35,10 @@ const ASKED: u64 = 1 << 63;
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
 fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let (question, coverage) = Question::of_contained(call)?;
+    let (question, coverage) = PassageQuestion::of_contained(call)?;
     let session = Session::open();
     let mut stored = Stored { file: None, texts: Vec::new() };
-    let keep: &mut dyn FnMut(Document, &str) -> Result<()> =
+    let keep: &mut dyn FnMut(ReadText, &str) -> Result<()> =
         &mut |document, text| stored.push(document, text);
     let (texts, fingerprints) = Texts::read(&session, &question, Some(keep))?;
     let mut job = Job { texts: &texts, stored, coverage };
@@ -83,10 +83,10 @@ struct StoredText {
 }
 
 impl Stored {
-    fn push(&mut self, document: Document, text: &str) -> Result<()> {
+    fn push(&mut self, document: ReadText, text: &str) -> Result<()> {
         let file = self.file.get_or_insert_with(TempFile::create);
         let text = if document.is_copy { "" } else { text };
-        let Document { salt, length, .. } = document;
+        let ReadText { salt, length, .. } = document;
         let stored = StoredText { offset: file.len(), bytes: text.len() as u32, length, salt };
         file.append(text.as_bytes());
         memory::push(&mut self.texts, stored).map_err(engine)
@@ -115,7 +115,7 @@ impl Job<'_> {
     /// Pairs of a text that may be contained and one that may contain it, sorted by both.
     fn candidates(&mut self, fingerprints: Sorter) -> Result<Sorter> {
         let texts = self.texts;
-        texts.progress.enter(Phase::Counting);
+        texts.progress.enter(JobPhase::Counting);
         let half = texts.share / 2;
         let (by_text, mut met) = by_text(fingerprints, half)?;
         self.ask(by_text, &mut met)?;
@@ -185,7 +185,7 @@ impl Job<'_> {
     /// Compares candidates; calls `visit` with each document that is contained.
     fn compare(&mut self, candidates: Sorter, visit: &mut dyn FnMut(Contained)) -> Result<()> {
         let (texts, coverage) = (self.texts, self.coverage);
-        texts.progress.enter(Phase::Comparing);
+        texts.progress.enter(JobPhase::Comparing);
         let min_match = texts.cut.min_match;
         let lengths = memory::collect(self.stored.texts.iter().map(|text| text.length));
         let lengths = lengths.map_err(engine)?;

@@ -17,7 +17,7 @@ const DEFAULT_MIN_DOCUMENTS: u32 = 100;
 const DEFAULT_COVERAGE: f64 = 0.9;
 
 /// The question to a job. An argument that is NULL is the default.
-pub struct Question {
+pub struct PassageQuestion {
     /// The arguments that say which documents it reads.
     pub arguments: Arguments,
     /// The definition of a passage.
@@ -35,7 +35,7 @@ enum Short {
     Unchanged,
 }
 
-impl Question {
+impl PassageQuestion {
     /// Reads `(source, min_documents, [key], body, key_column, scope, min_match, normalization)`: what many
     /// documents have in common, and how many are many.
     pub fn of_common(call: &Call) -> Result<(Self, u32)> {

@@ -2,10 +2,10 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::corpus::passages::question::Question;
+use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, Texts};
 use crate::corpus::passages::windows;
-use crate::corpus::progress::Phase;
+use crate::corpus::progress::JobPhase;
 use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -41,7 +41,7 @@ const MARKS: u64 = 3;
 /// `repeated_passages(source, ...) → (doc_id, passage_from, passage_length, of_doc_id, of_from)`
 fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let question = Question::of_repeated(call)?;
+    let question = PassageQuestion::of_repeated(call)?;
     let session = Session::open();
     let (mut texts, sorter) = Texts::read(&session, &question, None)?;
     let frequent = Frequent::of(sorter, 2, texts.share)?;
@@ -51,7 +51,7 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     drop(frequent);
     let later = later(all, texts.share)?;
     let marks = marks(later, texts.share, texts.cut.min_match)?;
-    texts.progress.enter(Phase::Finding);
+    texts.progress.enter(JobPhase::Finding);
     let stored = stored(marks, &mut texts)?;
     let mut first = None;
     let mut last = None;

@@ -16,8 +16,8 @@ use sketch::pipeline::{
 
 use crate::corpus::chosen::Chosen;
 use crate::corpus::members::Members;
-use crate::corpus::passages::question::Question;
-use crate::corpus::progress::{Phase, Progress};
+use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
@@ -45,7 +45,7 @@ pub struct Texts {
     rows: TupleStore,
     /// Their keys.
     pub keys: Members,
-    documents: Vec<Document>,
+    documents: Vec<ReadText>,
     /// The definition of a passage.
     pub cut: PassageCut,
     /// Bytes for each of what is sorted and what is looked up.
@@ -61,7 +61,7 @@ pub struct Texts {
 
 /// A text that was read.
 #[derive(Clone, Copy)]
-pub struct Document {
+pub struct ReadText {
     /// The salt of the hashes of its scope.
     pub salt: u64,
     /// True if an earlier text is equal, after normalization.
@@ -71,7 +71,7 @@ pub struct Document {
 }
 
 /// Takes a text as it is first read: normalized, if that was asked for.
-pub type Keep<'a> = dyn FnMut(Document, &str) -> Result<()> + 'a;
+pub type Keep<'a> = dyn FnMut(ReadText, &str) -> Result<()> + 'a;
 
 /// A finder, which looks at texts, or the error that there is no memory for it.
 pub type Made<F> = std::result::Result<F, sketch::Error>;
@@ -97,10 +97,10 @@ impl Texts {
     /// aside to be read again, unless `keep` takes the normalized texts.
     pub fn read(
         session: &Session,
-        question: &Question,
+        question: &PassageQuestion,
         mut keep: Option<&mut Keep>,
     ) -> Result<(Self, Sorter)> {
-        let Question { arguments, cut, collapses, .. } = question;
+        let PassageQuestion { arguments, cut, collapses, .. } = question;
         let source = Source::read(session, arguments, 0, "source", false)?;
         if source.kind != Kind::Text {
             return Err(invalid_parameter("source must return texts to look for passages in")
@@ -194,7 +194,7 @@ impl Texts {
     /// `weight` bytes for each of its own.
     pub fn each_by_hands<F: Find>(
         &mut self,
-        phase: Phase,
+        phase: JobPhase,
         with_copies: bool,
         weight: usize,
         make: &dyn Fn() -> Made<F>,
@@ -212,7 +212,7 @@ impl Texts {
             rows.rewind();
             rows.each(&mut |row| {
                 check_interrupts();
-                let Document { salt, is_copy, .. } = documents[number as usize];
+                let ReadText { salt, is_copy, .. } = documents[number as usize];
                 let body = row.value(2).filter(|_| with_copies || !is_copy);
                 if let Some(body) = body {
                     context.run_and_reset(|| {
@@ -235,10 +235,10 @@ impl Texts {
     }
 
     /// Goes to the first text, to read some of them once more.
-    pub fn again(&mut self) -> Result<Again<'_>> {
+    pub fn again(&mut self) -> Result<Rereading<'_>> {
         self.rows.rewind();
         let read = Self::characters(&self.cut, "")?;
-        Ok(Again { texts: self, next: 0, read })
+        Ok(Rereading { texts: self, next: 0, read })
     }
 
     /// The characters of a text.
@@ -262,7 +262,7 @@ impl Texts {
 }
 
 /// Texts that are read once more, in order.
-pub struct Again<'a> {
+pub struct Rereading<'a> {
     texts: &'a mut Texts,
     /// The number of the next one.
     next: u32,
@@ -270,7 +270,7 @@ pub struct Again<'a> {
     read: Characters<'static>,
 }
 
-impl Again<'_> {
+impl Rereading<'_> {
     /// The characters of a text. Texts are asked for in ascending order.
     pub fn characters(&mut self, number: u32) -> Result<&Characters<'static>> {
         let Texts { rows, cut, context, progress, .. } = &mut *self.texts;
@@ -358,7 +358,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
 struct Intake<'a, 'k> {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
-    documents: Vec<Document>,
+    documents: Vec<ReadText>,
     sorter: Sorter,
     collapses: bool,
     min_match: usize,
@@ -374,7 +374,7 @@ impl Intake<'_, '_> {
             self.short += usize::from((of_text.length as usize) < self.min_match);
             let is_copy = self.collapses
                 && memory::insert_at(&mut self.seen, of_text.hash, ()).map_err(engine)?.is_some();
-            let document = Document { salt: given.salt, is_copy, length: of_text.length };
+            let document = ReadText { salt: given.salt, is_copy, length: of_text.length };
             memory::push(&mut self.documents, document).map_err(engine)?;
             let Self { sorter, keep, .. } = self;
             if let Some(keep) = keep {

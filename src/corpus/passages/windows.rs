@@ -9,7 +9,7 @@ use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow,
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::texts::{Frequent, Made, Texts, Visit};
-use crate::corpus::progress::Phase;
+use crate::corpus::progress::JobPhase;
 use crate::error::{Failure, Result, engine, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -100,14 +100,14 @@ pub fn sorted(
     let sorter = Sorter::new(texts.share);
     let mut sorting = Looking(Sorting { sorter, record });
     let make = || finder(&cut, frequent, &all);
-    texts.each_by_hands(Phase::Counting, false, WEIGHT, &make, &mut sorting)?;
+    texts.each_by_hands(JobPhase::Counting, false, WEIGHT, &make, &mut sorting)?;
     Ok(sorting.0.sorter)
 }
 
 /// The number of documents of each window that is in enough of them, and the number of the window.
-pub struct Counts(AHashMap<u64, (u32, u32)>);
+pub struct WindowCounts(AHashMap<u64, (u32, u32)>);
 
-impl Counts {
+impl WindowCounts {
     /// Counts them.
     pub fn of(
         texts: &mut Texts,

@@ -19,7 +19,7 @@ use sketch::Scheme;
 use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::criteria::criteria;
 use crate::corpus::keyed_rows::KeyedRows;
-use crate::corpus::progress::{Phase, Progress};
+use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -31,9 +31,9 @@ use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use choice::Choice;
-use nearest::Found;
+use nearest::Neighbors;
 use report::Report;
-use sample::{Sample, Wanted};
+use sample::{Sample, SampleSize};
 
 sql_function!(minlsh_suggest, suggest);
 
@@ -88,18 +88,18 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
             .any(|place| arguments.raw(*place).is_some());
     let choice = Choice::of(&sample, reader, config, is_given)?;
     let report = Report::new(&sample, wanted, &result);
-    progress.enter(Phase::Neighbors);
-    let found = Found::search(&rows, reader, &choice.config, (scopes, &progress), sample)?;
+    progress.enter(JobPhase::Neighbors);
+    let found = Neighbors::search(&rows, reader, &choice.config, (scopes, &progress), sample)?;
     report.write(source, &arguments, &choice, &found)?;
     Ok(None)
 }
 
-fn wanted(call: &Call) -> Result<Wanted> {
+fn wanted(call: &Call) -> Result<SampleSize> {
     let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
     match usize::try_from(count) {
         Ok(count @ 1..) => {
             let seed = call.int8(SAMPLE_SEED).unwrap_or(0);
-            Ok(Wanted { count, seed, room: of_suggestion() })
+            Ok(SampleSize { count, seed, room: of_suggestion() })
         }
         _ => Err(invalid_parameter(format!("sample must be at least 1, not {count}"))
             .set_hint("Pass the number of documents to compare with all others.")),

@@ -21,7 +21,7 @@ const LEAST_ESTIMATE: f64 = 0.37;
 
 /// The neighbours of the sample.
 #[derive(Default)]
-pub struct Found {
+pub struct Neighbors {
     /// The number of documents of the source without shingles.
     pub empty: u64,
     /// The number of documents of the sample that have an exact copy.
@@ -69,7 +69,7 @@ struct Document {
     bands: Vec<i64>,
 }
 
-impl Found {
+impl Neighbors {
     /// Compares the sample with all rows of the source.
     pub fn search(
         rows: &KeyedRows,

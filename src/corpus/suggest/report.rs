@@ -4,8 +4,8 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Suggested, Unit};
 
 use super::choice::{Choice, Why};
-use super::nearest::Found;
-use super::sample::{Sample, Wanted};
+use super::nearest::Neighbors;
+use super::sample::{Sample, SampleSize};
 use crate::corpus::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -27,12 +27,12 @@ pub struct Report<'a> {
     sampled: u64,
     saturated: u64,
     large: u64,
-    wanted: Wanted,
+    wanted: SampleSize,
 }
 
 impl<'a> Report<'a> {
     /// A report on `sample`.
-    pub fn new(sample: &Sample, wanted: Wanted, result: &'a ResultRows) -> Self {
+    pub fn new(sample: &Sample, wanted: SampleSize, result: &'a ResultRows) -> Self {
         Self {
             result,
             documents: sample.documents,
@@ -49,7 +49,7 @@ impl<'a> Report<'a> {
         source: &Source,
         arguments: &Arguments,
         choice: &Choice,
-        found: &Found,
+        found: &Neighbors,
     ) -> Result<()> {
         self.sample(found);
         if source.kind != Kind::Set {
@@ -70,7 +70,7 @@ impl<'a> Report<'a> {
     }
 
     /// Reports what was looked at.
-    fn sample(&self, found: &Found) {
+    fn sample(&self, found: &Neighbors) {
         let all = self.documents;
         self.counted("documents", all, None, "documents of the source that are not NULL");
         let is_all = self.sampled as usize >= self.wanted.count || self.sampled >= all - self.large;
@@ -125,7 +125,7 @@ impl<'a> Report<'a> {
     }
 
     /// Reports how similar the nearest neighbors are.
-    fn neighbors(&self, choice: &Choice, found: &Found, threshold: f64) {
+    fn neighbors(&self, choice: &Choice, found: &Neighbors, threshold: f64) {
         let unrelated = (choice.cut.unrelated * 100.0).round() / 100.0;
         let common = "19 of 20 random pairs are no more similar";
         self.advice("random pairs", Some(&unrelated.to_string()), common);

@@ -26,7 +26,7 @@ const PARTS: usize = 16;
 
 /// The sample that is wanted.
 #[derive(Clone, Copy)]
-pub struct Wanted {
+pub struct SampleSize {
     /// The number of documents.
     pub count: usize,
     /// The seed that chooses them.
@@ -88,7 +88,7 @@ impl Sample {
         reader: Reader,
         config: &Config,
         (scopes, progress): (&mut Scopes, &Progress),
-        wanted: Wanted,
+        wanted: SampleSize,
     ) -> Result<Self> {
         let mut sample = Self::default();
         let mut least: BinaryHeap<Taken> = BinaryHeap::new();

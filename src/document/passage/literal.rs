@@ -10,8 +10,8 @@ use sketch::passage::{valid_coverage, valid_min_match};
 use sketch::{DEFAULT_COVERAGE, DEFAULT_MIN_MATCH};
 
 use super::image::{Passage, normalization};
-use crate::document::form::Form;
-use crate::document::json::{Read, Reader, append, syntax, write_string};
+use crate::document::form::TypeForm;
+use crate::document::json::{JsonReader, Read, append, syntax, write_string};
 use crate::error::{Result, engine};
 use crate::pg::call::sql_function;
 use crate::pg::text;
@@ -21,7 +21,7 @@ sql_function!(minlsh_passage_out, |call| FORM.output(call));
 sql_function!(minlsh_passage_recv, |call| FORM.receive(call));
 sql_function!(minlsh_passage_send, |call| FORM.send(call));
 
-static FORM: Form = Form {
+static FORM: TypeForm = TypeForm {
     name: "minlsh_passage",
     start: "{\"coverage\":",
     meaning: "a passage",
@@ -43,7 +43,7 @@ fn write(passage: &Passage) -> Result<Vec<u8>> {
 
 fn read(literal: &[u8]) -> Read<Datum> {
     match FORM.is_object(literal) {
-        true => Members::read(&mut Reader::new(literal))?.write(),
+        true => Members::read(&mut JsonReader::new(literal))?.write(),
         false => Members { passage: Some(literal.into()), ..Members::default() }.write(),
     }
 }
@@ -58,7 +58,7 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn read(reader: &mut Reader<'a>) -> Read<Self> {
+    fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
         let mut members = Self::default();
         reader.object(|name, reader| {
             Ok(match name {

@@ -13,7 +13,7 @@ use crate::error::{Result, engine};
 use crate::lookup::indexed::Indexed;
 use crate::lookup::near_duplicates::Asked;
 use crate::lookup::operand::{Measured, Operand};
-use crate::lookup::stored_documents::{Documents, Stored};
+use crate::lookup::stored_documents::{StoredDocument, StoredDocuments};
 use crate::memory::of_sample;
 use crate::options::{Threshold, Verify};
 use crate::pg::spi::Session;
@@ -26,7 +26,7 @@ pub fn audit(
     verify: Option<Verify>,
     wanted: Sampling,
 ) -> Result<Bands> {
-    let documents = Documents::of(target)?;
+    let documents = StoredDocuments::of(target)?;
     let mut audit = Audit {
         target,
         value_type: documents.value_type(),
@@ -62,7 +62,7 @@ struct Member {
 
 struct Audit<'a> {
     target: &'a Indexed,
-    documents: &'a Documents<'a>,
+    documents: &'a StoredDocuments<'a>,
     scopes: Scopes,
     value_type: Oid,
     session: &'a Session,
@@ -106,7 +106,7 @@ impl Audit<'_> {
     }
 
     /// The form in which a document is compared, and the least similarity that it asks for itself.
-    fn measured<'s>(&self, stored: &'s Stored) -> Result<(Measured<'s>, f64)> {
+    fn measured<'s>(&self, stored: &'s StoredDocument) -> Result<(Measured<'s>, f64)> {
         let values = self.documents.values();
         // SAFETY: a value of the index, which lives as long as what was read of its row.
         let operand = unsafe { Operand::read(values, stored.value, self.value_type)? };

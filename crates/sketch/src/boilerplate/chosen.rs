@@ -8,18 +8,18 @@ pub const CHOSEN: usize = 200;
 
 /// For each origin the documents of the least fingerprints, each with a value. They are the same in whichever order
 /// documents come.
-pub struct Chosen<T> {
+pub struct OriginSample<T> {
     /// By origin, in the order of fingerprints.
     origins: Vec<Vec<(u64, T)>>,
 }
 
-impl<T> Default for Chosen<T> {
+impl<T> Default for OriginSample<T> {
     fn default() -> Self {
         Self { origins: Vec::new() }
     }
 }
 
-impl<T> Chosen<T> {
+impl<T> OriginSample<T> {
     /// Adds a document of the origin of that number if it is chosen as things stand; `value` makes its value then.
     /// A later one may take its place. Those of one fingerprint are one document.
     ///

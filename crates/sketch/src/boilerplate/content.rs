@@ -8,14 +8,14 @@ use crate::shingle::{has_any, normalize_text, shingle_hashes};
 
 /// The content of a document.
 #[derive(Clone, Copy)]
-pub enum Content<'a> {
+pub enum Shingled<'a> {
     /// A text, cut as a configuration says whose scheme hashes to 64 bits.
     Text(&'a Config, &'a str),
     /// A set, by the hashes of its elements, in any order and with any repeats.
     Elements(&'a [u64]),
 }
 
-impl Content<'_> {
+impl Shingled<'_> {
     /// A hash of a text once it is normalised, or of a set, which is that of all its copies; `None` if there are no
     /// shingles.
     ///

@@ -1,6 +1,6 @@
 //! The part of a document that counts.
 
-use super::content::Content;
+use super::content::Shingled;
 use crate::error::Error;
 use crate::hash::count_distinct;
 use crate::memory;
@@ -88,7 +88,7 @@ impl Boilerplate {
 /// [`Error::OutOfMemory`].
 pub fn counted(
     boilerplate: Option<&Boilerplate>,
-    content: Content,
+    content: Shingled,
     room: &mut Vec<u64>,
     out: &mut Vec<u64>,
     check_interrupts: &mut dyn FnMut(),

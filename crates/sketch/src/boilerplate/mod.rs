@@ -3,8 +3,8 @@
 //! An origin is a site, a company, an author: whatever writes its documents in one frame. What counts of a document is
 //! the set of its shingles without the boilerplate of its origin, and two documents are as similar as these sets.
 //!
-//! 1. [`Chosen`] chooses up to [`CHOSEN`] documents of each origin, by the hashes of their texts
-//!    ([`Content::fingerprint`]). So the choice depends on no order, and equal texts count once.
+//! 1. [`OriginSample`] chooses up to [`CHOSEN`] documents of each origin, by the hashes of their texts
+//!    ([`Shingled::fingerprint`]). So the choice depends on no order, and equal texts count once.
 //! 2. [`shared_by_many`] counts in how many of these each shingle is. More than a fifth, and at least five, make it
 //!    boilerplate.
 //! 3. [`counted()`] leaves it out. A document of which next to nothing is left would be similar to all
@@ -15,10 +15,10 @@ mod content;
 mod counted;
 mod shared;
 
-pub use chosen::{CHOSEN, Chosen};
-pub use content::Content;
+pub use chosen::{CHOSEN, OriginSample};
+pub use content::Shingled;
 pub use counted::{Boilerplate, counted};
-pub use shared::{Hashes, LEAST, Sampled, shared_by_many};
+pub use shared::{HashesOf, LEAST, Sampled, shared_by_many};
 
 #[cfg(test)]
 mod tests;

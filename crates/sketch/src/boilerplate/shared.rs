@@ -21,7 +21,7 @@ const FEWEST: usize = 1 << 10;
 const MOST_PARTS: u64 = 1 << 16;
 
 /// Appends the hashes of the document of a number; it is passed what it must call often.
-pub type Hashes<'a> = dyn FnMut(usize, &mut Vec<u64>, &mut dyn FnMut()) -> Result<(), Error> + 'a;
+pub type HashesOf<'a> = dyn FnMut(usize, &mut Vec<u64>, &mut dyn FnMut()) -> Result<(), Error> + 'a;
 
 /// The documents of an origin that were chosen.
 pub struct Sampled {
@@ -40,7 +40,7 @@ pub struct Sampled {
 pub fn shared_by_many(
     sampled: &Sampled,
     memory: usize,
-    hashes: &mut Hashes,
+    hashes: &mut HashesOf,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<Vec<u64>, Error> {
     let Sampled { documents, shingles } = *sampled;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Boilerplate, CHOSEN, Chosen, Content, Sampled, counted, shared_by_many};
+use super::{Boilerplate, CHOSEN, OriginSample, Sampled, Shingled, counted, shared_by_many};
 use crate::hash::mix::mix64;
 
 /// The shingles that more than a fifth of some sets have, and at least five.
@@ -20,7 +20,7 @@ fn naive_counted(hashes: &[u64], shared: &[u64]) -> BTreeSet<u64> {
     let all: BTreeSet<u64> = hashes.iter().copied().collect();
     let left: BTreeSet<u64> = all.iter().copied().filter(|hash| !shared.contains(hash)).collect();
     if left.len() < 20 && (left.len() as f64) < 0.05 * all.len() as f64 {
-        return Content::Elements(hashes).fingerprint(&mut || ()).unwrap().into_iter().collect();
+        return Shingled::Elements(hashes).fingerprint(&mut || ()).unwrap().into_iter().collect();
     }
     left
 }
@@ -60,7 +60,7 @@ proptest! {
         let boilerplate = Boilerplate::new(&shared).unwrap();
         let (mut room, mut left) = (Vec::new(), Vec::new());
         for document in &documents {
-            let content = Content::Elements(document);
+            let content = Shingled::Elements(document);
             counted(Some(&boilerplate), content, &mut room, &mut left, &mut || ()).unwrap();
             let found: BTreeSet<u64> = left.iter().copied().collect();
             prop_assert_eq!(found, naive_counted(document, &shared));
@@ -72,7 +72,7 @@ proptest! {
     fn the_least_fingerprints_are_chosen_in_any_order(
         offered in prop::collection::vec((0_u32..3, 0_u64..400), 0..1500),
     ) {
-        let mut chosen = Chosen::default();
+        let mut chosen = OriginSample::default();
         for &(origin, fingerprint) in &offered {
             chosen.offer(origin, fingerprint, |cause| cause, || Ok(fingerprint)).unwrap();
         }
@@ -106,11 +106,11 @@ fn shingles_that_do_not_fit_are_counted_in_parts() {
 fn fingerprints_are_those_of_normalised_texts_and_of_sets() {
     let config = crate::Config::default();
     let config = config.with_normalization(crate::Normalization::plain()).unwrap();
-    let text = |text| Content::Text(&config, text).fingerprint(&mut || ()).unwrap();
+    let text = |text| Shingled::Text(&config, text).fingerprint(&mut || ()).unwrap();
     assert_eq!(text("Read  more"), text("read more"));
     assert_ne!(text("read more"), text("read less"));
     assert_eq!(text(" "), None);
-    let set = |hashes: &[u64]| Content::Elements(hashes).fingerprint(&mut || ()).unwrap();
+    let set = |hashes: &[u64]| Shingled::Elements(hashes).fingerprint(&mut || ()).unwrap();
     assert_eq!(set(&[3, 1, 3]), set(&[1, 3]));
     assert_ne!(set(&[3, 1]), set(&[1]));
     assert_eq!(set(&[]), None);

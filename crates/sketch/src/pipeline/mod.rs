@@ -28,5 +28,5 @@ pub use passages::{
     Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, OfText, PassageCut,
     Stripped, Stripping, Test, TextWindow, Windowing,
 };
-pub use signer::{Copied, Signer, SignerBatch};
+pub use signer::{CopiedDocument, Signer, SignerBatch};
 pub use texts::{Find, GivenText, TextBatch, TextFinder};

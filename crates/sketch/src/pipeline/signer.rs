@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::BatchWork;
-use crate::boilerplate::{Boilerplate, Content, counted};
+use crate::boilerplate::{Boilerplate, Shingled, counted};
 use crate::config::Config;
 use crate::error::Error;
 use crate::memory;
@@ -53,7 +53,7 @@ struct Document {
 
 /// A document as it was copied.
 #[derive(Clone, Copy)]
-pub enum Copied<'a> {
+pub enum CopiedDocument<'a> {
     /// A text.
     Text(StoredBytes<'a>),
     /// A set, by the hashes of its elements.
@@ -145,7 +145,7 @@ impl SignerBatch {
     }
 
     /// The documents, in order.
-    pub fn documents(&self) -> impl Iterator<Item = Copied<'_>> {
+    pub fn documents(&self) -> impl Iterator<Item = CopiedDocument<'_>> {
         copied(&self.documents, &self.texts, &self.numbers)
     }
 
@@ -168,15 +168,19 @@ fn copied<'a>(
     documents: &'a [Document],
     texts: &'a [u8],
     numbers: &'a [u64],
-) -> impl Iterator<Item = Copied<'a>> {
+) -> impl Iterator<Item = CopiedDocument<'a>> {
     let (mut text, mut number) = (0, 0);
     documents.iter().map(move |&Document { form, end }| match form {
         Form::Text(packing) => {
             let bytes = &texts[std::mem::replace(&mut text, end)..end];
-            Copied::Text(StoredBytes { bytes, packing })
+            CopiedDocument::Text(StoredBytes { bytes, packing })
         }
-        Form::Elements => Copied::Elements(&numbers[std::mem::replace(&mut number, end)..end]),
-        Form::Signature => Copied::Signature(&numbers[std::mem::replace(&mut number, end)..end]),
+        Form::Elements => {
+            CopiedDocument::Elements(&numbers[std::mem::replace(&mut number, end)..end])
+        }
+        Form::Signature => {
+            CopiedDocument::Signature(&numbers[std::mem::replace(&mut number, end)..end])
+        }
     })
 }
 
@@ -281,13 +285,13 @@ impl Signer {
     /// Makes the hashes of a document, `self.bands`.
     fn sign(
         &mut self,
-        document: Copied,
+        document: CopiedDocument,
         saturations: &mut Vec<usize>,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
         self.bands.clear();
         let signature = match document {
-            Copied::Text(stored) => {
+            CopiedDocument::Text(stored) => {
                 let text = &*text(stored.unpacked(&mut self.room)?)?;
                 let config = self.sketcher.config();
                 if self.looks
@@ -305,8 +309,10 @@ impl Signer {
                 }
                 self.sketcher.sketch(text, check_interrupts)?
             }
-            Copied::Elements(hashes) => self.sketcher.sketch_hashes(hashes, check_interrupts)?,
-            Copied::Signature(slots) => {
+            CopiedDocument::Elements(hashes) => {
+                self.sketcher.sketch_hashes(hashes, check_interrupts)?
+            }
+            CopiedDocument::Signature(slots) => {
                 self.slots.clear();
                 memory::reserve(&mut self.slots, slots.len())?;
                 self.slots.extend(slots.iter().map(|&slot| slot as i32));
@@ -320,7 +326,7 @@ impl Signer {
     /// count, with repeats.
     fn sign_counted(
         &mut self,
-        document: Copied,
+        document: CopiedDocument,
         boilerplate: Option<&Boilerplate>,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<usize, Error> {
@@ -330,11 +336,13 @@ impl Signer {
         };
         let unpacked;
         let content = match document {
-            Copied::Text(stored) => {
+            CopiedDocument::Text(stored) => {
                 unpacked = text(stored.unpacked(&mut self.room)?)?;
-                Content::Text(config, &unpacked)
+                Shingled::Text(config, &unpacked)
             }
-            Copied::Elements(numbers) | Copied::Signature(numbers) => Content::Elements(numbers),
+            CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
+                Shingled::Elements(numbers)
+            }
         };
         if !*signs {
             let fingerprint = content.fingerprint(check_interrupts)?;
