@@ -1,15 +1,16 @@
 //! `near_duplicate_clusters()`: verified pairs, put together.
 
 use pgrx::pg_sys::Datum;
+use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::corpus::arguments::{Arguments, Positions};
-use crate::corpus::batches::{Batches, Emit};
+use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine, invalid_parameter, shortened};
+use crate::error::{Result, engine, error, invalid_parameter, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -20,6 +21,11 @@ sql_function!(minlsh_near_duplicate_clusters, near_duplicate_clusters);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 7 };
 
+/// Of fewer documents none is said to share a template.
+const TEMPLATE_LEAST: u32 = 1000;
+/// A cluster of more than one in so many documents may be a template.
+const TEMPLATE_SHARE: u64 = 100;
+
 /// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
@@ -27,19 +33,22 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let arguments = Arguments::with_boilerplate(call, POSITIONS)?;
     let linkage = linkage(&arguments)?;
     let session = Session::open();
-    let Work { members, batches, .. } = Work::of_one(&session, &arguments, None)?;
-    let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
-    each(batches, linkage, &ranks, &mut |cluster| write(cluster, &members, &result))?;
-    Ok(None)
+    let work = Work::of_one(&session, &arguments, None)?;
+    let ranks = Ranks::of(&work.members.sorted()).map_err(engine)?;
+    each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result))
+        .map(|()| None)
 }
 
-/// Calls `visit` with the clusters of all groups, those of a group in order.
+/// Calls `visit` with the clusters of all groups, those of a group in order. A NOTICE names one that is so large that
+/// its documents may share no more than a template.
 pub fn each(
-    mut batches: Batches,
+    work: Work,
     linkage: Linkage,
     ranks: &Ranks,
-    visit: &mut dyn FnMut(&Cluster),
+    visit: &mut dyn FnMut(&Cluster, &Members),
 ) -> Result<()> {
+    let Work { members, mut batches, read } = work;
+    let mut largest = (0, None);
     let limit = bucket_limit();
     let judge = |group: &mut Group, emit: &mut Emit<Cluster>| {
         let mut clusters = Vec::new();
@@ -50,10 +59,31 @@ pub fn each(
         Ok(left_out)
     };
     let left_out = batches.each(&judge, &mut |cluster: Cluster| {
-        visit(&cluster);
+        if cluster.distinct > largest.0 {
+            largest = (cluster.distinct, Some(cluster.representative));
+        }
+        visit(&cluster, &members);
         Ok(())
     })?;
     report(left_out);
+    if let (distinct, Some(representative)) = largest
+        && read >= TEMPLATE_LEAST
+        && distinct as u64 * TEMPLATE_SHARE > u64::from(read)
+    {
+        let message = format!(
+            "{distinct} documents that are not equal are in the cluster of the document of key {}",
+            members.shown(representative)
+        );
+        error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+            .set_detail(format!(
+                "{read} documents were compared. Documents of one template are similar whatever they say."
+            ))
+            .set_hint(
+                "Look at some of them. Pass boilerplate => the column that says where a document comes from, or use a \
+                 higher threshold.",
+            )
+            .report(PgLogLevel::NOTICE);
+    }
     Ok(())
 }
 

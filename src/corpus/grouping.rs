@@ -22,6 +22,8 @@ pub struct Cluster {
     pub representative: u32,
     /// The others, with the similarity to the representative, in order.
     pub members: Vec<(u32, f64)>,
+    /// The number of documents but for copies.
+    pub distinct: usize,
     /// The weakest link that holds the cluster together.
     pub weakest_link: f64,
     /// The two documents that have the least in common.
@@ -118,7 +120,8 @@ pub fn single_linkage(
         }
         let least_similar = least(group, &distinct)?;
         let representative = group.name(first);
-        Ok(Cluster { representative, members, weakest_link, least_similar })
+        let distinct = distinct.len();
+        Ok(Cluster { representative, members, distinct, weakest_link, least_similar })
     };
     group.each(&all, &describe, collect)?;
     Ok(left_out)
@@ -167,7 +170,8 @@ pub fn leader_clusters(
             let distinct = cluster.iter().map(|(_, member, _)| *member);
             let distinct = memory::collect(distinct)?;
             let least_similar = least(group, &distinct)?;
-            collect(Cluster { representative, members, weakest_link, least_similar })?;
+            let distinct = distinct.len();
+            collect(Cluster { representative, members, distinct, weakest_link, least_similar })?;
         }
     }
     Ok(left_out)

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::error::Result;
+use crate::error::{Result, shortened};
 use crate::pg::document_keys::DocumentKeys;
+use crate::pg::text;
 
 /// Documents numbered in the order in which they were read, of one source or of two.
 pub struct Members {
@@ -69,6 +70,14 @@ impl Members {
     /// The key of a document as the result wants it, if it was read so: it stays valid.
     pub fn lasting_key(&self, document: u32) -> Option<Datum> {
         (!self.part(document).as_text).then(|| self.stored(document))
+    }
+
+    /// The key of a document as messages show it.
+    pub fn shown(&self, document: u32) -> String {
+        let part = self.part(document);
+        // SAFETY: a text that was just made; it is copied here.
+        let key = unsafe { text::read(part.keys.text(document - part.first)) };
+        shortened(key.unwrap_or_default()).into_owned()
     }
 
     /// The key of a document as it was read.

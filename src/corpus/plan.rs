@@ -34,13 +34,13 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
         ));
     }
     let session = Session::open();
-    let Work { members, batches, .. } = Work::of_one(&session, &arguments, keep.as_deref())?;
+    let work = Work::of_one(&session, &arguments, keep.as_deref())?;
     let ranks = if keep.is_some() {
         Ranks::AsRead
     } else {
-        Ranks::of(&members.sorted()).map_err(engine)?
+        Ranks::of(&work.members.sorted()).map_err(engine)?
     };
-    each(batches, leader_clusters, &ranks, &mut |cluster| {
+    each(work, leader_clusters, &ranks, &mut |cluster, members| {
         for &(document, similarity) in &cluster.members {
             check_interrupts();
             let [removed, kept] = [document, cluster.representative].map(|name| members.key(name));

@@ -7,8 +7,10 @@
 //! // Twenty documents have an edited copy, thirty share a template with some other document.
 //! (0..20).for_each(|i| nearest.add(0.90 + f64::from(i) * 0.004));
 //! (0..30).for_each(|i| nearest.add(0.50 + f64::from(i) * 0.005));
-//! assert_eq!(nearest.threshold(), (0.75, Suggested::Valley));
-//! assert_eq!(Histogram::default().threshold(), (DEFAULT_THRESHOLD, Suggested::Nothing));
+//! assert_eq!(nearest.threshold(0.1), (0.75, Suggested::Valley));
+//! assert_eq!(Histogram::default().threshold(0.1), (DEFAULT_THRESHOLD, Suggested::Nothing));
+//! // Where documents picked at random are as similar as that, a threshold lies above them.
+//! assert_eq!(Histogram::default().threshold(0.82), (0.85, Suggested::AboveRandom));
 //! ```
 
 use crate::limits::DEFAULT_THRESHOLD;
@@ -36,6 +38,8 @@ pub enum Suggested {
     Steady,
     /// There is nothing to choose by. It is the default.
     Nothing,
+    /// Anything lower would be reached by documents picked at random.
+    AboveRandom,
 }
 
 impl Histogram {
@@ -63,10 +67,15 @@ impl Histogram {
         self.bins().filter(|(start, ..)| *start > threshold - 1e-9).map(|(.., count)| count).sum()
     }
 
-    /// The threshold that the counts suggest, and why.
+    /// The threshold that the counts suggest, and why. It is above `random`, the similarity of documents picked at
+    /// random; 1 if no bin is.
     #[must_use]
-    pub fn threshold(&self) -> (f64, Suggested) {
+    pub fn threshold(&self, random: f64) -> (f64, Suggested) {
+        let is_above = |threshold: f64| threshold > random + 1e-9;
         let depth = |bin: usize| {
+            if !is_above(start(bin)) {
+                return 0;
+            }
             let sides = [&self.counts[..bin], &self.counts[bin + 1..]];
             let side = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
             let lower = side(sides[0]).min(side(sides[1]));
@@ -80,6 +89,10 @@ impl Histogram {
                 let first = (0..BINS).find(|bin| depth(*bin) == deepest).unwrap_or(0);
                 let wide = (first..BINS).take_while(|bin| depth(*bin) == deepest).count();
                 (start(first + wide / 2), Suggested::Valley)
+            }
+            _ if !is_above(DEFAULT_THRESHOLD) => {
+                let lowest = (0..BINS).map(start).find(|start| is_above(*start));
+                (lowest.unwrap_or(1.0), Suggested::AboveRandom)
             }
             None => (DEFAULT_THRESHOLD, Suggested::Nothing),
             Some(bin) if start(bin) >= DEFAULT_THRESHOLD => (DEFAULT_THRESHOLD, Suggested::Gap),
@@ -121,7 +134,7 @@ mod tests {
     #[test]
     fn the_threshold_is_the_middle_of_the_deepest_valley() {
         let valley = |counts, from| {
-            assert_eq!(histogram(counts).threshold(), (from, Suggested::Valley), "{counts:?}");
+            assert_eq!(histogram(counts).threshold(0.0), (from, Suggested::Valley), "{counts:?}");
         };
         valley([50, 20, 9, 3, 1, 4, 8, 15, 30, 40], 0.7);
         valley([50, 0, 0, 0, 0, 0, 0, 0, 0, 40], 0.75);
@@ -132,7 +145,7 @@ mod tests {
     #[test]
     fn without_a_valley_it_is_the_default() {
         let other = |counts, why| {
-            assert_eq!(histogram(counts).threshold(), (DEFAULT_THRESHOLD, why), "{counts:?}");
+            assert_eq!(histogram(counts).threshold(0.7), (DEFAULT_THRESHOLD, why), "{counts:?}");
         };
         other([0; BINS], Suggested::Nothing);
         other([0, 0, 0, 0, 0, 0, 1, 0, 0, 9], Suggested::Gap);
@@ -141,6 +154,19 @@ mod tests {
         other([0, 5, 9, 20, 30, 40, 50, 60, 70, 80], Suggested::Steady);
         other([2, 0, 0, 0, 0, 0, 0, 0, 0, 2], Suggested::Steady);
         other([9, 9, 9, 9, 5, 9, 9, 9, 9, 9], Suggested::Steady);
+    }
+
+    #[test]
+    fn no_threshold_is_reached_by_documents_picked_at_random() {
+        let above = |counts, random| histogram(counts).threshold(random);
+        let valley = [50, 20, 9, 3, 1, 4, 8, 15, 30, 40];
+        assert_eq!(above(valley, 0.69), (0.7, Suggested::Valley));
+        assert_eq!(above(valley, 0.7), (0.75, Suggested::Valley));
+        assert_eq!(above(valley, 0.95), (1.0, Suggested::AboveRandom));
+        let steady = [9, 9, 9, 9, 5, 9, 9, 9, 9, 9];
+        assert_eq!(above(steady, 0.79), (DEFAULT_THRESHOLD, Suggested::Steady));
+        assert_eq!(above(steady, 0.8), (0.85, Suggested::AboveRandom));
+        assert_eq!(above([0; BINS], 0.86), (0.9, Suggested::AboveRandom));
     }
 
     #[test]

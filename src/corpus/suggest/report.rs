@@ -1,7 +1,7 @@
 //! The rows of a suggestion.
 
 use pgrx::pg_sys::{self, Datum};
-use sketch::{Config, DEFAULT_THRESHOLD, Suggested, Unit};
+use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
 use super::choice::{Choice, Why};
 use super::nearest::Neighbors;
@@ -16,6 +16,9 @@ use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::text;
+
+/// Of fewer documents, random pairs say nothing about a template.
+const FEW: u64 = 100;
 
 /// The longest bar of the histogram.
 const BAR: u64 = 40;
@@ -55,7 +58,9 @@ impl<'a> Report<'a> {
         if source.kind != Kind::Set {
             self.texts(choice);
         }
-        let (threshold, why) = found.nearest.threshold();
+        // Random pairs of few documents are those that are alike.
+        let unrelated = if self.sampled < FEW { 0.0 } else { choice.cut.unrelated };
+        let (threshold, why) = found.nearest.threshold(unrelated);
         self.neighbors(choice, found, threshold);
         let why = match why {
             Suggested::Valley => "the valley of the histogram",
@@ -64,8 +69,15 @@ impl<'a> Report<'a> {
                 "the default, as the histogram has no valley: read pairs of each step"
             }
             Suggested::Nothing => "the default: nothing in the sample is similar",
+            Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
         };
         self.advice("threshold", Some(&threshold.to_string()), why);
+        if source.kind != Kind::Signature && unrelated >= Histogram::LEAST {
+            let why = "random pairs are this similar, by a template or too short shingles: pass boilerplate => the \
+                       column that says where a document comes from, or '*' if all come from one place";
+            let unrelated = (unrelated * 100.0).round() / 100.0;
+            self.advice("template", Some(&unrelated.to_string()), why);
+        }
         self.statements(source, arguments, &choice.config, threshold)
     }
 

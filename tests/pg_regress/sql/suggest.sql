@@ -61,6 +61,23 @@ SELECT item, value, documents, explanation FROM minlsh_suggest('SELECT id, body 
 WHERE item IN ('documents', 'threshold');
 SELECT item, value, documents FROM minlsh_suggest('SELECT 1, ''alone''') WHERE item IN ('documents', 'threshold');
 
+-- Different products of one template are similar whatever they are. No threshold is suggested that such pairs reach.
+CREATE TABLE suggest_products AS
+SELECT id, format('Buy our %s now, in all colours: free shipping to every country, thirty days to send it back, and a
+	warranty of two years. Our shop is open day and night. Call us or write to us, we answer within an hour.',
+	left(md5(id::text), 12)) AS body FROM generate_series(1, 1200) AS id;
+ALTER TABLE suggest_products ADD PRIMARY KEY (id);
+SELECT item, value, explanation FROM minlsh_suggest('suggest_products', 'body')
+WHERE item IN ('random pairs', 'threshold', 'template');
+-- A plan and clusters say so when they see one.
+SET client_min_messages = notice;
+SELECT count(*) FROM near_duplicate_plan('suggest_products', 0.8, body => 'body');
+SELECT count(DISTINCT cluster_id) FROM near_duplicate_clusters('SELECT id, body FROM suggest_products', 0.8);
+SELECT count(*) FROM near_duplicate_plan('suggest_products', 0.8, body => 'body', boilerplate => '*');
+-- Copies of one text are no template.
+SELECT count(*) FROM near_duplicate_plan($$SELECT id, 'the same text' FROM suggest_products$$, 0.8);
+SET client_min_messages = warning;
+
 -- Wrong calls show the right ones.
 SELECT * FROM minlsh_suggest('suggest_reports');
 SELECT * FROM minlsh_suggest('suggest_reports', 'title');
@@ -70,5 +87,5 @@ SELECT * FROM minlsh_suggest('SELECT id, minlsh_signature(minhash(body)) FROM su
 SELECT * FROM minlsh_suggest(NULL);
 
 DROP VIEW suggest_titles;
-DROP TABLE suggest_reports;
+DROP TABLE suggest_reports, suggest_products;
 DROP FUNCTION suggest_words;
