@@ -65,6 +65,12 @@ pub fn warning(message: impl Into<String>) -> ErrorReport {
     error(PgSqlErrorCode::ERRCODE_WARNING, message)
 }
 
+/// SQLSTATE 00000: not an error; to be reported as a NOTICE.
+#[track_caller]
+pub fn notice(message: impl Into<String>) -> ErrorReport {
+    error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+}
+
 /// An error of the engine, or of what is done with its answer.
 pub struct Failure(pub ErrorReport);
 

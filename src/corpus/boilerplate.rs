@@ -18,7 +18,7 @@ use sketch::stored::{self, Packing, StoredBytes};
 use sketch::{Config, Error, Scheme, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::reader::Reader;
+use crate::corpus::reader::{Reader, append_bytes, append_hashes};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::spool::Spool;
 use crate::document::kind::Kind;
@@ -34,9 +34,7 @@ const LONG: usize = 1 << 20;
 /// Hashes as bytes, in `room`: what it holds is replaced.
 pub fn to_bytes<'a>(hashes: &[u64], room: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     room.clear();
-    memory::resize(room, size_of_val(hashes), 0).map_err(engine)?;
-    let places = room.as_chunks_mut().0.iter_mut().zip(hashes);
-    places.for_each(|(bytes, hash)| *bytes = hash.to_ne_bytes());
+    append_bytes(hashes, room).map_err(engine)?;
     Ok(room)
 }
 
@@ -279,8 +277,7 @@ impl Boilerplates {
         let (Rooms { bytes, hashes, .. }, size) = (&mut self.rooms, size_of::<u64>());
         self.found.read(place, count * size, bytes)?;
         hashes.clear();
-        memory::reserve(hashes, count).map_err(engine)?;
-        hashes.extend(bytes.as_chunks().0.iter().map(|hash| u64::from_ne_bytes(*hash)));
+        append_hashes(bytes, hashes).map_err(engine)?;
         let read = Arc::new(Boilerplate::new(hashes).map_err(engine)?);
         self.held += Boilerplate::bytes(count);
         memory::insert_at(&mut self.cache, origin, read.clone()).map_err(engine)?;
@@ -301,19 +298,19 @@ impl Boilerplates {
         let Self { reader, config, rooms: Rooms { bytes, unpacked, hashes }, .. } = self;
         let mut count = |stored: StoredBytes| {
             let bytes = stored.unpacked(unpacked).map_err(engine)?;
-            let (text, elements);
+            let (text, mut elements);
             let content = if reader.is_of_texts() {
                 text = stored::text(bytes).map_err(engine)?;
                 Shingled::Text(config, &text)
             } else {
-                let numbers = bytes.as_chunks().0.iter().map(|hash| u64::from_ne_bytes(*hash));
-                elements = memory::collect(numbers).map_err(engine)?;
+                elements = Vec::new();
+                append_hashes(bytes, &mut elements).map_err(engine)?;
                 Shingled::Elements(&elements)
             };
             counted(boilerplate.as_deref(), content, hashes, out, &mut check_interrupts)
                 .map_err(engine)
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the kind that `reader` reads.
         unsafe { reader.with_stored(document, bytes, &mut count)? };
         // One long text is no reason to keep so much room.
         unpacked.truncate(LONG);

@@ -10,7 +10,7 @@ use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine, error, invalid_parameter, shortened};
+use crate::error::{Result, engine, invalid_parameter, notice, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -74,7 +74,7 @@ pub fn each(
             "{distinct} documents that are not equal are in the cluster of the document of key {}",
             members.shown(representative)
         );
-        error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        notice(message)
             .set_detail(format!(
                 "{read} documents were compared. Documents of one template are similar whatever they say."
             ))

@@ -12,7 +12,7 @@ use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
-use crate::error::{Result, engine, error, invalid_parameter};
+use crate::error::{Result, engine, invalid_parameter, notice};
 use crate::options::{IndexOptions, Options, Threshold, Verify};
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::spi::Session;
@@ -51,11 +51,13 @@ impl Source {
             .collect();
         if !names.is_empty() && !arguments.has_options() {
             let table = self.relation.map(visible_name).unwrap_or_default();
-            error(
-                PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-                format!("{table} is compared with the default options, but some of its indexes have others"),
-            )
-            .set_hint(format!("Name an index instead of the table to use its options: {}.", names.join(", ")))
+            notice(format!(
+                "{table} is compared with the default options, but some of its indexes have others"
+            ))
+            .set_hint(format!(
+                "Name an index instead of the table to use its options: {}.",
+                names.join(", ")
+            ))
             .report(PgLogLevel::NOTICE);
         }
         Ok(())

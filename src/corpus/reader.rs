@@ -216,10 +216,7 @@ impl Reader {
         if self.kind == Kind::Text {
             return shingle_hashes(config, &stored::text(bytes)?, out, check);
         }
-        let hashes = bytes.as_chunks().0;
-        memory::reserve(out, hashes.len())?;
-        out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
-        Ok(())
+        append_hashes(bytes, out)
     }
 
     /// A hash of what the elements of a document are made of: those with the same one have the same set.
@@ -267,14 +264,28 @@ impl Reader {
         // SAFETY: the caller's promise.
         match unsafe { self.read(document, ElementHash::Xxh3)? }.0 {
             Read::Text(text) => memory::extend(out, text.as_bytes()).map_err(engine),
-            Read::Hashes(hashes) => {
-                let mut bytes = hashes.iter().map(|hash| hash.to_ne_bytes());
-                bytes.try_for_each(|hash| memory::extend(out, &hash)).map_err(engine)
-            }
+            Read::Hashes(hashes) => append_bytes(&hashes, out).map_err(engine),
             // There is nothing but the signature.
             Read::Signature(_) => Ok(()),
         }
     }
+}
+
+/// Appends hashes as the bytes by which a set is stored.
+pub fn append_bytes(hashes: &[u64], out: &mut Vec<u8>) -> std::result::Result<(), Error> {
+    let start = out.len();
+    memory::resize(out, start + size_of_val(hashes), 0)?;
+    let places = out[start..].as_chunks_mut().0.iter_mut().zip(hashes);
+    places.for_each(|(bytes, hash)| *bytes = hash.to_ne_bytes());
+    Ok(())
+}
+
+/// Appends the hashes that such bytes are.
+pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> std::result::Result<(), Error> {
+    let hashes = bytes.as_chunks().0;
+    memory::reserve(out, hashes.len())?;
+    out.extend(hashes.iter().map(|hash| u64::from_ne_bytes(*hash)));
+    Ok(())
 }
 
 /// Refuses a signature of another length than those of `config`; an empty one is left out.

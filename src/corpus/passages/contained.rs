@@ -15,14 +15,14 @@ use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{ReadText, Texts};
 use crate::corpus::progress::JobPhase;
-use crate::error::{Result, engine, out_of_memory};
+use crate::corpus::spool::Spool;
+use crate::error::{Result, engine};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::pg::temp_file::TempFile;
 
 sql_function!(minlsh_contained_documents, contained_documents);
 
@@ -37,7 +37,7 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let (question, coverage) = PassageQuestion::of_contained(call)?;
     let session = Session::open();
-    let mut stored = Stored { file: None, texts: Vec::new() };
+    let mut stored = Stored { spool: Spool::new(0), texts: Vec::new() };
     let keep: &mut dyn FnMut(ReadText, &str) -> Result<()> =
         &mut |document, text| stored.push(document, text);
     let (texts, fingerprints) = Texts::read(&session, &question, Some(keep))?;
@@ -69,7 +69,7 @@ struct Contained {
 
 /// The normalized texts of a source in a temporary file, each once.
 struct Stored {
-    file: Option<TempFile>,
+    spool: Spool,
     texts: Vec<StoredText>,
 }
 
@@ -84,23 +84,17 @@ struct StoredText {
 
 impl Stored {
     fn push(&mut self, document: ReadText, text: &str) -> Result<()> {
-        let file = self.file.get_or_insert_with(TempFile::create);
         let text = if document.is_copy { "" } else { text };
         let ReadText { salt, length, .. } = document;
-        let stored = StoredText { offset: file.len(), bytes: text.len() as u32, length, salt };
-        file.append(text.as_bytes());
+        let offset = self.spool.append(text.as_bytes())?;
+        let stored = StoredText { offset, bytes: text.len() as u32, length, salt };
         memory::push(&mut self.texts, stored).map_err(engine)
     }
 
     /// Reads a text into `buffer`.
     fn read<'b>(&mut self, number: u32, buffer: &'b mut Vec<u8>) -> Result<&'b str> {
         let StoredText { offset, bytes, .. } = self.texts[number as usize];
-        buffer.clear();
-        buffer.try_reserve(bytes as usize).map_err(|_| out_of_memory())?;
-        buffer.resize(bytes as usize, 0);
-        if let Some(file) = &mut self.file {
-            file.read(offset, buffer)?;
-        }
+        self.spool.read(offset, bytes as usize, buffer)?;
         Ok(std::str::from_utf8(buffer).unwrap_or_default())
     }
 }

@@ -75,8 +75,7 @@ impl<'a> Report<'a> {
         if source.kind != Kind::Signature && unrelated >= Histogram::LEAST {
             let why = "random pairs are this similar, by a template or too short shingles: pass boilerplate => the \
                        column that says where a document comes from, or '*' if all come from one place";
-            let unrelated = (unrelated * 100.0).round() / 100.0;
-            self.advice("template", Some(&unrelated.to_string()), why);
+            self.advice("template", Some(&hundredths(unrelated)), why);
         }
         self.statements(source, arguments, &choice.config, threshold)
     }
@@ -138,9 +137,8 @@ impl<'a> Report<'a> {
 
     /// Reports how similar the nearest neighbors are.
     fn neighbors(&self, choice: &Choice, found: &Neighbors, threshold: f64) {
-        let unrelated = (choice.cut.unrelated * 100.0).round() / 100.0;
         let common = "19 of 20 random pairs are no more similar";
-        self.advice("random pairs", Some(&unrelated.to_string()), common);
+        self.advice("random pairs", Some(&hundredths(choice.cut.unrelated)), common);
         self.counted(
             "identical",
             found.copies,
@@ -252,6 +250,11 @@ impl<'a> Report<'a> {
             Some(text::write(explanation)),
         ]);
     }
+}
+
+/// A similarity with two digits.
+fn hundredths(similarity: f64) -> String {
+    ((similarity * 100.0).round() / 100.0).to_string()
 }
 
 /// The options of texts that are not the default, as SQL.
