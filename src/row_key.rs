@@ -180,7 +180,7 @@ impl Key {
     /// # Safety
     /// `value` must be of the key's base type, and live as long as what is made of the parameter.
     pub unsafe fn parameter(&self, value: Datum) -> Parameter {
-        // SAFETY: the caller's promise, which is that of `new`.
+        // SAFETY: the caller promises what `Parameter::new` needs: a value of that type that lives as long.
         unsafe { Parameter::new(self.base_type, Some(value)) }
     }
 }
@@ -274,7 +274,7 @@ pub unsafe fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
 /// # Safety
 /// `key` must be a non-null value of `base_type`.
 pub unsafe fn to_text(key: Datum, base_type: Oid) -> Datum {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a non-null value of that type, for which the output function is.
     unsafe { Output::of(base_type).text(key) }
 }
 

@@ -349,7 +349,7 @@ impl Intake<'_, '_, '_> {
     ) -> Result<()> {
         let Self { documents, batch, context, .. } = self;
         let reader = documents.reader;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a value of the kind that `reader` reads.
         context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
         batch.without(boilerplate).map_err(engine)?;
         self.give_if_full()

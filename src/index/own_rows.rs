@@ -169,7 +169,8 @@ pub unsafe fn rule_out(
     scan: pg_sys::IndexScanDesc,
     rows: &mut Vec<u64>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise; the snapshot is null or valid. Only constraints have such a one.
+    // SAFETY: the caller's scan was rescanned, so its index is open; the snapshot is null or valid. Only constraints
+    // have such a one.
     let is_of_constraint = unsafe { (*scan).xs_snapshot.as_ref() }
         .is_some_and(|it| it.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_DIRTY);
     if !is_of_constraint {
@@ -205,7 +206,8 @@ pub unsafe fn rule_out(
 /// # Safety
 /// As for [`rule_out`]. What is returned lives as long as the memory context and the scan keys.
 unsafe fn document<'a>(keys: &Keys, scan: pg_sys::IndexScanDesc) -> Option<&'a [u8]> {
-    // SAFETY: the caller's promise. A key without a type is of the column's own; if one is NULL, nothing is found.
+    // SAFETY: the caller's scan was rescanned with its keys. A key without a type is of the column's own; if one is
+    // NULL, nothing is found.
     unsafe {
         let count = (*scan).numberOfKeys as usize;
         if keys.kind() != Kind::Document || (*scan).heapRelation.is_null() || count == 0 {

@@ -199,7 +199,7 @@ unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
             let enough = of_bucket == PAGES_OF_BUCKET;
             Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller has the index open, and the layout is that of its build.
         unsafe { descent::each(index, layout, null_mut(), wanted, &mut count)? };
         (buckets, pages) = (buckets + 1, pages + of_bucket);
         if pages >= PAGES_OF_SEARCH {
@@ -214,7 +214,7 @@ unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
 /// # Safety
 /// `root` is the planner's state of a query.
 unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the planner's state and what it points to are there while it plans.
     unsafe {
         let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*root).parse).rtable);
         entries.any(|entry| !(*entry).securityQuals.is_null()) || is_behind_barrier(root)

@@ -112,7 +112,7 @@ impl<'a> Asked<'a> {
         key: Datum,
         limit: Option<i64>,
     ) -> Result<Option<Way>> {
-        // SAFETY: the caller's promise: the keys are those of the index.
+        // SAFETY: the caller promises a key of `key_type`, which is that of the index.
         let wanted = || unsafe { self.index.of_row(session, key, self.threshold, limit) };
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
@@ -215,7 +215,7 @@ impl<'a> Asked<'a> {
         visit: &mut dyn FnMut(&str, f64) -> Result<()>,
     ) -> Result<()> {
         let key_type = self.key_type()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a key of `key_type`, which is that of the index.
         match (unsafe { self.of_row(session, key, None)? }, &self.side) {
             (Some(Way::Query(wanted)), _) => self.index.each(session, &wanted, visit),
             (Some(Way::Estimates(probe)), Some(side)) => {

@@ -77,7 +77,7 @@ impl Indexed {
                 },
             )
         })?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a key of the type that the query was made for.
         let key = unsafe { of_key.parameter(key) };
         let values = [key, Parameter::float8(threshold.get())];
         let rows = query.rows(session, &values)?;

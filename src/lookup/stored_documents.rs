@@ -49,7 +49,7 @@ impl<'a> StoredDocuments<'a> {
     /// # Safety
     /// `key` must be of the base type of the key of the index, and live until this returns.
     pub unsafe fn row<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
-        // SAFETY: the caller's promise; the index is the one that `self.key` is of.
+        // SAFETY: the caller promises a key of that base type; the index is the one that `self.key` is of.
         let key = unsafe { self.key.parameter(key) };
         self.value_query(session)?.rows(session, &[key])
     }

@@ -114,7 +114,7 @@ pub unsafe fn pin_and_lock(
 /// The buffer is pinned, and this transaction has not locked it.
 pub unsafe fn lock_page(buffer: pg_sys::Buffer, write: bool) {
     let mode = if write { pg_sys::BUFFER_LOCK_EXCLUSIVE } else { pg_sys::BUFFER_LOCK_SHARE };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the buffer pinned, and has not locked it; nothing with a destructor lives in the closure.
     unsafe { pg_guard_ffi_boundary(|| versions::LockBuffer(buffer, mode as c_int)) }
 }
 

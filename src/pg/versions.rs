@@ -56,7 +56,8 @@ impl Entries {
 /// `tuple_update` of the access method of a table: puts `row` in the place of another one.
 ///
 /// # Safety
-/// As for the method. The call is guarded by the caller.
+/// The table is open under ROW EXCLUSIVE lock, `row` holds a row of it, and a snapshot is active. The call is guarded
+/// by the caller.
 pub unsafe fn tuple_update(
     table: Relation,
     place: pg_sys::ItemPointer,
@@ -65,7 +66,7 @@ pub unsafe fn tuple_update(
 ) -> Option<pg_sys::TM_Result::Type> {
     let (mut failure, mut lock) = (pg_sys::TM_FailureData::default(), 0);
     let none = std::ptr::null_mut();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the table open, so its methods are there; a snapshot is active while rows are written.
     unsafe {
         let update = (*(*table).rd_tableam).tuple_update?;
         let command = pg_sys::GetCurrentCommandId(true);
@@ -84,14 +85,14 @@ pub unsafe fn tuple_update(
 /// `tuple_delete` of the access method of a table.
 ///
 /// # Safety
-/// As for the method. The call is guarded by the caller.
+/// The table is open under ROW EXCLUSIVE lock, and a snapshot is active. The call is guarded by the caller.
 pub unsafe fn tuple_delete(
     table: Relation,
     place: pg_sys::ItemPointer,
 ) -> Option<pg_sys::TM_Result::Type> {
     let mut failure = pg_sys::TM_FailureData::default();
     let none = std::ptr::null_mut();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the table open, so its methods are there; a snapshot is active while rows are written.
     unsafe {
         let delete = (*(*table).rd_tableam).tuple_delete?;
         let command = pg_sys::GetCurrentCommandId(true);
@@ -138,7 +139,7 @@ pub fn access_method(
 /// `window` is the window of `call`.
 pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionCallInfo) {
     #[cfg(feature = "pg19")]
-    // SAFETY: the caller's promise; the function is declared as in windowapi.h.
+    // SAFETY: the window and the call are those that PostgreSQL passed; the function is declared as in windowapi.h.
     unsafe {
         unsafe extern "C-unwind" {
             fn WinCheckAndInitializeNullTreatment(
@@ -167,7 +168,7 @@ type InsertOptions = u32;
 /// # Safety
 /// The table is open. The call is guarded by the caller.
 pub unsafe fn index_fetch_begin(table: Relation) -> Option<*mut pg_sys::IndexFetchTableData> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the table open, so its methods are there.
     unsafe {
         let begin = (*(*table).rd_tableam).index_fetch_begin?;
         #[cfg(not(feature = "pg19"))]
@@ -186,7 +187,7 @@ pub unsafe fn index_beginscan(
     index: Relation,
     snapshot: pg_sys::Snapshot,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: the caller's promise; nobody asks for statistics.
+    // SAFETY: the caller has both open and holds the snapshot; the place for statistics may be null.
     unsafe {
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         return pg_sys::index_beginscan(table, index, snapshot, 1, 0);
@@ -211,7 +212,7 @@ pub unsafe fn index_beginscan(
 /// The index is open, and entries have been inserted by `info`.
 pub unsafe fn index_insert_cleanup(index: Relation, info: *mut pg_sys::IndexInfo) {
     #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the index open, and `info` is what its entries were inserted by.
     unsafe {
         pg_sys::index_insert_cleanup(index, info);
     }
@@ -225,7 +226,7 @@ pub unsafe fn index_insert_cleanup(index: Relation, info: *mut pg_sys::IndexInfo
 /// The caller has locked the table.
 pub unsafe fn reindex_relation(table: Oid, flags: i32) {
     let parameters = pg_sys::ReindexParams::default();
-    // SAFETY: the caller's promise; the parameters are only read.
+    // SAFETY: the caller has locked the table; the parameters live until the call ends, and are only read.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         pg_sys::reindex_relation(table, flags, (&raw const parameters).cast_mut());
@@ -260,7 +261,7 @@ pub type Locator = pg_sys::RelFileLocator;
 /// # Safety
 /// The relation is open.
 pub unsafe fn locator(relation: Relation) -> Locator {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the relation open.
     unsafe {
         #[cfg(feature = "pg15")]
         return (*relation).rd_node;
@@ -274,7 +275,7 @@ pub unsafe fn locator(relation: Relation) -> Locator {
 /// # Safety
 /// The relation is open.
 pub unsafe fn file_number(relation: Relation) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the relation open.
     let locator = unsafe { locator(relation) };
     #[cfg(feature = "pg15")]
     return locator.relNode.to_u32();
@@ -287,7 +288,7 @@ pub unsafe fn file_number(relation: Relation) -> u32 {
 /// # Safety
 /// The relation is open.
 pub unsafe fn new_file_by(relation: Relation) -> pg_sys::SubTransactionId {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the relation open.
     unsafe {
         #[cfg(feature = "pg15")]
         return (*relation).rd_firstRelfilenodeSubid;
@@ -323,7 +324,7 @@ pub unsafe fn attribute<'a>(
 /// `descriptor` is a valid descriptor whose attributes are all set.
 pub unsafe fn finalize(descriptor: pg_sys::TupleDesc) {
     #[cfg(feature = "pg19")]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has set all attributes of the descriptor, which is all that is read.
     unsafe {
         pg_sys::TupleDescFinalize(descriptor);
     }
@@ -361,7 +362,7 @@ pub fn is_owner(relation: Oid, role: Oid) -> bool {
 /// # Safety
 /// The place is not beyond `pgstat_fetch_stat_numbackends()`, and the result is used within this transaction.
 pub unsafe fn backend_status<'a>(place: i32) -> Option<&'a pg_sys::PgBackendStatus> {
-    // SAFETY: the caller's promise; null for none.
+    // SAFETY: the caller's place is within the copy that this transaction made; it gives null for none.
     unsafe {
         #[cfg(feature = "pg15")]
         let entry = pg_sys::pgstat_fetch_stat_local_beentry(place);
@@ -376,7 +377,7 @@ pub unsafe fn backend_status<'a>(place: i32) -> Option<&'a pg_sys::PgBackendStat
 /// # Safety
 /// `statistics` are those of an open relation.
 pub unsafe fn count_search(statistics: *mut pg_sys::PgStat_TableStatus) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the statistics are those of a relation that the caller has open.
     unsafe {
         #[cfg(feature = "pg15")]
         {
@@ -395,7 +396,7 @@ pub unsafe fn count_search(statistics: *mut pg_sys::PgStat_TableStatus) {
 /// `scan` is a scan that has begun.
 pub unsafe fn count_search_of(scan: pg_sys::IndexScanDesc) {
     #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the scan has begun; the place for statistics is null unless EXPLAIN ANALYZE asks for them.
     unsafe {
         if let Some(instrument) = (*scan).instrument.as_mut() {
             instrument.nsearches += 1;
@@ -411,7 +412,7 @@ pub unsafe fn count_search_of(scan: pg_sys::IndexScanDesc) {
 /// `path` is a path of the planner, of a query that it plans now.
 pub unsafe fn disable(path: *mut pg_sys::IndexPath) {
     #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the path is of the query that is planned, and so is the description of its index.
     unsafe {
         (*path).path.disabled_nodes += 2;
         // A bitmap scan takes over neither the cost that forbids it nor this count, so leave it out: the
@@ -429,7 +430,7 @@ pub unsafe fn disable(path: *mut pg_sys::IndexPath) {
 /// `index` is open, and the snapshot null or valid.
 pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl FnOnce() -> u64) {
     #[cfg(any(feature = "pg15", feature = "pg16"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has the index open; the snapshot is null or valid, and read only if it is not null.
     unsafe {
         let is_mvcc = |snapshot: &pg_sys::SnapshotData| {
             snapshot.snapshot_type == pg_sys::SnapshotType::SNAPSHOT_MVCC
@@ -456,7 +457,7 @@ pub unsafe fn tuplesort_getdatum(
     is_null: &mut bool,
 ) -> bool {
     let abbreviated = std::ptr::null_mut();
-    // SAFETY: the caller's promise.
+    // SAFETY: the sort is of datums and done, so rows can be taken from it.
     unsafe {
         #[cfg(feature = "pg15")]
         return pg_sys::tuplesort_getdatum(sort, true, value, is_null, abbreviated);

@@ -73,7 +73,7 @@ SELECT count(*) FROM near_duplicate_pairs($$SELECT id, body, left(site, 1) || '.
 SELECT count(*) FROM near_duplicate_pairs('SELECT id, body, nullif(site, site) AS site FROM pages', 0.5,
 	boilerplate => 'site');
 SELECT count(*) FROM near_duplicate_pairs('SELECT id, body, id AS site FROM pages', 0.4, boilerplate => 'site');
--- A boilerplate of NULL is none.
+-- NULL leaves nothing out.
 SELECT count(*) FROM near_duplicate_pairs('pages', 0.4, body => 'body', boilerplate => NULL);
 
 -- A page that has nothing but the frame is similar to its copies alone.

@@ -199,7 +199,7 @@ impl Entries {
     #[inline]
     fn entry(&mut self, hash: u64) -> &mut Entry {
         let last = self.table.len() - 1;
-        // The lowest bits tell the part, and the highest the counter.
+        // The lowest bits select the part, and the highest the counter.
         let mut at = (hash >> 16) as usize & last;
         while self.table[at].documents > 0 && self.table[at].hash != hash {
             at = (at + 1) & last;
