@@ -7,7 +7,55 @@ use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
 /// The result of everything that can fail because of what a user asked for.
-pub type Result<T> = std::result::Result<T, ErrorReport>;
+pub type Result<T> = std::result::Result<T, SqlError>;
+
+/// A report for PostgreSQL to raise: as an ERROR by [`raise`], or at another level by [`SqlError::report`].
+#[must_use]
+pub struct SqlError(Box<ErrorReport>);
+
+impl SqlError {
+    /// The same with a DETAIL.
+    pub fn set_detail(self, detail: impl Into<String>) -> Self {
+        Self(Box::new(self.0.set_detail(detail)))
+    }
+
+    /// The same with a HINT.
+    pub fn set_hint(self, hint: impl Into<String>) -> Self {
+        Self(Box::new(self.0.set_hint(hint)))
+    }
+
+    /// The primary message.
+    pub fn message(&self) -> &str {
+        self.0.message()
+    }
+
+    /// Reports it; an ERROR does not return.
+    pub fn report(self, level: PgLogLevel) {
+        self.0.report(level);
+    }
+}
+
+/// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
+/// there is not (SQLSTATE 53200), and for damaged values (XX001).
+impl From<sketch::Error> for SqlError {
+    #[track_caller]
+    fn from(cause: sketch::Error) -> Self {
+        let code = match cause {
+            sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+            sketch::Error::Damaged => PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+            sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+        };
+        // The engine does not know what stands for "no signature" in SQL.
+        let hint = match cause {
+            sketch::Error::EmptySignature | sketch::Error::SignatureTooShort { slots: 0, .. } => {
+                "Use NULL for a text without shingles, which has no signature.".to_owned()
+            }
+            _ => cause.hint(),
+        };
+        error(code, cause.to_string()).set_hint(hint)
+    }
+}
 
 /// The most bytes of a value that messages show, and of a whole message. A copy of 100 MB may be one too many.
 const LONGEST_VALUE: usize = 256;
@@ -26,89 +74,60 @@ pub fn shortened(value: &str) -> Cow<'_, str> {
 
 /// An error report with a SQLSTATE and a message; add `.set_detail()` and `.set_hint()`.
 #[track_caller]
-pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
+pub fn error(code: PgSqlErrorCode, message: impl Into<String>) -> SqlError {
     let mut message = message.into();
     if message.len() > LONGEST_MESSAGE {
         message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
         message.push_str("...");
     }
-    ErrorReport::new(code, message, "minlsh")
+    SqlError(Box::new(ErrorReport::new(code, message, "minlsh")))
 }
 
 /// SQLSTATE 22023: an argument outside its range.
 #[track_caller]
-pub fn invalid_parameter(message: impl Into<String>) -> ErrorReport {
+pub fn invalid_parameter(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
 }
 
 /// SQLSTATE 55000: the object is not in a state in which this can be done.
 #[track_caller]
-pub fn wrong_state(message: impl Into<String>) -> ErrorReport {
+pub fn wrong_state(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// SQLSTATE 0A000: sensible to ask for, but not supported.
 #[track_caller]
-pub fn not_supported(message: impl Into<String>) -> ErrorReport {
+pub fn not_supported(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
 /// SQLSTATE 42501: the caller lacks a right.
 #[track_caller]
-pub fn not_allowed(message: impl Into<String>) -> ErrorReport {
+pub fn not_allowed(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
 }
 
 /// SQLSTATE 01000: not an error; to be reported as a WARNING.
 #[track_caller]
-pub fn warning(message: impl Into<String>) -> ErrorReport {
+pub fn warning(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_WARNING, message)
 }
 
 /// SQLSTATE 00000: not an error; to be reported as a NOTICE.
 #[track_caller]
-pub fn notice(message: impl Into<String>) -> ErrorReport {
+pub fn notice(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
 }
 
-/// An error of the engine, or of what is done with its answer.
-pub struct Failure(pub ErrorReport);
-
-impl From<sketch::Error> for Failure {
-    fn from(cause: sketch::Error) -> Self {
-        Self(engine(cause))
-    }
-}
-
-/// The engine makes no PostgreSQL errors: its errors are invalid parameters, but for memory that
-/// there is not (SQLSTATE 53200), and for damaged values (XX001).
-#[track_caller]
-pub fn engine(cause: sketch::Error) -> ErrorReport {
-    let code = match cause {
-        sketch::Error::OutOfMemory { .. } => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
-        sketch::Error::Damaged => PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-        sketch::Error::DiffWords => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-        _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-    };
-    // The engine does not know what stands for "no signature" in SQL.
-    let hint = match cause {
-        sketch::Error::EmptySignature | sketch::Error::SignatureTooShort { slots: 0, .. } => {
-            "Use NULL for a text without shingles, which has no signature.".to_owned()
-        }
-        _ => cause.hint(),
-    };
-    error(code, cause.to_string()).set_hint(hint)
-}
-
 /// Raises `report` as an ERROR; control goes back to PostgreSQL.
-pub fn raise(report: ErrorReport) -> ! {
-    Err::<std::convert::Infallible, _>(report).unwrap_or_report();
+pub fn raise(error: SqlError) -> ! {
+    Err::<std::convert::Infallible, _>(*error.0).unwrap_or_report();
     unreachable!("an ERROR does not return")
 }
 
 /// SQLSTATE 54000: a value would be larger than PostgreSQL lets any be.
 #[track_caller]
-pub fn too_large(bytes: usize) -> ErrorReport {
+pub fn too_large(bytes: usize) -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         format!("a value of {bytes} bytes exceeds the limit of 1 GB"),
@@ -118,7 +137,7 @@ pub fn too_large(bytes: usize) -> ErrorReport {
 
 /// SQLSTATE 53200: memory that grows with the input was refused.
 #[track_caller]
-pub fn out_of_memory() -> ErrorReport {
+pub fn out_of_memory() -> SqlError {
     error(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory")
         .set_hint("Lower work_mem or maintenance_work_mem, or process fewer rows per statement.")
 }

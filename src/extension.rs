@@ -1,9 +1,8 @@
 //! The extension as the catalogs know it: its schema, and what it has there, by OID.
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::call::Call;
 use crate::pg::catalog;
 use crate::pg::expression;
@@ -39,7 +38,7 @@ pub fn own(found: Option<Oid>) -> Result<Oid> {
 }
 
 /// The error about what is missing in the extension's schema.
-pub fn missing() -> ErrorReport {
+pub fn missing() -> SqlError {
     wrong_state("the loaded library minlsh does not match the installed functions")
         .set_hint("Update them with ALTER EXTENSION minlsh UPDATE.")
 }

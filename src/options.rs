@@ -13,7 +13,7 @@ use sketch::{
     UNICODE_VERSIONS,
 };
 
-use crate::error::{Result, engine, invalid_parameter, shortened};
+use crate::error::{Result, invalid_parameter, shortened};
 use crate::pg::call::Call;
 
 /// A Jaccard similarity that documents have to reach: greater than 0, and at most 1.
@@ -26,7 +26,7 @@ impl Threshold {
     /// # Errors
     /// SQLSTATE 22023 for a number out of range, or NaN.
     pub fn new(threshold: f64) -> Result<Self> {
-        Self::checked(threshold).map_err(engine)
+        Self::checked(threshold).map_err(Into::into)
     }
 
     /// The same, with an error of the engine.
@@ -152,8 +152,7 @@ impl IndexOptions {
         let num_perm = config.num_perm() as i64;
         // No query asks for less than the index's threshold, so none looks up more bands than that
         // needs: the others would be a fifth of the build and of every write, for nothing.
-        let banding = Banding::for_recall(threshold.get(), num_perm, recall)
-            .map_err(engine)?
+        let banding = Banding::for_recall(threshold.get(), num_perm, recall)?
             .trimmed(threshold.get(), recall);
         Ok(Self { config, banding, threshold, recall, min_match: None, outdated: None })
     }
@@ -171,10 +170,10 @@ impl IndexOptions {
     /// SQLSTATE 22023 for a `min_match` out of range, or a normalization that drops words.
     pub fn of_passages(min_match: i64, steps: &str) -> Result<Self> {
         let steps = if steps == "auto" { "plain" } else { steps };
-        let normalization = valid_normalization(steps).map_err(engine)?;
-        let min_match = valid_min_match(min_match).map_err(engine)?;
+        let normalization = valid_normalization(steps)?;
+        let min_match = valid_min_match(min_match)?;
         let mut options = Self::by_default()?;
-        options.config = options.config.with_normalization(normalization).map_err(engine)?;
+        options.config = options.config.with_normalization(normalization)?;
         options.min_match = Some(min_match);
         Ok(options)
     }
@@ -252,7 +251,7 @@ impl<'a> Options<'a> {
     pub fn config(&self) -> Result<Config> {
         let read = match READ.with_borrow_mut(|kept| kept.take(|(options, _)| options == self)) {
             Some(read) => read,
-            None => (self.owned(), self.read().map_err(engine)?),
+            None => (self.owned(), self.read()?),
         };
         let config = read.1.clone();
         READ.with_borrow_mut(|kept| kept.keep(read));

@@ -10,7 +10,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::clusters::tables::Queue;
-use crate::error::{Result, error, warning};
+use crate::error::{Result, SqlError, error, warning};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::c_function;
 use crate::pg::names::{regclass_literal, relation_name};
@@ -76,7 +76,7 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(0)))
 }
 
-fn misused(problem: &str) -> pgrx::pg_sys::panic::ErrorReport {
+fn misused(problem: &str) -> SqlError {
     let message = format!("trigger function minlsh_capture {problem}");
     error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
         .set_hint("Use minlsh_track_clusters(), which creates the triggers.")

@@ -10,7 +10,7 @@ use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
 use crate::corpus::work::{Question, Work};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::float8_datum;
 use crate::pg::names;
 use crate::pg::spi::Session;
@@ -64,7 +64,7 @@ pub fn find(work: Work) -> Result<Found> {
         &|group: &mut Group, emit: &mut Emit<Component>| of_group(group, &criteria, emit),
         &mut |component: Component| {
             for (document, print) in component {
-                memory::push(&mut documents, (document, components, print)).map_err(engine)?;
+                memory::push(&mut documents, (document, components, print))?;
             }
             components += 1;
             Ok(())

@@ -10,7 +10,7 @@ use sketch::memory;
 use crate::clusters::components::Fingerprint;
 use crate::clusters::places::StoredMembership;
 use crate::clusters::tables::{Finder, Tables, list, members};
-use crate::error::{Result, engine, wrong_state};
+use crate::error::{Result, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::row::{Continue, Row};
@@ -87,7 +87,7 @@ impl<'a> Known<'a> {
         let stored = unsafe { self.member(key)? };
         if let Some((cluster, _)) = stored {
             let met = self.met.get(&cluster).copied().unwrap_or(0) + 1;
-            memory::insert_at(&mut self.met, cluster, met).map_err(engine)?;
+            memory::insert_at(&mut self.met, cluster, met)?;
             if met == MET
                 && self.read.len() < READ
                 && self.size(cluster).is_some_and(|size| size <= 2 * left as u64)
@@ -108,7 +108,7 @@ impl<'a> Known<'a> {
                 check_interrupts();
                 if let (Some(key), Some(of)) = (row.value(members::DOC_ID), stored_of(row, next)?) {
                     keys.push(key)?;
-                    memory::push(&mut stored, of).map_err(engine)?;
+                    memory::push(&mut stored, of)?;
                 }
                 Ok(Continue::Yes)
             })?;

@@ -6,7 +6,7 @@ use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
 use crate::clusters::too_late::seen_twice;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 
@@ -55,8 +55,8 @@ impl ClusterPlaces {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.keys.push(key)? };
-        memory::push(&mut self.old, old).map_err(engine)?;
-        memory::push(&mut self.new, new).map_err(engine)
+        memory::push(&mut self.old, old)?;
+        memory::push(&mut self.new, new).map_err(Into::into)
     }
 
     /// Brings the entries of each key together: what is stored and what was found. Returns the documents by
@@ -76,13 +76,13 @@ impl ClusterPlaces {
                 return Err(seen_twice());
             }
             let (first, last) = (old.or(new).unwrap_or(same[0]), new.or(old).unwrap_or(same[0]));
-            memory::push(&mut self.merged, (first, last)).map_err(engine)?;
-            memory::push(&mut self.ranks, first).map_err(engine)?;
+            memory::push(&mut self.merged, (first, last))?;
+            memory::push(&mut self.ranks, first)?;
             let document = RankedDocument {
                 old: self.old[first as usize].map(|(cluster, _)| cluster),
                 component: self.new[last as usize].map(|(component, _)| component),
             };
-            memory::push(&mut documents, document).map_err(engine)?;
+            memory::push(&mut documents, document)?;
         }
         Ok(documents)
     }
@@ -103,6 +103,6 @@ impl ClusterPlaces {
             old: self.old[first as usize],
             print: self.new[last as usize].and_then(|(_, print)| print),
         });
-        memory::collect(all).map_err(engine)
+        memory::collect(all).map_err(Into::into)
     }
 }

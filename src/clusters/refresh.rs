@@ -20,7 +20,7 @@ use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::triggers;
 use crate::clusters::write::{Counts, Difference, write};
-use crate::error::{Result, engine, error, warning, wrong_state};
+use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
 use crate::memory::of_queue;
 use crate::pg::call::{Call, sql_function};
@@ -292,7 +292,7 @@ impl<'a> Refresh<'a> {
     ) -> Result<Difference> {
         loop {
             let documents = places.merge()?;
-            match update(&documents, &blocks, self.state.next_id).map_err(engine)? {
+            match update(&documents, &blocks, self.state.next_id)? {
                 Outcome::Done(update) => {
                     return Ok(Difference { places, blocks, update, whole });
                 }

@@ -13,7 +13,7 @@ use sketch::clusters::ClusterId;
 use sketch::memory;
 
 use crate::clusters::tables::{Tables, log, members};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::row::{Continue, Row};
@@ -66,7 +66,7 @@ pub fn check(
         log.keys.compare(*a, *b).then(seq(*b).cmp(&seq(*a)))
     });
     last.dedup_by(|later, first| log.keys.compare(*first, *later).is_eq());
-    let mut met = memory::filled(false, last.len()).map_err(engine)?;
+    let mut met = memory::filled(false, last.len())?;
     let is_whole = log.numbers.first().map_or(last_seq == 0, |first| *first == 1);
     tables.members.each(snapshot, |row| {
         check_interrupts();
@@ -115,7 +115,7 @@ impl Log {
         let (Some(seq), Some(cluster)) = (number(log::SEQ), number(log::CLUSTER)) else {
             return Ok(());
         };
-        memory::push(&mut self.numbers, seq).map_err(engine)?;
+        memory::push(&mut self.numbers, seq)?;
         let Some(event) = row.value(log::EVENT) else { return Ok(()) };
         // SAFETY: the column was found to be a text.
         let event = unsafe { text::read(event)? };
@@ -131,11 +131,11 @@ impl Log {
     fn name(&mut self, seq: i64, key: Datum, cluster: Option<ClusterId>) -> Result<()> {
         // SAFETY: the column was found to be of the key's type.
         unsafe { self.keys.push(key)? };
-        memory::push(&mut self.named, Named { seq, cluster }).map_err(engine)
+        memory::push(&mut self.named, Named { seq, cluster }).map_err(Into::into)
     }
 
     fn end(&mut self, cluster: ClusterId, other: Option<ClusterId>) -> Result<()> {
-        memory::insert_at(&mut self.ended, cluster, other).map(|_| ()).map_err(engine)
+        memory::insert_at(&mut self.ended, cluster, other).map(|_| ()).map_err(Into::into)
     }
 
     /// Finds the cluster that has the documents of a cluster now.

@@ -30,7 +30,7 @@ use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
 use crate::index::rows_of::{self, KeyMaker};
@@ -153,7 +153,7 @@ impl Job {
     unsafe fn push(&mut self, key: Datum, tag: Tag) -> Result<u32> {
         // SAFETY: the caller's promise.
         unsafe { self.keys.push(key)? };
-        memory::push(&mut self.tags, tag).map_err(engine)?;
+        memory::push(&mut self.tags, tag)?;
         Ok(self.tags.len() as u32 - 1)
     }
 }
@@ -171,8 +171,8 @@ struct Blocks {
 impl Blocks {
     fn add(&mut self, cluster: ClusterId, size: u64) -> Result<usize> {
         let number = self.blocks.len();
-        memory::push(&mut self.blocks, Block { cluster, size, component: 0 }).map_err(engine)?;
-        memory::insert_at(&mut self.numbers, cluster, Some(number)).map_err(engine)?;
+        memory::push(&mut self.blocks, Block { cluster, size, component: 0 })?;
+        memory::insert_at(&mut self.numbers, cluster, Some(number))?;
         Ok(number)
     }
 
@@ -227,7 +227,7 @@ impl Seeded<'_> {
             return Ok(None);
         }
         // They are ascending, each once.
-        let all = memory::collect(0..changed.len() as u32).map_err(engine)?;
+        let all = memory::collect(0..changed.len() as u32)?;
         let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
         let mut blocks = Blocks::default();
         let keys = || DocumentKeys::new(key_type, key.collation());
@@ -281,7 +281,7 @@ impl Seeded<'_> {
                 // SAFETY: keys of one type.
                 unsafe { sample.push(changed.datum((at * changed.len() / part) as u32))? };
             }
-            let all = memory::collect(0..part as u32).map_err(engine)?;
+            let all = memory::collect(0..part as u32)?;
             let (_, buckets) = self.changes(question, index, (&sample, &all), known)?;
             for leaf in leaves {
                 let Some(rows) = self.rows(leaf, &buckets, &mut Budget(self.whole))? else {
@@ -289,7 +289,7 @@ impl Seeded<'_> {
                 };
                 // Those that are gone, as what was changed, cost next to nothing.
                 let places = memory::collect(rows.iter().map(|row| u64_to_tid(*row)));
-                let mut places = places.map_err(engine)?;
+                let mut places = places?;
                 if let Some(open) = Open::relation(leaf.table, Lock::Held) {
                     open.resolve(self.snapshot, &mut places);
                 }
@@ -317,8 +317,7 @@ impl Seeded<'_> {
             check_interrupts();
             // SAFETY: keys of that type.
             let old = unsafe { known.member(changed.datum(at))? };
-            memory::push(&mut changes, Change { old, now: Now::Gone, is_met: false })
-                .map_err(engine)?;
+            memory::push(&mut changes, Change { old, now: Now::Gone, is_met: false })?;
         }
         let criteria = question.criteria();
         let mut sketcher = Sketcher::new(criteria.config.clone());
@@ -345,14 +344,14 @@ impl Seeded<'_> {
                 // SAFETY: as above.
                 unsafe { criteria.reader.append(document, &mut bytes)? };
                 let print = components::fingerprint(criteria, &bytes, &mut check_interrupts);
-                let print = print.map_err(engine)?;
+                let print = print?;
                 // The fingerprint does not tell in which scope the document is.
                 if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
                     change.now = Now::Same;
                     return Ok(());
                 }
                 change.now = Now::Here(print);
-                criteria.banding.hashes(&signed.signature, &mut bands).map_err(engine)?;
+                criteria.banding.hashes(&signed.signature, &mut bands)?;
                 // SAFETY: as above; the scopes are the columns of the index.
                 unsafe { maker.append(&bands, &own, &mut buckets) }
             })
@@ -372,7 +371,7 @@ impl Seeded<'_> {
         (blocks, rest, job): (&mut Blocks, &mut Rest, &mut Job),
     ) -> Result<bool> {
         let lost = changes.iter().filter(|change| change.now != Now::Same);
-        let mut lost = memory::collect(lost.filter_map(|change| change.old)).map_err(engine)?;
+        let mut lost = memory::collect(lost.filter_map(|change| change.old))?;
         lost.sort_unstable();
         for of_one in lost.chunk_by(|a, b| a.0 == b.0) {
             let (cluster, named) = (of_one[0].0, of_one.len() as u64);
@@ -380,13 +379,13 @@ impl Seeded<'_> {
                 return Ok(false);
             };
             let lost = memory::collect(of_one.iter().map(|(_, print)| *print));
-            let mut lost = lost.map_err(engine)?;
+            let mut lost = lost?;
             lost.dedup();
             if size > 1 && self.has_copies(cluster, lost, written)? {
                 blocks.add(cluster, size)?;
                 continue;
             }
-            memory::insert_at(&mut blocks.numbers, cluster, None).map_err(engine)?;
+            memory::insert_at(&mut blocks.numbers, cluster, None)?;
             let first = rest.stored.len();
             if !budget.spend(size as f64 / STEPS) || !self.members(cluster, written, rest)? {
                 return Ok(false);
@@ -395,7 +394,7 @@ impl Seeded<'_> {
                 return Ok(false);
             }
             // Copies of one text are in one component: one of them is looked at.
-            let mut order = memory::collect(first..rest.stored.len()).map_err(engine)?;
+            let mut order = memory::collect(first..rest.stored.len())?;
             order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
             let mut before: Option<(Fingerprint, u32)> = None;
             for at in order {
@@ -445,7 +444,7 @@ impl Seeded<'_> {
             if !written(key) {
                 // SAFETY: a key of that type.
                 unsafe { rest.keys.push(key)? };
-                memory::push(&mut rest.stored, ((cluster, print), 0)).map_err(engine)?;
+                memory::push(&mut rest.stored, ((cluster, print), 0))?;
             }
             Ok(Continue::Yes)
         })
@@ -527,7 +526,7 @@ impl Seeded<'_> {
                 // Known only when each is there once.
                 are_too_many |= rows.len() > most;
             }
-            if are_too_many { Ok(()) } else { memory::push(&mut rows, row).map_err(engine) }
+            if are_too_many { Ok(()) } else { memory::push(&mut rows, row).map_err(Into::into) }
         })?;
         if are_too_many {
             return Ok(None);
@@ -577,9 +576,9 @@ impl Seeded<'_> {
     ) -> Result<Vec<Block>> {
         let Blocks { mut blocks, .. } = blocks;
         let count = job.tags.len() as u32;
-        let mut joined = Components::new(count + blocks.len() as u32).map_err(engine)?;
+        let mut joined = Components::new(count + blocks.len() as u32)?;
         let sorted = job.keys.sorted();
-        let mut prints = memory::filled(None, job.tags.len()).map_err(engine)?;
+        let mut prints = memory::filled(None, job.tags.len())?;
         let mut first: Option<(u32, u32)> = None;
         for &(name, component, print) in &found.documents {
             check_interrupts();

@@ -1,10 +1,9 @@
 //! The tables of tracked clusters under lock, found to be what they must be. Whoever owns them can alter
 //! them: they are trusted for the types of their columns and their indexes, and for nothing else.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, SqlError, wrong_state};
 use crate::memory::of_entries;
 use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::bulk::Bulk;
@@ -204,7 +203,7 @@ impl Finder<'_> {
     }
 }
 
-fn altered(table: &str, detail: &str) -> ErrorReport {
+fn altered(table: &str, detail: &str) -> SqlError {
     wrong_state(format!("table \"{table}\" has been altered"))
         .set_detail(detail)
         .set_hint("Drop the tracked clusters with minlsh_untrack_clusters(), and track them again.")

@@ -1,12 +1,11 @@
 //! Refusals of a refresh that a transaction asks for whose snapshot is too old.
 
 use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::panic::ErrorReport;
 
-use crate::error::error;
+use crate::error::{SqlError, error};
 
 /// The error, of which `detail` says what has happened since the snapshot.
-pub fn too_late(detail: &str) -> ErrorReport {
+pub fn too_late(detail: &str) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
     error(code, "could not refresh clusters in this transaction")
         .set_detail(format!(
@@ -17,6 +16,6 @@ pub fn too_late(detail: &str) -> ErrorReport {
 
 /// The error if a key stands twice in what the snapshot sees. Both rows would be one document, and unite clusters that
 /// have nothing in common.
-pub fn seen_twice() -> ErrorReport {
+pub fn seen_twice() -> SqlError {
     too_late("another transaction has deleted a row whose key this one has inserted again")
 }

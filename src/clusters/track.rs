@@ -3,7 +3,6 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
@@ -11,7 +10,7 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter, not_supported, shortened};
+use crate::error::{Result, SqlError, error, invalid_parameter, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
@@ -108,7 +107,7 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     Ok((key, threshold))
 }
 
-fn no_key(documents: &Relation, cause: NoKey) -> ErrorReport {
+fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
     let name = &documents.name;
     let message = match cause {
         NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),

@@ -4,12 +4,11 @@ use std::ffi::{CStr, CString};
 use std::ops::Deref;
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::clusters::capture::{self, Record};
 use crate::clusters::tables::{LIST, LOG, Oids, QUEUE};
-use crate::error::{Result, error, wrong_state};
+use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::dependency::{self, Object};
@@ -234,7 +233,7 @@ pub fn relations_linked_to(record: &Record) -> Vec<Oid> {
     dependency::relations_needed_by_trigger(record.trigger)
 }
 
-fn missing(members: Oid, name: &CStr) -> ErrorReport {
+fn missing(members: Oid, name: &CStr) -> SqlError {
     wrong_state(format!(
         "there is no table \"{}\" in the schema of \"{}\"",
         name.to_string_lossy(),

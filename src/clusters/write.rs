@@ -7,7 +7,7 @@ use sketch::memory;
 use crate::clusters::places::{ClusterPlaces, Place};
 use crate::clusters::state::State;
 use crate::clusters::tables::{Table, Tables, list, members};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::bulk::Bulk;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -136,14 +136,14 @@ fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> 
         _ => None,
     });
     // In the order of `other` they are searched.
-    let mut merges = memory::collect(merges).map_err(engine)?;
+    let mut merges = memory::collect(merges)?;
     merges.sort_unstable();
     let stays = |old: ClusterId| match merges.binary_search_by_key(&old, |merge| merge.0) {
         Ok(place) => merges[place].1,
         Err(_) => old,
     };
     let ids = places.iter().map(|place| place.old.map(|(old, _)| stays(old)));
-    let mut ids = memory::collect(ids).map_err(engine)?;
+    let mut ids = memory::collect(ids)?;
     for event in &update.events {
         if let Some(document) = event.document() {
             let left = matches!(event, ClusterEvent::Leave { .. });
@@ -241,10 +241,10 @@ fn mend(
     now: Datum,
     refreshes: i64,
 ) -> Result<i64> {
-    let mut ids = memory::collect(ids.iter().copied().flatten()).map_err(engine)?;
+    let mut ids = memory::collect(ids.iter().copied().flatten())?;
     ids.sort_unstable();
     let sizes = ids.chunk_by(|a, b| a == b).map(|of_one| (of_one[0], of_one.len() as i64));
-    let sizes = memory::collect(sizes).map_err(engine)?;
+    let sizes = memory::collect(sizes)?;
     let is_written = |cluster: ClusterId| {
         update.changed.binary_search_by_key(&cluster, |changed| changed.0).is_ok()
             || update.ended.binary_search(&cluster).is_ok()
@@ -252,7 +252,7 @@ fn mend(
     let row_of = |(cluster, size): (ClusterId, i64), since: Datum| {
         [Datum::from(cluster), Datum::from(size), since, Datum::from(refreshes)].map(Some)
     };
-    let mut met = memory::filled(false, sizes.len()).map_err(engine)?;
+    let mut met = memory::filled(false, sizes.len())?;
     tables.list.each(snapshot, |row| {
         check_interrupts();
         let number = |column| row.value(column).map(|value: Datum| value.value() as i64);

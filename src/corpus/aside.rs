@@ -1,13 +1,13 @@
 //! Rows put aside until it is known which of them are needed again: the rows themselves, or of a plain
 //! table their places, under a snapshot that holds them, and their keys as long as memory holds them.
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::corpus::form::{Form, Plain};
 use crate::corpus::soon;
-use crate::error::{Result, engine, error};
+use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::datums::Datums;
 use crate::pg::guc::cache_pages;
@@ -71,7 +71,7 @@ impl Places {
     fn push(&mut self, row: &Row, form: &Form) -> Result<()> {
         // SAFETY: rows that are put aside by their places have them.
         let place = unsafe { form.place(row) }.ok_or_else(gone)?;
-        memory::push(&mut self.places, tid_to_u64(place)).map_err(engine)?;
+        memory::push(&mut self.places, tid_to_u64(place))?;
         let Some(keys) = &mut self.keys else { return Ok(()) };
         // SAFETY: the key column of the rows of this source.
         unsafe { keys.push(form.key(row).ok_or_else(gone)?)? };
@@ -200,7 +200,7 @@ impl Aside {
     }
 }
 
-fn gone() -> pg_sys::panic::ErrorReport {
+fn gone() -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
         "a row of the source was removed while the statement read it",

@@ -9,7 +9,7 @@ use sketch::{Error, Level, memory};
 
 use crate::corpus::columns::BandColumns;
 use crate::corpus::scopes::Scope;
-use crate::error::{engine, raise};
+use crate::error::raise;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
 
@@ -127,7 +127,7 @@ impl Batch {
         self.held.add(document)?;
         let Some(files) = &mut self.files else {
             let held = &mut self.held;
-            memory::extend(&mut held.hashes, document.hashes).map_err(engine)?;
+            memory::extend(&mut held.hashes, document.hashes)?;
             return held.push(document.name, document.root, stored);
         };
         let StoredBytes { bytes, packing } = stored;
@@ -141,7 +141,7 @@ impl Batch {
     pub fn push_place(&mut self, document: &Particulars, place: u64) -> crate::error::Result<()> {
         self.held.add(document)?;
         if let Some(origin) = document.origin {
-            memory::push(&mut self.held.origins, origin).map_err(engine)?;
+            memory::push(&mut self.held.origins, origin)?;
         }
         let halves = [(place >> 32) as u32, place as u32];
         self.files.iter_mut().for_each(|files| files.push(document, halves));
@@ -160,12 +160,12 @@ impl Batch {
         let held = &mut self.held;
         let size = files.hashes.len() + files.bytes.as_ref().map_or(0, TempFile::len);
         if files.bytes.is_none() || size <= memory as u64 {
-            held.hashes = sized(before.hashes, files.count * held.width).map_err(engine)?;
+            held.hashes = sized(before.hashes, files.count * held.width)?;
             files.hashes.read(0, &mut held.hashes)?;
         } else {
             files.columns = Some(files.columns(held.width)?);
         }
-        let mut places = memory::filled(0_u32, files.count * PLACE).map_err(engine)?;
+        let mut places = memory::filled(0_u32, files.count * PLACE)?;
         files.places.read(0, &mut places)?;
         let places = places.as_chunks::<PLACE>().0;
         let Some(bytes) = &mut files.bytes else {
@@ -182,7 +182,7 @@ impl Batch {
             held.place(name, root, size as usize, Packing::of_code(packing))?;
         }
         if files.columns.is_none() {
-            held.bytes = sized(before.bytes, bytes.len() as usize).map_err(engine)?;
+            held.bytes = sized(before.bytes, bytes.len() as usize)?;
             bytes.read(0, &mut held.bytes)?;
         } else {
             self.files = Some(files);
@@ -218,7 +218,7 @@ impl Files {
     /// The hashes by column, in a file of their own.
     fn columns(&mut self, width: usize) -> crate::error::Result<BandColumns> {
         let mut columns = BandColumns::new(width, 0, 0)?;
-        let mut row = memory::filled(0, width).map_err(engine)?;
+        let mut row = memory::filled(0, width)?;
         for place in 0..self.count as u32 {
             check_interrupts();
             self.row(place, &mut row)?;
@@ -238,10 +238,10 @@ impl Held {
     /// Notes what stays in memory of each document until its turn comes.
     fn add(&mut self, document: &Particulars) -> crate::error::Result<()> {
         if let Some(scope) = document.scope {
-            memory::push(&mut self.scopes, scope).map_err(engine)?;
+            memory::push(&mut self.scopes, scope)?;
         }
         if let Some(least) = document.least {
-            memory::push(&mut self.leasts, least).map_err(engine)?;
+            memory::push(&mut self.leasts, least)?;
         }
         Ok(())
     }
@@ -249,7 +249,7 @@ impl Held {
     /// Adds what is compared of a document.
     fn push(&mut self, name: u32, root: u32, stored: StoredBytes) -> crate::error::Result<()> {
         self.place(name, root, stored.bytes.len(), stored.packing)?;
-        memory::extend(&mut self.bytes, stored.bytes).map_err(engine)
+        memory::extend(&mut self.bytes, stored.bytes).map_err(Into::into)
     }
 
     /// Notes a document, whose bytes come behind those of the one before.
@@ -260,11 +260,11 @@ impl Held {
         size: usize,
         packing: Packing,
     ) -> crate::error::Result<()> {
-        memory::push(&mut self.names, name).map_err(engine)?;
-        memory::push(&mut self.roots, root).map_err(engine)?;
+        memory::push(&mut self.names, name)?;
+        memory::push(&mut self.roots, root)?;
         let before = self.ends.last().copied().unwrap_or(0);
-        memory::push(&mut self.ends, before + size as u64).map_err(engine)?;
-        memory::push(&mut self.packings, packing).map_err(engine)
+        memory::push(&mut self.ends, before + size as u64)?;
+        memory::push(&mut self.packings, packing).map_err(Into::into)
     }
 
     /// The number of bytes of a document that are compared, once they are unpacked.
@@ -338,12 +338,11 @@ impl<'a> Bytes<'a> {
     }
 
     /// Has a crew make something of each document at `places`, and calls `take` with it, in order.
-    pub fn each<R: Send, E>(
+    pub fn each<R: Send, E: From<Error>>(
         &mut self,
         places: &[u32],
         crew: &mut Crew,
         make: &Make<R>,
-        refused: fn(Error) -> E,
         take: &mut dyn FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         let held = self.held;
@@ -359,7 +358,7 @@ impl<'a> Bytes<'a> {
             }
             let documents = std::mem::replace(&mut start, end)..end;
             let copies = self.files.is_some().then(|| self.copies(&places[documents.clone()]));
-            let copies = copies.transpose().map_err(refused)?;
+            let copies = copies.transpose()?;
             Ok(Some((Portion { documents, copies }, size * (1 + MADE))))
         };
         let compute = |portion: &mut Portion, check: &mut dyn FnMut()| {
@@ -380,9 +379,7 @@ impl<'a> Bytes<'a> {
             }
             Ok(made)
         };
-        crew.each(&mut next, &compute, refused, &mut |made| {
-            made.into_iter().try_for_each(&mut *take)
-        })
+        crew.each(&mut next, &compute, &mut |made| made.into_iter().try_for_each(&mut *take))
     }
 
     /// Copies of what is stored of some documents, one after the other.

@@ -24,7 +24,7 @@ use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::reader::Reader;
 use crate::corpus::sets::{Cache, Distinct, Signatures, exceed};
 use crate::document::kind::Kind;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::hands::{for_job, setting};
@@ -152,7 +152,7 @@ impl Batches {
         let all = 0..documents.len();
         documents.sizes = Vec::new();
         let roots = memory::collect(all.map(|document| components.find(document)));
-        let roots = roots.map_err(engine)?;
+        let roots = roots?;
         drop(components);
         let progress = documents.progress.clone();
         progress.enter(JobPhase::Fetching);
@@ -220,7 +220,7 @@ impl Batches {
         for mut batch in std::mem::take(&mut self.batches) {
             self.load(&mut batch, std::mem::take(&mut last))?;
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
-            let mut order = memory::collect(places).map_err(engine)?;
+            let mut order = memory::collect(places)?;
             order.sort_unstable();
             if batch.is_held() {
                 left_out += self.held(&batch.held, &order, false, before, judge, taker)?;
@@ -310,7 +310,7 @@ impl Batches {
                 }
                 if bytes >= PORTION || (!is_small && start < end) {
                     let judged = Judged { range: start..end, ..hands.batch() };
-                    hands.give(judged, std::mem::take(&mut bytes), engine, &mut collect)?;
+                    hands.give(judged, std::mem::take(&mut bytes), &mut collect)?;
                     start = end;
                 }
                 if !is_small {
@@ -318,8 +318,8 @@ impl Batches {
                 }
             }
             let judged = Judged { range: start..end, ..hands.batch() };
-            hands.give(judged, bytes, engine, &mut collect)?;
-            hands.finish(engine, &mut collect)
+            hands.give(judged, bytes, &mut collect)?;
+            hands.finish(&mut collect)
         })?;
         Ok(left_out)
     }
@@ -365,7 +365,7 @@ impl<'a> Copying<'a> {
                 return take(StoredBytes::plain(to_bytes(hashes, room)?));
             }
             let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts);
-            let slots = signature.map_err(engine)?.unwrap_or_default();
+            let slots = signature?.unwrap_or_default();
             room.clear();
             room.extend(slots.iter().flat_map(|slot| slot.to_ne_bytes()));
             return take(StoredBytes::plain(room));
@@ -408,7 +408,7 @@ impl Comparing {
             })
         });
         outcome?;
-        judged.map_err(engine)
+        judged.map_err(Into::into)
     }
 
     /// Those who work on documents of so many bytes.
@@ -435,8 +435,8 @@ impl Comparing {
         if verify != Verify::Exact || size < LARGE || !exceed(reader, size, memory) {
             return Ok(None);
         }
-        let places = memory::collect(group.iter().map(|(_, place)| *place)).map_err(engine)?;
-        let distinct = Distinct::of(&mut bytes, &places).map_err(engine)?;
+        let places = memory::collect(group.iter().map(|(_, place)| *place))?;
+        let distinct = Distinct::of(&mut bytes, &places)?;
         if !exceed(reader, distinct.bytes(&bytes), memory) {
             return Ok(None);
         }
@@ -460,9 +460,9 @@ impl Comparing {
             for part in order.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1) {
                 of_several.extend_from_slice(part);
             }
-            Ok(of_several)
+            Ok::<_, Error>(of_several)
         };
-        parts().map(Some).map_err(engine)
+        Ok(Some(parts()?))
     }
 
     /// Calls `visit` with the group of some documents, and what a crew has made of them. `room` serves for one group
@@ -577,9 +577,9 @@ fn assign(
 ) -> Result<Assigned> {
     let count = documents.len() as usize;
     // What a group takes, and at last its batch: both are four bytes a document.
-    let mut sizes: Vec<u32> = memory::filled(0, count).map_err(engine)?;
+    let mut sizes: Vec<u32> = memory::filled(0, count)?;
     // How many documents a group has: none, one, more; and for two sources, of each.
-    let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count).map_err(engine)?;
+    let mut members: Vec<[u8; 2]> = memory::filled([0; 2], count)?;
     let hashes = (documents.columns.probes() + 1) * size_of::<u64>();
     // Its name, scope, group, end, and how it is stored.
     let place = 3 * size_of::<u32>() + size_of::<u64>() + size_of::<Packing>();
@@ -607,7 +607,7 @@ fn assign(
         if taken + size > limit {
             // One that memory does not hold is in a batch of its own, and stays in a file.
             let next = if size > limit { Until::InFile } else { Until::InTable };
-            memory::push(&mut until, next).map_err(engine)?;
+            memory::push(&mut until, next)?;
             taken = 0;
         }
         taken += size;

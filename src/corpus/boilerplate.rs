@@ -22,7 +22,7 @@ use crate::corpus::reader::{Reader, append_bytes, append_hashes};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::spool::Spool;
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, invalid_parameter, raise};
+use crate::error::{Result, invalid_parameter, raise};
 use crate::pg::interrupts::check_interrupts;
 
 /// A document of no origin: all of it counts.
@@ -34,7 +34,7 @@ const LONG: usize = 1 << 20;
 /// Hashes as bytes, in `room`: what it holds is replaced.
 pub fn to_bytes<'a>(hashes: &[u64], room: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     room.clear();
-    append_bytes(hashes, room).map_err(engine)?;
+    append_bytes(hashes, room)?;
     Ok(room)
 }
 
@@ -94,12 +94,12 @@ impl Collecting {
 
     /// Takes the next document, with the number of its origin.
     pub fn take(&mut self, origin: u32, fingerprint: u64, document: CopiedDocument) -> Result<()> {
-        memory::push(&mut self.origins, origin).map_err(engine)?;
+        memory::push(&mut self.origins, origin)?;
         if origin == NONE {
             return Ok(());
         }
         let Self { chosen, texts, room, .. } = self;
-        chosen.offer(origin, fingerprint, engine, || {
+        chosen.offer(origin, fingerprint, || {
             let StoredBytes { bytes, packing } = match document {
                 CopiedDocument::Text(stored) => stored,
                 CopiedDocument::Elements(numbers) | CopiedDocument::Signature(numbers) => {
@@ -116,11 +116,11 @@ impl Collecting {
         let Self { reader, config, origins, chosen, mut texts, .. } = self;
         // What is at hand has a table.
         let mut found = Spool::new(memory / 4);
-        let mut places = memory::filled((0, 0), chosen.origins() as usize).map_err(engine)?;
+        let mut places = memory::filled((0, 0), chosen.origins() as usize)?;
         // Half for texts, and half for what is counted.
         let counter = Counter { reader, config: &config, memory: counting / 2 / crew.size() };
         let mut bytes = Vec::new();
-        let mut take = |(origin, shared): (u32, Vec<u64>)| {
+        let mut take = |(origin, shared): (u32, Vec<u64>)| -> Result<()> {
             let at = found.append(to_bytes(&shared, &mut bytes)?)?;
             places[origin as usize] = (at, shared.len());
             Ok(())
@@ -131,14 +131,14 @@ impl Collecting {
         let judged =
             || (0..chosen.origins()).filter(|origin| chosen.of_origin(*origin).len() >= LEAST);
         for origin in judged().filter(is_large) {
-            let documents = memory::collect(chosen.of_origin(origin).copied()).map_err(engine)?;
+            let documents = memory::collect(chosen.of_origin(origin).copied())?;
             let mut read = |place: &Place, out: &mut Vec<u8>| {
                 let read = texts.read(place.at, place.size as usize, out);
                 read.unwrap_or_else(|report| raise(report));
                 Ok(())
             };
             let shared = counter.shared(&documents, &mut read, &mut check_interrupts);
-            take((origin, shared.map_err(engine)?))?;
+            take((origin, shared?))?;
         }
         let mut others = judged().filter(|origin| !is_large(origin));
         let mut next = || {
@@ -154,7 +154,7 @@ impl Collecting {
             };
             Ok((sample.origin, counter.shared(&sample.documents, &mut read, check)?))
         };
-        crew.each(&mut next, &compute, engine, &mut take)?;
+        crew.each(&mut next, &compute, &mut take)?;
         let (cache, memory) = (HashMap::new(), memory - memory / 4);
         let rooms = Rooms { bytes, unpacked: Vec::new(), hashes: Vec::new() };
         Ok(Boilerplates { reader, config, origins, places, found, cache, held: 0, memory, rooms })
@@ -183,8 +183,8 @@ impl Sample {
             check_interrupts();
             texts.read(place.at, place.size as usize, &mut room)?;
             let at = sample.bytes.len() as u64;
-            memory::extend(&mut sample.bytes, &room).map_err(engine)?;
-            memory::push(&mut sample.documents, Place { at, ..*place }).map_err(engine)?;
+            memory::extend(&mut sample.bytes, &room)?;
+            memory::push(&mut sample.documents, Place { at, ..*place })?;
         }
         Ok(sample)
     }
@@ -277,10 +277,10 @@ impl Boilerplates {
         let (Rooms { bytes, hashes, .. }, size) = (&mut self.rooms, size_of::<u64>());
         self.found.read(place, count * size, bytes)?;
         hashes.clear();
-        append_hashes(bytes, hashes).map_err(engine)?;
-        let read = Arc::new(Boilerplate::new(hashes).map_err(engine)?);
+        append_hashes(bytes, hashes)?;
+        let read = Arc::new(Boilerplate::new(hashes)?);
         self.held += Boilerplate::bytes(count);
-        memory::insert_at(&mut self.cache, origin, read.clone()).map_err(engine)?;
+        memory::insert_at(&mut self.cache, origin, read.clone())?;
         Ok(Some(read))
     }
 
@@ -297,18 +297,18 @@ impl Boilerplates {
         let boilerplate = self.of_origin(origin)?;
         let Self { reader, config, rooms: Rooms { bytes, unpacked, hashes }, .. } = self;
         let mut count = |stored: StoredBytes| {
-            let bytes = stored.unpacked(unpacked).map_err(engine)?;
+            let bytes = stored.unpacked(unpacked)?;
             let (text, mut elements);
             let content = if reader.is_of_texts() {
-                text = stored::text(bytes).map_err(engine)?;
+                text = stored::text(bytes)?;
                 Shingled::Text(config, &text)
             } else {
                 elements = Vec::new();
-                append_hashes(bytes, &mut elements).map_err(engine)?;
+                append_hashes(bytes, &mut elements)?;
                 Shingled::Elements(&elements)
             };
             counted(boilerplate.as_deref(), content, hashes, out, &mut check_interrupts)
-                .map_err(engine)
+                .map_err(Into::into)
         };
         // SAFETY: the caller promises a value of the kind that `reader` reads.
         unsafe { reader.with_stored(document, bytes, &mut count)? };

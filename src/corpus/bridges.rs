@@ -9,7 +9,6 @@ use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::grouping::Ranks;
 use crate::corpus::work::{Work, report};
-use crate::error::engine;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
@@ -27,7 +26,7 @@ fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let Work { members, mut batches, .. } =
         Work::of_one(&session, &Arguments::with_boilerplate(call, POSITIONS)?, None)?;
     // In the order of keys.
-    let ranks = Ranks::of(&members.sorted()).map_err(engine)?;
+    let ranks = Ranks::of(&members.sorted())?;
     let limit = bucket_limit();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, &ranks, limit, emit),

@@ -13,7 +13,7 @@ use sketch::{ElementHash, memory};
 use crate::corpus::arguments::Criteria;
 use crate::corpus::soon;
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, error};
+use crate::error::{Result, SqlError, error};
 use crate::index::info::Info;
 use crate::index::keys::NO_BAND;
 use crate::index::layout::{tid_to_u64, u64_to_tid};
@@ -113,7 +113,7 @@ impl Buckets {
             places.clear();
             result
         };
-        let mut places = memory::with_capacity(BATCH).map_err(engine)?;
+        let mut places = memory::with_capacity(BATCH)?;
         show(&mut places)?;
         for place in self.marked(table.pages(), &snapshot)?.places() {
             places.push(place);
@@ -169,7 +169,7 @@ impl Buckets {
 impl Marked {
     /// No marks yet in so many pages.
     fn new(pages: u32) -> Result<Self> {
-        let first = memory::filled(0, pages as usize).map_err(engine)?;
+        let first = memory::filled(0, pages as usize)?;
         Ok(Self { first, others: Vec::new() })
     }
 
@@ -188,7 +188,7 @@ impl Marked {
     #[cold]
     fn mark_behind(&mut self, page: usize, offset: usize) -> Result<()> {
         if self.others.is_empty() {
-            self.others = memory::filled(0, self.first.len() * (WORDS - 1)).map_err(engine)?;
+            self.others = memory::filled(0, self.first.len() * (WORDS - 1))?;
         }
         let words = &mut self.others[page * (WORDS - 1)..][..WORDS - 1];
         *words.get_mut(offset / FIRST - 1).ok_or_else(damaged)? |= 1 << (offset % FIRST);
@@ -212,7 +212,7 @@ impl Marked {
     }
 }
 
-fn damaged() -> pgrx::pg_sys::panic::ErrorReport {
+fn damaged() -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
         "an entry of the index points to a row that does not \
@@ -225,7 +225,7 @@ fn damaged() -> pgrx::pg_sys::panic::ErrorReport {
 /// context, the others are where the places are.
 fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> {
     let pointers = places.iter_mut().map(|place| Datum::from(&raw mut *place));
-    let mut pointers = memory::collect(pointers).map_err(engine)?;
+    let mut pointers = memory::collect(pointers)?;
     let (first, last) = (pointers.first().copied(), pointers.last().copied());
     // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
     let array = first.map(|_| unsafe { array::from_elements(&mut pointers, pg_sys::TIDOID) });

@@ -5,7 +5,7 @@ use sketch::memory;
 
 use crate::corpus::buckets::{Buckets, PARAMETERS};
 use crate::corpus::form::Form;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::memory::Memory;
 use crate::pg::row::Row;
@@ -75,7 +75,7 @@ impl Chosen<'_> {
             Self::Buckets(buckets) => buckets.each(&mut |places| select.each(places, visit)),
             Self::Keys(key, keys) => {
                 let all = memory::collect((0..keys.len() as u32).map(|at| keys.datum(at)));
-                for some in all.map_err(engine)?.chunks(AT_A_TIME) {
+                for some in all?.chunks(AT_A_TIME) {
                     let context = Memory::scratch(c"minlsh keys of a statement");
                     let array = context.run(|| array(key, some))?;
                     select.each(&[array], visit)?;
@@ -87,7 +87,7 @@ impl Chosen<'_> {
 }
 
 fn array(key: &Key, keys: &[Datum]) -> Result<Parameter> {
-    let keys = memory::copied(keys).map_err(engine)?;
+    let keys = memory::copied(keys)?;
     // SAFETY: keys of that type.
     Ok(unsafe { key.array(keys) })
 }

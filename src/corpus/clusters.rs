@@ -10,7 +10,7 @@ use crate::corpus::group::Group;
 use crate::corpus::grouping::{Cluster, Linkage, Ranks, leader_clusters, single_linkage};
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine, invalid_parameter, notice, shortened};
+use crate::error::{Result, invalid_parameter, notice, shortened};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -34,7 +34,7 @@ fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let linkage = linkage(&arguments)?;
     let session = Session::open();
     let work = Work::of_one(&session, &arguments, None)?;
-    let ranks = Ranks::of(&work.members.sorted()).map_err(engine)?;
+    let ranks = Ranks::of(&work.members.sorted())?;
     each(work, linkage, &ranks, &mut |cluster, members| write(cluster, members, &result))
         .map(|()| None)
 }

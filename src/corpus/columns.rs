@@ -1,10 +1,9 @@
 //! The band hashes of all documents: column by column for sorting, row by row for groups.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use sketch::corpus::Hashes;
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::{Result, SqlError};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::temp_file::TempFile;
 
@@ -37,7 +36,7 @@ impl BandColumns {
             documents: 0,
             blocks: Vec::new(),
             limit: memory / size_of::<u64>(),
-            current: memory::filled(0, width * BLOCK).map_err(engine)?,
+            current: memory::filled(0, width * BLOCK)?,
             at: 0,
             file: None,
             sort_memory,
@@ -59,7 +58,7 @@ impl BandColumns {
 
     fn put_away(&mut self) -> Result<()> {
         if self.file.is_none() && self.blocks.len() + self.current.len() <= self.limit {
-            memory::extend(&mut self.blocks, &self.current).map_err(engine)?;
+            memory::extend(&mut self.blocks, &self.current)?;
         } else {
             self.file.get_or_insert_with(TempFile::create).append(&self.current);
         }
@@ -82,7 +81,7 @@ impl BandColumns {
             self.current = current;
             self.at = block;
         }
-        memory::reserve(out, self.width).map_err(engine)?;
+        memory::reserve(out, self.width)?;
         out.extend((0..self.width).map(|column| self.current[column * BLOCK + place]));
         Ok(())
     }
@@ -105,11 +104,7 @@ impl BandColumns {
 }
 
 impl Hashes for BandColumns {
-    type Error = ErrorReport;
-
-    fn refused(cause: sketch::Error) -> ErrorReport {
-        engine(cause)
-    }
+    type Error = SqlError;
 
     fn documents(&self) -> u32 {
         self.documents

@@ -1,7 +1,6 @@
 //! Decides how the documents of a job are read, signed, banded and compared.
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
@@ -12,7 +11,7 @@ use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
-use crate::error::{Result, engine, invalid_parameter, notice};
+use crate::error::{Result, SqlError, invalid_parameter, notice};
 use crate::options::{IndexOptions, Options, Threshold, Verify};
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::spi::Session;
@@ -110,7 +109,7 @@ fn decide(
         named.check(threshold, recall)?;
     }
     let (least, num_perm) = (threshold.get(), config.num_perm() as i64);
-    let banding = Banding::for_recall(least, num_perm, recall).map_err(engine)?;
+    let banding = Banding::for_recall(least, num_perm, recall)?;
     let banding = match named[..] {
         [named] => named.options.banding,
         _ => banding,
@@ -156,7 +155,7 @@ fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config
     }
 }
 
-fn not_comparable(a: &Config, b: &Config) -> ErrorReport {
+fn not_comparable(a: &Config, b: &Config) -> SqlError {
     invalid_parameter("a and b have different options and cannot be compared")
         .set_detail(format!("One has {a}; the other has {b}."))
         .set_hint("Name the tables instead of the indexes, and pass the options.")

@@ -26,7 +26,7 @@ use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
-use crate::error::{Result, engine, error};
+use crate::error::{Result, error};
 use crate::memory::JobShares;
 use crate::options::Verify;
 use crate::pg::hands::setting;
@@ -176,7 +176,7 @@ impl Documents {
             };
             self.signed += 1;
             let Some(first) = hashes.first() else {
-                memory::push(&mut self.without, self.signed - 1).map_err(engine)?;
+                memory::push(&mut self.without, self.signed - 1)?;
                 continue;
             };
             if let Some(collecting) = &mut self.collecting {
@@ -185,15 +185,15 @@ impl Documents {
                 let salt = scope.salt();
                 self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
             }
-            memory::push(&mut self.sizes, size).map_err(engine)?;
+            memory::push(&mut self.sizes, size)?;
             if least > 0.0 {
-                memory::push(&mut self.leasts, least).map_err(engine)?;
+                memory::push(&mut self.leasts, least)?;
             }
             if scope != Scope::ALL {
-                memory::push(&mut self.scopes, scope).map_err(engine)?;
+                memory::push(&mut self.scopes, scope)?;
             }
             if let Some(key) = key {
-                memory::push(&mut self.keys, key).map_err(engine)?;
+                memory::push(&mut self.keys, key)?;
             }
         }
         self.progress.read(self.sizes.len() as u64);
@@ -351,7 +351,7 @@ impl Intake<'_, '_, '_> {
         let reader = documents.reader;
         // SAFETY: the caller promises a value of the kind that `reader` reads.
         context.run_and_reset(|| unsafe { reader.copy(document, config, batch) })?;
-        batch.without(boilerplate).map_err(engine)?;
+        batch.without(boilerplate)?;
         self.give_if_full()
     }
 
@@ -390,7 +390,7 @@ impl Intake<'_, '_, '_> {
     fn finish(&mut self) -> Result<()> {
         self.give()?;
         let Self { documents, hands, take, .. } = self;
-        hands.finish(engine, &mut |batch| take(documents, batch))
+        hands.finish(&mut |batch| take(documents, batch))
     }
 
     fn give(&mut self) -> Result<()> {
@@ -401,6 +401,6 @@ impl Intake<'_, '_, '_> {
         // And those of its hashes.
         let hashes = batch.len() * (documents.banding.bands() + 1) * size_of::<i64>();
         let bytes = batch.bytes() + hashes;
-        self.hands.give(batch, bytes, engine, &mut |batch| take(documents, batch))
+        self.hands.give(batch, bytes, &mut |batch| take(documents, batch))
     }
 }

@@ -145,9 +145,7 @@ impl<'a, 'c> Group<'a, 'c> {
             let bytes = documents * size_of::<(u32, f64)>();
             Ok((!range.is_empty()).then_some((range, bytes)))
         };
-        crew.each(&mut next, &compute, |cause| cause, &mut |made| {
-            made.into_iter().try_for_each(&mut *take)
-        })
+        crew.each(&mut next, &compute, &mut |made| made.into_iter().try_for_each(&mut *take))
     }
 
     fn place(&self, document: u32) -> usize {
@@ -209,10 +207,6 @@ impl<'a, 'c> Group<'a, 'c> {
 
 impl Hashes for Group<'_, '_> {
     type Error = Error;
-
-    fn refused(cause: Error) -> Error {
-        cause
-    }
 
     fn documents(&self) -> u32 {
         self.places.len() as u32

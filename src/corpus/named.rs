@@ -3,13 +3,12 @@
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::corpus::arguments::raw_text;
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::index::info::{Info, Part, Text};
 use crate::options::{IndexOptions, Threshold};
 use crate::pg::catalog;
@@ -128,7 +127,7 @@ impl Named {
         Ok(())
     }
 
-    pub fn has_other_options(&self) -> ErrorReport {
+    pub fn has_other_options(&self) -> SqlError {
         invalid_parameter(format!("index \"{}\" has other options than those passed", self.name))
             .set_detail(format!("It has {}.", self.options.config))
             .set_hint(format!(

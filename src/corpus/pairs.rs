@@ -11,7 +11,7 @@ use crate::corpus::batches::{Emit, Taker};
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
 use crate::corpus::work::{Work, report};
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::{ManyRows, ResultRows};
@@ -125,7 +125,7 @@ impl Taker<Found> for Rows<'_> {
                 let count = names.len() as u64;
                 self.copies.try_reserve(1).map_err(|_| out_of_memory())?;
                 let keys = names.iter().map_while(|name| members.lasting_key(*name));
-                let keys = memory::collect(keys).map_err(engine)?;
+                let keys = memory::collect(keys)?;
                 self.copies.push_back(Copies { names, keys, a: 0, b: 1 });
                 self.left += count * (count - 1) / 2;
             }

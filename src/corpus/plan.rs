@@ -9,7 +9,7 @@ use crate::corpus::arguments::{Arguments, Positions};
 use crate::corpus::clusters::each;
 use crate::corpus::grouping::{Ranks, leader_clusters};
 use crate::corpus::work::Work;
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -35,11 +35,7 @@ fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     }
     let session = Session::open();
     let work = Work::of_one(&session, &arguments, keep.as_deref())?;
-    let ranks = if keep.is_some() {
-        Ranks::AsRead
-    } else {
-        Ranks::of(&work.members.sorted()).map_err(engine)?
-    };
+    let ranks = if keep.is_some() { Ranks::AsRead } else { Ranks::of(&work.members.sorted())? };
     each(work, leader_clusters, &ranks, &mut |cluster, members| {
         for &(document, similarity) in &cluster.members {
             check_interrupts();

@@ -14,7 +14,7 @@ use sketch::{
 use crate::document::image::{self, Content, Document};
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, element, lossless};
 
@@ -132,12 +132,12 @@ impl Reader {
         let (read, least) = unsafe { self.read(document, hash)? };
         let signature = match read {
             Read::Text(text) => {
-                let signature = sketcher.sketch(&text, &mut check_interrupts).map_err(engine)?;
+                let signature = sketcher.sketch(&text, &mut check_interrupts)?;
                 signature.map(Cow::Borrowed)
             }
             Read::Hashes(hashes) => {
                 let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
-                signature.map_err(engine)?.map(Cow::Borrowed)
+                signature?.map(Cow::Borrowed)
             }
             Read::Signature(slots) => {
                 check_length(&slots, sketcher.config())?;
@@ -161,7 +161,7 @@ impl Reader {
             // SAFETY: the caller's promise.
             return unsafe {
                 lossless::stored(document, |text| {
-                    batch.push_text(text).map_err(engine)?;
+                    batch.push_text(text)?;
                     Ok(Copied { size: text.bytes.len(), least: 0.0 })
                 })
             };
@@ -170,16 +170,16 @@ impl Reader {
         let (read, least) = unsafe { self.read(document, config.scheme().element_hash())? };
         let size = match read {
             Read::Text(text) => {
-                batch.push_text(StoredBytes::plain(text.as_bytes())).map_err(engine)?;
+                batch.push_text(StoredBytes::plain(text.as_bytes()))?;
                 text.len()
             }
             Read::Hashes(hashes) => {
-                batch.push_elements(&hashes).map_err(engine)?;
+                batch.push_elements(&hashes)?;
                 size_of_val(&*hashes)
             }
             Read::Signature(slots) => {
                 check_length(&slots, config)?;
-                batch.push_signature(&slots).map_err(engine)?;
+                batch.push_signature(&slots)?;
                 size_of_val(&*slots)
             }
         };
@@ -263,8 +263,8 @@ impl Reader {
     pub unsafe fn append(self, document: Datum, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: the caller's promise.
         match unsafe { self.read(document, ElementHash::Xxh3)? }.0 {
-            Read::Text(text) => memory::extend(out, text.as_bytes()).map_err(engine),
-            Read::Hashes(hashes) => append_bytes(&hashes, out).map_err(engine),
+            Read::Text(text) => memory::extend(out, text.as_bytes()).map_err(Into::into),
+            Read::Hashes(hashes) => append_bytes(&hashes, out).map_err(Into::into),
             // There is nothing but the signature.
             Read::Signature(_) => Ok(()),
         }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{ElementHash, hash128, memory};
 
-use crate::error::{Result, engine, error};
+use crate::error::{Result, SqlError, error};
 use crate::memory::of_scopes;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
@@ -47,7 +46,7 @@ struct Equality {
 /// Bytes that a value which is kept takes beside itself, in tables that have room left.
 const KEPT: usize = 2 * (size_of::<(Datum, Option<u32>)>() + size_of::<(u64, u32)>());
 
-fn too_many(count: u32, type_oid: Oid) -> ErrorReport {
+fn too_many(count: u32, type_oid: Oid) -> SqlError {
     let label = type_label(type_oid);
     error(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
@@ -110,7 +109,7 @@ impl Scopes {
         for (place, column) in self.columns.iter_mut().enumerate() {
             let Some(value) = value(place) else { return Ok(None) };
             let number = column.number(value, &self.context)?;
-            memory::push(&mut numbers, number).map_err(engine)?;
+            memory::push(&mut numbers, number)?;
         }
         Ok(Some(match numbers[..] {
             [] => Scope::ALL,
@@ -130,7 +129,7 @@ fn number_of(numbers: &mut HashMap<u128, u32>, hash: u128) -> Result<u32> {
         return Ok(*known);
     }
     let next = numbers.len() as u32;
-    memory::insert_at(numbers, hash, next).map_err(engine)?;
+    memory::insert_at(numbers, hash, next)?;
     Ok(next)
 }
 
@@ -156,8 +155,8 @@ impl Column {
             return Err(too_many(number, self.equality.type_oid));
         }
         let copy = context.run(|| self.equality.copy(value));
-        memory::push(&mut self.values, (copy, last)).map_err(engine)?;
-        memory::insert_at(&mut self.last, hash, number).map_err(engine)?;
+        memory::push(&mut self.values, (copy, last))?;
+        memory::insert_at(&mut self.last, hash, number)?;
         Ok(number)
     }
 }

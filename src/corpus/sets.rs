@@ -100,12 +100,12 @@ impl Distinct {
             Ok(hashes)
         };
         let mut document = 0;
-        let made = bytes.each(&self.places, crew, &make, Unmade::Failed, &mut |hashes| {
+        let made = bytes.each(&self.places, crew, &make, &mut |hashes| {
             if !sets.has_room(hashes.len()) {
                 return Err(Unmade::TooLarge);
             }
             document += 1;
-            sets.add(document - 1, &hashes).map_err(Unmade::Failed)
+            Ok(sets.add(document - 1, &hashes)?)
         });
         match made {
             Ok(()) => Ok(true),
@@ -122,6 +122,12 @@ impl Distinct {
 enum Unmade {
     TooLarge,
     Failed(Error),
+}
+
+impl From<Error> for Unmade {
+    fn from(cause: Error) -> Self {
+        Self::Failed(cause)
+    }
 }
 
 /// For each document the first one of which the same bytes are stored. If the same text is stored in two ways, its
@@ -223,7 +229,7 @@ impl Cache {
             Drawing::of(&mut hashes, widths[document], check)
         };
         let mut document = 0;
-        bytes.each(places, crew, &make, |cause| cause, &mut |drawing| {
+        bytes.each(places, crew, &make, &mut |drawing| {
             outlines.put(document, &drawing);
             document += 1;
             Ok(())

@@ -3,7 +3,7 @@
 
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::temp_file::TempFile;
 
 /// Pieces of bytes, each by its place.
@@ -25,7 +25,7 @@ impl Spool {
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64> {
         if self.file.is_none() && self.held.len() + bytes.len() <= self.limit {
             let place = self.held.len() as u64;
-            memory::extend(&mut self.held, bytes).map_err(engine)?;
+            memory::extend(&mut self.held, bytes)?;
             return Ok(place);
         }
         let file = self.file.get_or_insert_with(TempFile::create);
@@ -37,7 +37,7 @@ impl Spool {
     /// Reads the piece of so many bytes at a place into `out`. No piece is appended afterwards.
     pub fn read(&mut self, place: u64, size: usize, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
-        memory::resize(out, size, 0).map_err(engine)?;
+        memory::resize(out, size, 0)?;
         let held = self.held.len() as u64;
         match &mut self.file {
             Some(file) if place >= held => file.read(place - held, out),

@@ -3,10 +3,9 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::pg::catching::Complaint;
 use crate::pg::relation::Relation;
 use crate::pg::select::one_statement;
@@ -75,7 +74,7 @@ pub fn order(keep: &CStr) -> Result<CString> {
 }
 
 /// The error about `keep`.
-pub fn wrong_order(cause: Complaint) -> ErrorReport {
+pub fn wrong_order(cause: Complaint) -> SqlError {
     cause.about(
         "keep",
         "Pass an ORDER BY list over the columns of the source, such as 'published_at DESC, length(body) \

@@ -1,10 +1,9 @@
 //! Keys that nothing but the user's word says are unique.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::ElementHash;
 
-use crate::error::invalid_parameter;
+use crate::error::{SqlError, invalid_parameter};
 use crate::pg::output::Output;
 use crate::pg::passing::Passing;
 
@@ -42,7 +41,7 @@ impl Unique {
     }
 
     /// The error about a key, if it has that hash.
-    pub fn complain(&self, key: Datum, repeated: u64, argument: &str) -> Option<ErrorReport> {
+    pub fn complain(&self, key: Datum, repeated: u64, argument: &str) -> Option<SqlError> {
         (self.hash_of(key) == repeated).then(|| {
             // SAFETY: a key of that type.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };

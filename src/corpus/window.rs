@@ -17,7 +17,7 @@ use crate::corpus::reader::Own;
 use crate::corpus::scopes::Scopes;
 use crate::corpus::work::report;
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, invalid_parameter, not_supported};
+use crate::error::{Result, invalid_parameter, not_supported};
 use crate::extension::Extension;
 use crate::memory::JobShares;
 use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
@@ -77,7 +77,7 @@ fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     partition.read(first.len() as u32, &mut documents)?;
     let mut batches =
         Batches::gather(documents, &mut partition, u32::MAX, criteria, &memory, None)?;
-    let mut found = memory::collect(1..=first.len() as u32).map_err(engine)?;
+    let mut found = memory::collect(1..=first.len() as u32)?;
     let limit = bucket_limit();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<(u32, u32)>| join(group, limit, emit),
@@ -157,7 +157,7 @@ impl Partition<'_> {
                     None => Ok(false),
                 })?;
                 if is_document {
-                    memory::push(places, place).map_err(engine)?;
+                    memory::push(places, place)?;
                 }
             }
             Ok(())

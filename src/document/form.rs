@@ -2,12 +2,11 @@
 //! its text form is a JSON object that begins with a member of its own, or else a plain text with the options by
 //! default; the binary form of the protocol is a version and the text form.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
 use super::json::{Read, Refusal};
-use crate::error::{Result, error};
+use crate::error::{Result, SqlError, error};
 use crate::pg::call::Call;
 use crate::pg::{bytes, text};
 
@@ -91,7 +90,7 @@ impl TypeForm {
 }
 
 /// The error of bytes that are not a value of the type of that name.
-pub fn damaged(name: &str) -> ErrorReport {
+pub fn damaged(name: &str) -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_INVALID_BINARY_REPRESENTATION,
         format!("invalid value of type {name}"),

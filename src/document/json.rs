@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Result, out_of_memory};
+use crate::error::{Result, SqlError, out_of_memory};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{lossless, text};
 
@@ -12,12 +12,12 @@ pub enum Refusal {
     /// It has not the form of one; with what was expected.
     Syntax(String),
     /// It is, but what it says cannot be.
-    Meaning(pgrx::pg_sys::panic::ErrorReport),
+    Meaning(SqlError),
 }
 
-impl From<pgrx::pg_sys::panic::ErrorReport> for Refusal {
-    fn from(report: pgrx::pg_sys::panic::ErrorReport) -> Self {
-        Self::Meaning(report)
+impl<E: Into<SqlError>> From<E> for Refusal {
+    fn from(cause: E) -> Self {
+        Self::Meaning(cause.into())
     }
 }
 

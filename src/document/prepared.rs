@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use sketch::{Config, PreparedSet, Scheme, ShingleSet, has_shingles, shingle_hashes};
 
 use super::image::{self, Content, Document};
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::memory::of_comparison;
 use crate::overlap::overlap;
 use crate::pg::interrupts::check_interrupts;
@@ -58,7 +58,7 @@ pub fn elements(document: &Document, elements: &mut Vec<u64>) -> Result<bool> {
         Content::Text(options, text) => {
             let (config, text) =
                 (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
-            shingle_hashes(&config, &text, elements, &mut check_interrupts).map_err(engine)?;
+            shingle_hashes(&config, &text, elements, &mut check_interrupts)?;
         }
         Content::Set(stored) => {
             elements.try_reserve(stored.len()).map_err(|_| out_of_memory())?;
@@ -72,7 +72,7 @@ pub fn elements(document: &Document, elements: &mut Vec<u64>) -> Result<bool> {
 /// The shingles of a text in the database's encoding.
 fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
     let text = lossless::decode(text)?;
-    ShingleSet::from_text(config, &text, &mut check_interrupts).map_err(engine)
+    ShingleSet::from_text(config, &text, &mut check_interrupts).map_err(Into::into)
 }
 
 /// A text with which others are compared. Its shingles are made ready for the first that is not the same text:
@@ -111,8 +111,7 @@ impl PreparedText {
     fn has_shingles(&mut self, own: &[u8]) -> Result<bool> {
         let has_shingles = match self.has_shingles {
             Some(known) => known,
-            None => has_shingles(&self.config, &lossless::decode(own)?, &mut check_interrupts)
-                .map_err(engine)?,
+            None => has_shingles(&self.config, &lossless::decode(own)?, &mut check_interrupts)?,
         };
         self.has_shingles = Some(has_shingles);
         Ok(has_shingles)
@@ -135,7 +134,7 @@ impl Elements {
         if set.len() > MAX_TABLE {
             return Ok(Self::Sorted(set));
         }
-        PreparedSet::new(&set).map(Self::Table).map_err(engine)
+        PreparedSet::new(&set).map(Self::Table).map_err(Into::into)
     }
 
     /// The similarity with the shingles of a text in the database's encoding, if it is at least
@@ -153,7 +152,7 @@ impl Elements {
                 set.similarity(config, &text, least.unwrap_or(0.0), &mut check_interrupts)
             }
         };
-        self.or_nothing_shared(found.map_err(engine)?, least, || {
+        self.or_nothing_shared(found?, least, || {
             shingles(config, text).map(|shingles| shingles.is_empty())
         })
     }
@@ -170,7 +169,7 @@ impl Elements {
                 set.similarity_of(&hashes, least.unwrap_or(0.0), &mut check_interrupts)
             }
         };
-        self.or_nothing_shared(found.map_err(engine)?, least, || Ok(hashes.is_empty()))
+        self.or_nothing_shared(found?, least, || Ok(hashes.is_empty()))
     }
 
     /// Returns `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets

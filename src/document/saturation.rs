@@ -3,7 +3,7 @@
 use pgrx::PgLogLevel;
 use sketch::Config;
 
-use crate::error::{Result, engine, warning};
+use crate::error::{Result, warning};
 use crate::pg::interrupts::check_interrupts;
 
 /// The texts of a build of which unrelated ones would be taken for similar.
@@ -17,7 +17,7 @@ pub struct Saturated {
 impl Saturated {
     /// Looks at a text of the build.
     pub fn look(&mut self, config: &Config, text: &str) -> Result<()> {
-        let better = sketch::saturated(config, text, &mut check_interrupts).map_err(engine)?;
+        let better = sketch::saturated(config, text, &mut check_interrupts)?;
         better.into_iter().for_each(|shingle_size| self.add(shingle_size));
         Ok(())
     }

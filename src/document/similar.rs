@@ -5,14 +5,13 @@
 //! LEAKPROOF, and a value of another kind (a set beside a text) is just not similar. `jaccard()`
 //! says what is wrong.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum};
 use sketch::ElementHash;
 
 use super::image::{self, Content, Document};
 use super::prepared::{self, Kept, Prepared, Type};
 use super::shingling::{Canonical, same};
-use crate::error::{Result, invalid_parameter};
+use crate::error::{Result, SqlError, invalid_parameter};
 use crate::options::Options;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog::base_type;
@@ -287,13 +286,13 @@ unsafe fn signature(array: Datum) -> Option<Vec<i32>> {
     }
 }
 
-fn different_options(a: &Canonical, b: &Canonical) -> ErrorReport {
+fn different_options(a: &Canonical, b: &Canonical) -> SqlError {
     invalid_parameter("documents with different options cannot be compared")
         .set_detail(format!("One has {a}; the other has {b}."))
         .set_hint("Create both with the same options.")
 }
 
-fn incomparable(prepared: &Prepared) -> ErrorReport {
+fn incomparable(prepared: &Prepared) -> SqlError {
     let expected = match prepared {
         Prepared::Text(..) => "a text".to_owned(),
         Prepared::Set(_) => "a set".to_owned(),

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::passage::Bound;
 use sketch::pipeline::SignerBatch;
@@ -14,7 +13,7 @@ use super::image::{Content, Document, hashes, slots};
 use super::kind::Kind;
 use super::passage::entries;
 use super::shingling::{Canonical, same};
-use crate::error::{Result, engine, invalid_parameter, out_of_memory};
+use crate::error::{Result, SqlError, invalid_parameter, out_of_memory};
 use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::catalog;
@@ -68,7 +67,7 @@ impl Kind {
         // SAFETY: the caller's promise.
         unsafe {
             if let Self::Text | Self::Passage = self {
-                return lossless::stored(value, |text| batch.push_text(text).map_err(engine));
+                return lossless::stored(value, |text| batch.push_text(text).map_err(Into::into));
             }
             self.row(value, index)?.copy(batch)
         }
@@ -311,7 +310,7 @@ impl<'a> Sketched<'a> {
             Self::Hashes(elements) => batch.push_elements(elements),
             Self::Signature(slots) => batch.push_signature(slots),
         }
-        .map_err(engine)
+        .map_err(Into::into)
     }
 
     /// Appends the first `count` band hashes: none of an empty set.
@@ -336,8 +335,7 @@ impl<'a> Sketched<'a> {
                 })
             }
             Self::Signature(slots) => index.banding.first(count).hashes(slots, &mut hashes),
-        }
-        .map_err(engine)?;
+        }?;
         append(bands, &hashes)
     }
 }
@@ -378,8 +376,7 @@ impl Signed {
         with_sketcher(&index.config, |sketcher| {
             let signature = sketcher.sketch(text, &mut check_interrupts)?;
             signature.map_or(Ok(()), |signature| index.banding.hashes(signature, hashes))
-        })
-        .map_err(engine)?;
+        })?;
         signed.text.clear();
         if text.len() <= MAX_KEPT {
             signed.text.try_reserve(text.len()).map_err(|_| out_of_memory())?;
@@ -402,7 +399,7 @@ fn append(bands: &mut Vec<i64>, more: &[i64]) -> Result<()> {
     Ok(())
 }
 
-fn low_threshold(document: Threshold, index: Threshold) -> ErrorReport {
+fn low_threshold(document: Threshold, index: Threshold) -> SqlError {
     invalid_parameter(format!(
         "threshold {document} of the document is below that of the index, which is {index}"
     ))
@@ -412,7 +409,7 @@ fn low_threshold(document: Threshold, index: Threshold) -> ErrorReport {
     ))
 }
 
-fn other_options(document: &Config, index: &Config) -> ErrorReport {
+fn other_options(document: &Config, index: &Config) -> SqlError {
     let (document, index) = (Canonical::of(document), Canonical::of(index));
     invalid_parameter("document and index have different options")
         .set_detail(format!("The document has {document}; the index has {index}."))

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::{Config, UNICODE_VERSIONS};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::result_rows::{ResultRows, result_row};
 use crate::pg::spi::Session;
@@ -39,7 +39,7 @@ fn versions(call: &Call) -> Result<Option<Datum>> {
 /// `minlsh_self_test() → SETOF (instructions, options, passed)`
 fn self_test(call: &Call) -> Result<Option<Datum>> {
     let rows = ResultRows::start(call)?;
-    for answer in sketch::self_test().map_err(engine)? {
+    for answer in sketch::self_test()? {
         let texts = [answer.instructions, answer.options].map(|text| Some(text::write(&text)));
         let [instructions, options] = texts;
         rows.push(&[instructions, options, Some(Datum::from(answer.passed))]);

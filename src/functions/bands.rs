@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::Banding;
 
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::result_rows::ResultRows;
@@ -19,7 +19,7 @@ fn band_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut hashes = Vec::new();
-    banding.hashes(signature, &mut hashes).map_err(engine)?;
+    banding.hashes(signature, &mut hashes)?;
     Ok(Some(array::write_int8(&hashes)))
 }
 
@@ -45,7 +45,7 @@ fn lsh_params(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let banding = Banding::for_recall(threshold, num_perm.into(), recall).map_err(engine)?;
+    let banding = Banding::for_recall(threshold, num_perm.into(), recall)?;
     result.push(&[
         Some(Datum::from(banding.bands() as i32)),
         Some(Datum::from(banding.rows() as i32)),
@@ -60,5 +60,5 @@ fn banding(call: &Call, first: usize) -> Result<Option<Banding>> {
     let (Some(bands), Some(rows)) = (call.int4(first), call.int4(first + 1)) else {
         return Ok(None);
     };
-    Banding::new(bands.into(), rows.into()).map(Some).map_err(engine)
+    Banding::new(bands.into(), rows.into()).map(Some).map_err(Into::into)
 }

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::{FoundIn, memory, word_diff};
 
-use crate::error::{Failure, Result, engine};
+use crate::error::Result;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -37,7 +37,7 @@ fn marked_diff(call: &Call) -> Result<Option<Datum>> {
         // White space behind the last word is no part of what is marked.
         let words = passage.trim_end();
         for part in [before, words, after, &passage[words.len()..]] {
-            memory::push_str(&mut marked, part).map_err(engine)?;
+            memory::push_str(&mut marked, part)?;
         }
         Ok(())
     })?;
@@ -51,9 +51,6 @@ fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) ->
         return Ok(false);
     };
     let config = Options { normalization: normalization.into(), ..Options::default() }.config()?;
-    word_diff(config.normalization(), a, b, &mut check_interrupts, &mut |found_in, passage| {
-        visit(found_in, passage).map_err(Failure)
-    })
-    .map_err(|Failure(report)| report)?;
+    word_diff(config.normalization(), a, b, &mut check_interrupts, visit)?;
     Ok(true)
 }

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{Overlap, memory};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::options::Options;
 use crate::overlap::overlap as overlap_of;
 use crate::pg::array;
@@ -68,7 +68,7 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
         pg_sys::TEXTOID if is_deterministic(call.collation()) => {
             // SAFETY: the elements are texts, which live as long as the call.
             let bytes = |datum| unsafe { bytes::read(datum) };
-            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes)).map_err(engine);
+            let all = |set: Vec<Datum>| memory::collect(set.into_iter().map(bytes));
             Overlap::count::<&[u8]>(all(a)?, all(b)?, Ord::cmp, &mut check_interrupts)
         }
         _ => {

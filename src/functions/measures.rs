@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::{Scheme, SlotBits};
 
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::array;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::result_rows::result_row;
@@ -19,7 +19,7 @@ sql_function!(minlsh_minhash_containment, minhash_containment);
 /// never negative, of the others about every other (but of large sets).
 pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> {
     if signature.is_empty() {
-        return Err(engine(sketch::Error::EmptySignature));
+        return Err(sketch::Error::EmptySignature.into());
     }
     if scheme == Scheme::Fss && signature.iter().any(|slot| *slot < 0) {
         return Err(invalid_parameter("signature is not of scheme \"fss\"").set_hint(
@@ -35,7 +35,7 @@ fn minhash_union(call: &Call) -> Result<Option<Datum>> {
     let Some((a, b, scheme)) = two_signatures(call)? else {
         return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
     };
-    let union = sketch::union(a, b, scheme).map_err(engine)?;
+    let union = sketch::union(a, b, scheme)?;
     Ok(Some(array::write_int4(&union)))
 }
 
@@ -44,9 +44,9 @@ fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
     let (Some(signature), Some(scheme)) = (call.int4_array(0)?, call.text(1)?) else {
         return Ok(None);
     };
-    let scheme = scheme.parse().map_err(engine)?;
+    let scheme = scheme.parse()?;
     let signature = signature_of(scheme, signature)?;
-    let found = sketch::cardinality(signature, scheme).map_err(engine)?;
+    let found = sketch::cardinality(signature, scheme)?;
     let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
     result_row(call, row).map(Some)
 }
@@ -56,10 +56,10 @@ fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
     let Some((a, b, scheme)) = two_signatures(call)? else {
         return Ok(None);
     };
-    let jaccard = sketch::estimate_jaccard(a, b).map_err(engine)?;
-    let cardinality = |signature| sketch::cardinality(signature, scheme).map_err(engine);
+    let jaccard = sketch::estimate_jaccard(a, b)?;
+    let cardinality = |signature| sketch::cardinality(signature, scheme);
     let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
-    let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b).map_err(engine)?;
+    let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b)?;
     result_row(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
 }
 
@@ -72,7 +72,7 @@ fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
     else {
         return Ok(None);
     };
-    let scheme = scheme.parse().map_err(engine)?;
+    let scheme = scheme.parse()?;
     Ok(Some((signature_of(scheme, a)?, signature_of(scheme, b)?, scheme)))
 }
 
@@ -81,7 +81,7 @@ fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
     let (Some(a), Some(b)) = (call.int4_array(0)?, call.int4_array(1)?) else {
         return Ok(None);
     };
-    sketch::estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(engine)
+    sketch::estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(Into::into)
 }
 
 /// `minhash_jaccard(integer[], integer[], slot_bits) → double precision`: of packed signatures.
@@ -91,8 +91,11 @@ fn minhash_jaccard_packed(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let slot_bits = SlotBits::of(slot_bits.into()).map_err(engine)?;
-    slot_bits.estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(engine)
+    let slot_bits = SlotBits::of(slot_bits.into())?;
+    slot_bits
+        .estimate_jaccard(a, b)
+        .map(|estimate| Some(float8_datum(estimate)))
+        .map_err(Into::into)
 }
 
 /// `minhash_error(num_perm, jaccard) → double precision`
@@ -100,6 +103,6 @@ fn minhash_error(call: &Call) -> Result<Option<Datum>> {
     let (Some(num_perm), Some(jaccard)) = (call.int4(0), call.float8(1)) else {
         return Ok(None);
     };
-    let error = sketch::standard_error(num_perm.into(), jaccard).map_err(engine)?;
+    let error = sketch::standard_error(num_perm.into(), jaccard)?;
     Ok(Some(float8_datum(error)))
 }

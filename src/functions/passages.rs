@@ -8,7 +8,7 @@ use sketch::passage::{
     CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization,
 };
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -41,14 +41,14 @@ fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
     let Some(Arguments { a, b, min_match, normalization }) = Arguments::read(call)? else {
         return Ok(None);
     };
-    let read = |text| Characters::of(&normalization, text, &mut check_interrupts).map_err(engine);
+    let read = |text| Characters::of(&normalization, text, &mut check_interrupts);
     let (passage, body) = (read(a)?, read(b)?);
     let length = passage.len();
     if length == 0 {
         return Ok(None);
     }
-    let mut sought = Sought::new(passage, min_match, &mut check_interrupts).map_err(engine)?;
-    let covered = sought.covered(&body, &mut check_interrupts).map_err(engine)?;
+    let mut sought = Sought::new(passage, min_match, &mut check_interrupts)?;
+    let covered = sought.covered(&body, &mut check_interrupts)?;
     Ok(Some(float8_datum(covered as f64 / length as f64)))
 }
 
@@ -77,8 +77,8 @@ impl<'a> Arguments<'a> {
         Ok(Some(Self {
             a,
             b,
-            min_match: valid_min_match(min_match.into()).map_err(engine)?,
-            normalization: valid_normalization(normalization).map_err(engine)?,
+            min_match: valid_min_match(min_match.into())?,
+            normalization: valid_normalization(normalization)?,
         }))
     }
 
@@ -86,11 +86,11 @@ impl<'a> Arguments<'a> {
     fn each_passage(&self, f: &mut dyn FnMut(SharedPassage) -> Result<()>) -> Result<()> {
         let Self { a, b, min_match, ref normalization } = *self;
         let read = |text| Characters::with_places(normalization, text, &mut check_interrupts);
-        let (read_a, read_b) = (read(a).map_err(engine)?, read(b).map_err(engine)?);
-        let offsets = |text| CharacterOffsets::of(text).map_err(engine);
+        let (read_a, read_b) = (read(a)?, read(b)?);
+        let offsets = |text| CharacterOffsets::of(text);
         let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts);
         let (bytes_a, bytes_b) = (offsets(a)?, offsets(b)?);
-        for run in runs.map_err(engine)? {
+        for run in runs? {
             check_interrupts();
             let in_a = read_a.original(run.a..run.a + run.length);
             let in_b = read_b.original(run.b..run.b + run.length);

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::Datum;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
@@ -18,7 +18,7 @@ fn text_profile(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
-    let profile = profile.map_err(engine)?;
+    let profile = profile?;
     for (i, (token, count)) in profile.iter().enumerate() {
         if i % 4096 == 0 {
             check_interrupts();
@@ -37,7 +37,7 @@ fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
     let signature =
         sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
     let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
-    Ok(signature.map_err(engine)?.map(|digest| text::write(&hexadecimal(digest))))
+    Ok(signature?.map(|digest| text::write(&hexadecimal(digest))))
 }
 
 fn arguments(call: &Call) -> Result<Option<(&str, i64, f64)>> {

@@ -6,12 +6,11 @@
 //! any parts of its set, so it does not matter how rows come, or which worker sees them.
 
 use pgrx::pg_sys::Datum;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use sketch::{Config, Scheme, Sketcher, unite};
 
 use super::{measures, with_sketcher};
-use crate::error::{Result, engine, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -124,15 +123,14 @@ impl Set {
         with_sketcher(&self.options.config()?, |sketcher| {
             let batch = sketcher.sketch_hashes(self.pending.as_slice(), &mut check_interrupts)?;
             self.unite(batch.unwrap_or_default(), aggregate)
-        })
-        .map_err(engine)?;
+        })?;
         self.pending.clear();
         Ok(())
     }
 
     fn merge(&mut self, other: &Self, aggregate: Aggregate) -> Result<()> {
         self.options.require_same(other.options)?;
-        self.unite(other.signature.as_slice(), aggregate).map_err(engine)?;
+        self.unite(other.signature.as_slice(), aggregate)?;
         other.pending.as_slice().iter().try_for_each(|&hash| self.add(hash, aggregate))
     }
 }
@@ -180,10 +178,10 @@ fn read_scheme(call: &Call, argument: usize) -> Result<Scheme> {
     let scheme = call
         .text(argument)?
         .ok_or_else(|| missing("scheme", "Use 'fss', which is the default."))?;
-    scheme.parse().map_err(engine)
+    scheme.parse().map_err(Into::into)
 }
 
-fn missing(option: &str, hint: &str) -> ErrorReport {
+fn missing(option: &str, hint: &str) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{option} must not be null"))
         .set_hint(hint)
 }
@@ -202,10 +200,10 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let set = Set::of(datum)?;
     if set.options.num_perm != signature.len() {
         let (left, right) = (set.options.num_perm, signature.len());
-        return Err(engine(sketch::Error::LengthMismatch { left, right }));
+        return Err(sketch::Error::LengthMismatch { left, right }.into());
     }
     set.options.require_same(options)?;
-    set.unite(signature, aggregate).map_err(engine)?;
+    set.unite(signature, aggregate)?;
     Ok(Some(datum))
 }
 

@@ -4,7 +4,7 @@ use ahash::AHashSet;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, Element, ElementHash, memory};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -28,8 +28,7 @@ fn normalize_text(call: &Call) -> Result<Option<Datum>> {
         ..Options::default()
     }
     .config()?;
-    let normalized =
-        sketch::normalize_text(&config, body, &mut check_interrupts).map_err(engine)?;
+    let normalized = sketch::normalize_text(&config, body, &mut check_interrupts)?;
     Ok(Some(text::write(&normalized)))
 }
 
@@ -48,8 +47,7 @@ fn tokens(call: &Call) -> Result<Option<Datum>> {
     }
     .config()?;
     let mut found = array::TextArray::default();
-    sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))
-        .map_err(engine)?;
+    sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))?;
     Ok(Some(found.write()))
 }
 
@@ -65,8 +63,7 @@ fn shingles(call: &Call) -> Result<Option<Datum>> {
         // As everywhere, equal hashes are equal shingles.
         let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
         if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
-    })
-    .map_err(engine)?;
+    })?;
     Ok(Some(found.write()))
 }
 
@@ -77,13 +74,13 @@ fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let mut hashes = Vec::new();
-    sketch::shingle_hashes(&config, text, &mut hashes, &mut check_interrupts).map_err(engine)?;
+    sketch::shingle_hashes(&config, text, &mut hashes, &mut check_interrupts)?;
     let (mut seen, mut distinct) = (AHashSet::new(), Vec::new());
     for part in hashes.chunks(1 << 16) {
         check_interrupts();
         for &hash in part {
-            if memory::insert(&mut seen, hash).map_err(engine)? {
-                memory::push(&mut distinct, hash as i64).map_err(engine)?;
+            if memory::insert(&mut seen, hash)? {
+                memory::push(&mut distinct, hash as i64)?;
             }
         }
     }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use pgrx::pg_sys::Datum;
 use sketch::{Config, LinearFunctions, Scheme, Sketcher, SlotBits, memory};
 
-use crate::error::{Result, engine, not_supported};
+use crate::error::{Result, not_supported};
 use crate::options::{Options, Recent};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -48,7 +48,7 @@ fn minhash(call: &Call) -> Result<Option<Datum>> {
     };
     let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
     with_sketcher(&config, |sketcher| {
-        let signature = sketcher.sketch(body, &mut check_interrupts).map_err(engine)?;
+        let signature = sketcher.sketch(body, &mut check_interrupts)?;
         Ok(signature.map(array::write_int4))
     })
 }
@@ -77,13 +77,13 @@ fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
     };
     let config =
         Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()?;
-    let hashes = memory::collect(hashes.into_iter().map(|hash| hash as u64)).map_err(engine)?;
+    let hashes = memory::collect(hashes.into_iter().map(|hash| hash as u64))?;
     signature_of(&config, &hashes)
 }
 
 fn signature_of(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
     with_sketcher(config, |sketcher| {
-        let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts).map_err(engine)?;
+        let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts)?;
         Ok(signature.map(array::write_int4))
     })
 }
@@ -95,8 +95,7 @@ fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
     };
     let mut packed = Vec::new();
     SlotBits::new(slot_bits.into(), signature.len() as i64)
-        .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))
-        .map_err(engine)?;
+        .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))?;
     Ok(Some(array::write_int4(&packed)))
 }
 
@@ -107,8 +106,8 @@ fn minhash_with(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let functions = LinearFunctions::new(a, b, p).map_err(engine)?;
-    let signature = functions.minhash(&elements, &mut check_interrupts).map_err(engine)?;
+    let functions = LinearFunctions::new(a, b, p)?;
+    let signature = functions.minhash(&elements, &mut check_interrupts)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }
 
@@ -117,7 +116,7 @@ fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
     let Some(lean) = call.bytes(0) else {
         return Ok(None);
     };
-    let lean = sketch::from_lean(lean).map_err(engine)?;
+    let lean = sketch::from_lean(lean)?;
     if lean.seed == 0 {
         // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
         return Err(not_supported("LeanMinHash has seed 0, which is not supported").set_hint(
@@ -136,9 +135,9 @@ fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let scheme: Scheme = scheme.parse().map_err(engine)?;
+    let scheme: Scheme = scheme.parse()?;
     let seed = if seed == 0 { scheme.default_seed() } else { seed };
-    let order = order.parse().map_err(engine)?;
-    let lean = sketch::to_lean(signature, scheme, seed, order).map_err(engine)?;
+    let order = order.parse()?;
+    let lean = sketch::to_lean(signature, scheme, seed, order)?;
     Ok(Some(bytes::write(&lean)))
 }

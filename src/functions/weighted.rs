@@ -3,7 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sketch::{Element, ElementHash, WeightedSet, memory};
 
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::{array, text};
@@ -18,7 +18,7 @@ fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let signature = set.signature(num_perm.into(), seed, &mut check_interrupts).map_err(engine)?;
+    let signature = set.signature(num_perm.into(), seed, &mut check_interrupts)?;
     Ok(signature.map(|signature| array::write_int4(&signature)))
 }
 
@@ -45,7 +45,7 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         ))
         .set_hint("Pass one weight for each element, in the same order."));
     }
-    let mut weighted = memory::with_capacity(elements.len()).map_err(engine)?;
+    let mut weighted = memory::with_capacity(elements.len())?;
     for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
         if i % 4096 == 0 {
             check_interrupts();
@@ -56,5 +56,5 @@ fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
         let element = unsafe { text::read(element) }?;
         weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
     }
-    WeightedSet::new(weighted, &mut check_interrupts).map(Some).map_err(engine)
+    WeightedSet::new(weighted, &mut check_interrupts).map(Some).map_err(Into::into)
 }

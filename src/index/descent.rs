@@ -14,11 +14,10 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::{Result, SqlError};
 use crate::index::ahead::{Ahead, Span, look};
 use crate::index::layout::{Layout, downlink};
 use crate::index::leaves::{damaged, entries, first_item};
@@ -121,7 +120,7 @@ pub unsafe fn each(
         }
         let mut room = ROOM.take();
         let step = Step { block, level: None, keys, span: Span::ALL, page: None, place: None };
-        memory::push(&mut room.steps, step).map_err(engine)?;
+        memory::push(&mut room.steps, step)?;
         Search { index, layout, snapshot, wanted, room }.run(visit)
     }
 }
@@ -142,12 +141,12 @@ unsafe fn start(index: Relation) -> Result<BlockNumber> {
 /// A reason why a page cannot be read.
 enum Trouble {
     Damaged,
-    Refused(Box<ErrorReport>),
+    Refused(SqlError),
 }
 
 impl From<sketch::Error> for Trouble {
     fn from(cause: sketch::Error) -> Self {
-        Self::Refused(Box::new(engine(cause)))
+        Self::Refused(cause.into())
     }
 }
 
@@ -222,7 +221,7 @@ impl Search<'_> {
         let read = unsafe { self.locked(&page, step) };
         drop(page);
         read.map_err(|trouble| match trouble {
-            Trouble::Refused(report) => *report,
+            Trouble::Refused(report) => report,
             // SAFETY: the index is open.
             Trouble::Damaged => unsafe { damaged(index, block) },
         })

@@ -4,12 +4,11 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, error, wrong_state};
+use crate::error::{Result, SqlError, error, wrong_state};
 use crate::extension::access_method;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
@@ -168,7 +167,7 @@ impl Info {
     }
 
     /// Refuses an index of passages, which answers another question than those about whole documents.
-    pub fn of_passages(&self) -> ErrorReport {
+    pub fn of_passages(&self) -> SqlError {
         let name = &self.index.name;
         error(
             PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,

@@ -10,7 +10,7 @@ use sketch::pipeline::SignerBatch;
 use sketch::{ScopeHash, memory, sort_by};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, error, not_supported};
+use crate::error::{Result, error, not_supported};
 use crate::index::layout::{self, Layout, SCOPE_HASH};
 use crate::index::reloptions::has_our_options;
 use crate::index::validate::is_readable;
@@ -85,7 +85,7 @@ impl Keys {
             self.scope(values, nulls)
         };
         let mask = self.layout.mask();
-        buckets(scope, &self.bands, mask, keys, &mut check_interrupts).map_err(engine)?;
+        buckets(scope, &self.bands, mask, keys, &mut check_interrupts)?;
         if keys.is_empty() {
             keys.push(NO_BAND);
         }
@@ -108,7 +108,7 @@ impl Keys {
         unsafe {
             match value(values, nulls, self.layout.document()) {
                 Some(document) => self.kind.copy(document, options, documents)?,
-                None => documents.push_signature(&[]).map_err(engine)?,
+                None => documents.push_signature(&[])?,
             }
             Ok(self.scope(values, nulls))
         }
@@ -142,7 +142,7 @@ impl Keys {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         let scope = unsafe { self.scope_of(scope) };
-        buckets(scope, bands, self.layout.mask(), keys, &mut check_interrupts).map_err(engine)
+        buckets(scope, bands, self.layout.mask(), keys, &mut check_interrupts).map_err(Into::into)
     }
 
     /// The keys under which rows with these scope values are, for each of `entries` in order.
@@ -153,7 +153,7 @@ impl Keys {
         // SAFETY: the caller's promise.
         let scope = unsafe { self.scope_of(scope) };
         let key = |entry: &u64| scope.bucket(*entry as i64) & self.layout.mask();
-        memory::collect(entries.iter().map(key)).map_err(engine)
+        memory::collect(entries.iter().map(key)).map_err(Into::into)
     }
 
     /// # Safety

@@ -5,7 +5,7 @@
 
 use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
 
-use crate::error::{Result, error};
+use crate::error::{Result, SqlError, error};
 use crate::index::keys::Keys;
 use crate::index::layout::{Layout, downlink, read_tid};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
@@ -122,7 +122,7 @@ unsafe fn page(index: Relation, block: BlockNumber) -> Result<PageCopy> {
 ///
 /// # Safety
 /// `index` is open.
-pub(super) unsafe fn damaged(index: Relation, block: BlockNumber) -> pg_sys::panic::ErrorReport {
+pub(super) unsafe fn damaged(index: Relation, block: BlockNumber) -> SqlError {
     // SAFETY: the caller's promise.
     let name = unsafe { crate::index::layout::name(index) };
     error(

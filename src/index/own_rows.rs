@@ -23,7 +23,7 @@ use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::document::prepared::elements;
 use crate::document::shingling::same;
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
 use crate::index::stored_options;
@@ -269,7 +269,7 @@ fn prepare<'a>(
 impl OwnRows {
     fn for_sets_of(elements: usize) -> Result<Self> {
         let mut outlines = Outlines::for_sets_of(elements);
-        outlines.add().map_err(engine)?;
+        outlines.add()?;
         Ok(Self {
             outlines,
             last: Vec::new(),
@@ -287,7 +287,7 @@ impl OwnRows {
         let Self { outlines, rows: own, found, keys, .. } = self;
         let Some(own) = own.get(&index) else { return Ok(()) };
         found.clear();
-        memory::reserve(found, rows.len()).map_err(engine)?;
+        memory::reserve(found, rows.len())?;
         rows.retain(|row| {
             let place = own.get(row);
             found.extend(place);
@@ -321,7 +321,7 @@ impl OwnRows {
         rows.try_reserve(MOST_PENDING).map_err(|_| out_of_memory())?;
         if self.keys.len() < most.max(MOST_PENDING) {
             self.keys.try_reserve(1).map_err(|_| out_of_memory())?;
-            let place = self.outlines.add().map_err(engine)?;
+            let place = self.outlines.add()?;
             self.keys.push(None);
             return Ok(place);
         }

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use pgrx::pg_sys::{self, BlockNumber, Relation, XLogRecPtr};
 use sketch::{Error, memory};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::index::pages::NewPage;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::versions::{locator, new_file_by};
@@ -67,7 +67,7 @@ impl PageFile {
     /// # Safety
     /// `index` is open and stays so while the result is used, and nobody else writes it.
     pub unsafe fn of(index: Relation) -> Result<Self> {
-        let pages = memory::with_capacity(BATCH).map_err(engine)?;
+        let pages = memory::with_capacity(BATCH)?;
         // SAFETY: the caller's promise; the rest reads what all backends share.
         unsafe {
             let needs_wal = needs_wal(index);
@@ -87,7 +87,7 @@ impl PageFile {
         if self.pages.len() == BATCH {
             self.flush();
         }
-        FilePage::append_to(&mut self.pages).map(|page| &mut page.0).map_err(engine)
+        FilePage::append_to(&mut self.pages).map(|page| &mut page.0).map_err(Into::into)
     }
 
     /// Appends complete pages, a batch at most. The first becomes block [`PageFile::next_block`].

@@ -9,7 +9,7 @@
 use sketch::memory;
 use sketch::passage::Bound;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 
 /// Rows of each list that are read at first.
@@ -34,7 +34,7 @@ pub type ReadEntries<'a> = dyn FnMut(usize, &mut Vec<u64>, usize) -> Result<bool
 /// The rows that can have enough of a passage, ascending.
 pub fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
     let count = bound.entries().len();
-    let mut lists = memory::with_capacity(count).map_err(engine)?;
+    let mut lists = memory::with_capacity(count)?;
     lists.resize_with(count, List::default);
     let mut limit = FIRST;
     let asked = loop {
@@ -51,14 +51,14 @@ pub fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
             let List { rows, complete } = &lists[place];
             complete.then_some(rows.len() as u64)
         };
-        if let Some(asked) = bound.cheapest(cost).map_err(engine)? {
+        if let Some(asked) = bound.cheapest(cost)? {
             break asked;
         }
         limit = limit.saturating_mul(GROWTH);
     };
     let mut rows = Vec::new();
     for place in asked {
-        memory::extend(&mut rows, &lists[place].rows).map_err(engine)?;
+        memory::extend(&mut rows, &lists[place].rows)?;
     }
     sort(&mut rows);
     possible(bound, &lists, rows)
@@ -67,8 +67,8 @@ pub fn candidates(bound: &Bound, read: &mut ReadEntries) -> Result<Vec<u64>> {
 /// Those of `rows` that can have enough, as far as the lists say.
 fn possible(bound: &Bound, lists: &[List], mut rows: Vec<u64>) -> Result<Vec<u64>> {
     let words = lists.len().div_ceil(64);
-    let mut absent = memory::filled(0_u64, words * BATCH.min(rows.len())).map_err(engine)?;
-    let mut next = memory::filled(0_usize, lists.len()).map_err(engine)?;
+    let mut absent = memory::filled(0_u64, words * BATCH.min(rows.len()))?;
+    let mut next = memory::filled(0_usize, lists.len())?;
     let mut kept = 0;
     for start in (0..rows.len()).step_by(BATCH) {
         check_interrupts();

@@ -13,7 +13,7 @@ use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, invalid_parameter, raise};
+use crate::error::{Result, invalid_parameter, raise};
 use crate::index::layout::{self, Layout};
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
@@ -60,7 +60,7 @@ impl Parameters {
         let default = IndexOptions::by_default()?;
         let config =
             default.config.clone().with_normalization(options.config.normalization().clone());
-        if options != (IndexOptions { config: config.map_err(engine)?, ..default }) {
+        if options != (IndexOptions { config: config?, ..default }) {
             return Err(invalid_parameter("an index of passages has no signatures")
                 .set_hint("Use only min_match, normalization, fillfactor and deduplicate_items."));
         }

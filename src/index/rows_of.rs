@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;
 use crate::index::nbtree;
@@ -42,10 +42,10 @@ impl<'a> KeyMaker<'a> {
         let layout = self.keys.layout();
         let columns = (0..layout.columns()).filter(|column| *column != layout.document());
         let scopes = columns.zip(scopes).map(|(column, value)| (column, Oid::INVALID, *value));
-        let scopes = memory::collect(scopes).map_err(engine)?;
+        let scopes = memory::collect(scopes)?;
         // SAFETY: the caller's promise: without a type, values are of the columns' own.
         unsafe { self.keys.search(bands, &scopes, &mut self.found)? };
-        memory::extend(out, &self.found).map_err(engine)
+        memory::extend(out, &self.found).map_err(Into::into)
     }
 }
 

@@ -13,7 +13,7 @@ use sketch::memory;
 use sketch::passage::Bound;
 
 use crate::document::to_bands::BandSearch;
-use crate::error::{Result, engine, raise, wrong_state};
+use crate::error::{Result, raise, wrong_state};
 use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
         search(scan, &mut |rows| {
             for rows in rows.chunks(BATCH) {
                 batch.clear();
-                memory::reserve(&mut batch, rows.len()).map_err(engine)?;
+                memory::reserve(&mut batch, rows.len())?;
                 batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
                 // SAFETY: the bitmap is being filled; the addresses are copied.
                 pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
@@ -167,13 +167,13 @@ unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a State {
 /// # Safety
 /// `scan` is one of `ambeginscan` that was rescanned.
 unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
-    let mut rows: Vec<u64> = memory::with_capacity(FEW).map_err(engine)?;
+    let mut rows: Vec<u64> = memory::with_capacity(FEW)?;
     let mut visit = |found: &[u64]| {
         // A row has as many entries as bands: without repeats the list is a fraction.
         if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
             sort(&mut rows);
         }
-        memory::extend(&mut rows, found).map_err(engine)
+        memory::extend(&mut rows, found).map_err(Into::into)
     };
     // SAFETY: the caller's promise.
     unsafe {
@@ -231,7 +231,7 @@ unsafe fn search(
                 each(WantedEntries::Keys(&keys[place..=place]), &mut |found| {
                     let room = limit - rows.len();
                     complete = found.len() <= room;
-                    memory::extend(rows, &found[..found.len().min(room)]).map_err(engine)?;
+                    memory::extend(rows, &found[..found.len().min(room)])?;
                     Ok(if complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
                 })?;
                 Ok(complete)

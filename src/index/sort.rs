@@ -13,14 +13,13 @@ use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 use std::sync::{Mutex, PoisonError};
 
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use sketch::pipeline::{Compute, Crew, Next};
 use sketch::{
     Error, Keyed, MOST_PACKED_BYTES, Packable, SortParts, memory, pack, sort_by_key, unpack,
 };
 
-use crate::error::{Result, engine, error, out_of_memory};
+use crate::error::{Result, error, out_of_memory};
 use crate::index::layout::Entry;
 use crate::pg::hands::setting;
 use crate::pg::interrupts::check_interrupts;
@@ -241,7 +240,7 @@ enum Done<S, M> {
 /// what was taken.
 fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
     crew: &mut Crew,
-    next: &mut Next<P, pg_sys::panic::ErrorReport>,
+    next: &mut Next<P, crate::error::SqlError>,
     sort: &Compute<P, S>,
     taker: &mut T,
     end: &(dyn Fn(S) + Sync),
@@ -262,18 +261,18 @@ fn each<P: Send, S: Send + Deref<Target = [Entry]>, T: EntryTaker>(
         Task::Make(part) => T::make(part, check).map(Done::Made),
     };
     loop {
-        let mut next = || {
+        let mut next = || -> Result<_> {
             take_one()?;
             if let Some((part, bytes)) = taker.borrow_mut().ready().pop_front() {
                 return Ok(Some((Task::Make(part), bytes)));
             }
             Ok(next()?.map(|(part, bytes)| (Task::Sort(part), bytes)))
         };
-        crew.each(&mut next, &make, engine, &mut |done| {
+        crew.each(&mut next, &make, &mut |done| {
             let made = match done {
                 Done::Made(made) => made,
                 Done::Sorted(part) => {
-                    let alone = T::make_alone(&part).map_err(engine)?;
+                    let alone = T::make_alone(&part)?;
                     if alone.is_none() {
                         taker.borrow_mut().take(&part)?;
                     }
@@ -369,9 +368,9 @@ fn parted<'a>(
     parts: SortParts,
     crew: &mut Crew,
 ) -> Result<Vec<Chunk<'a>>> {
-    let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK)).map_err(engine)?;
+    let mut chunks = memory::with_capacity(entries.len().div_ceil(CHUNK))?;
     let mut rest = entries.chunks_mut(CHUNK);
-    let mut next = || Ok(rest.next().map(|chunk| (Some(chunk), 0)));
+    let mut next = || Ok::<_, crate::error::SqlError>(rest.next().map(|chunk| (Some(chunk), 0)));
     let bring = |chunk: &mut Option<&'a mut [Entry]>, check: &mut dyn FnMut()| {
         let (mut ends, mut end) = (memory::with_capacity(parts.count())?, 0);
         if let Some(entries) = chunk {
@@ -382,7 +381,7 @@ fn parted<'a>(
         }
         Ok(chunk.take().map(|entries| Chunk { entries, ends }))
     };
-    crew.each(&mut next, &bring, engine, &mut |chunk| {
+    crew.each(&mut next, &bring, &mut |chunk| {
         chunks.extend(chunk);
         Ok(())
     })?;
@@ -446,7 +445,7 @@ fn merged(
             None => run.rest().len(),
         };
         let count = runs.iter().map(upto).sum();
-        let mut part = pool.get(count).map_err(engine)?;
+        let mut part = pool.get(count)?;
         for run in runs.iter_mut() {
             let count = upto(run);
             part.extend_from_slice(&run.rest()[..count]);
@@ -485,7 +484,7 @@ impl EntryTaker for Run {
 
     /// Each part is packed alone.
     fn take(&mut self, entries: &[Entry]) -> Result<()> {
-        Self::make_alone(entries).map_err(engine)?.map_or(Ok(()), |made| self.made(made))
+        Self::make_alone(entries)?.map_or(Ok(()), |made| self.made(made))
     }
 
     fn make_alone(entries: &[Entry]) -> std::result::Result<Option<Self::Made>, Error> {
@@ -524,7 +523,7 @@ impl Run {
         self.size = size;
         self.average = self.bytes.div_ceil(self.left.max(1));
         let packed = (size * self.average).max(MOST_PACKED_BYTES);
-        self.packed = memory::with_capacity(packed).map_err(engine)?;
+        self.packed = memory::with_capacity(packed)?;
         Ok(())
     }
 
@@ -552,7 +551,7 @@ impl Run {
         // A block at least.
         let wanted = (most * self.average).max(MOST_PACKED_BYTES).saturating_sub(self.packed.len());
         self.read(wanted.min(self.bytes))?;
-        let used = unpack(&self.packed, most, &mut self.buffer).map_err(engine)?;
+        let used = unpack(&self.packed, most, &mut self.buffer)?;
         self.packed.copy_within(used.., 0);
         self.packed.truncate(self.packed.len() - used);
         let count = self.buffer.len() - kept;
@@ -563,7 +562,7 @@ impl Run {
     /// Reads so many bytes more.
     fn read(&mut self, bytes: usize) -> Result<()> {
         let kept = self.packed.len();
-        memory::resize(&mut self.packed, kept + bytes, 0).map_err(engine)?;
+        memory::resize(&mut self.packed, kept + bytes, 0)?;
         let offset = self.file.len() - self.bytes as u64;
         self.file.read(offset, &mut self.packed[kept..])?;
         self.bytes -= bytes;
@@ -571,6 +570,6 @@ impl Run {
     }
 }
 
-fn unreadable() -> pg_sys::panic::ErrorReport {
+fn unreadable() -> crate::error::SqlError {
     error(PgSqlErrorCode::ERRCODE_IO_ERROR, "could not read a temporary file of an index build")
 }

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::Banding;
 
-use crate::error::{Result, error, not_supported, wrong_state};
+use crate::error::{Result, SqlError, error, not_supported, wrong_state};
 use crate::index::nbtree::HIGH_KEY;
 use crate::index::{layout, pages, reloptions};
 use crate::options::{IndexOptions, Options, Threshold, Versions};
@@ -220,7 +220,7 @@ unsafe fn refuse_unlogged(index: Relation) -> Result<()> {
     }
 }
 
-fn unreadable(index: &str) -> pg_sys::panic::ErrorReport {
+fn unreadable(index: &str) -> SqlError {
     wrong_state(format!("the options of minlsh index \"{index}\" cannot be read"))
         .set_detail("The index is damaged, or a later version of minlsh built it.")
         .set_hint("Use REINDEX to build the index again.")

@@ -10,7 +10,7 @@ use sketch::memory;
 use sketch::pipeline::{Hands, hands};
 
 use crate::document::saturation::Saturated;
-use crate::error::{Result, engine, raise};
+use crate::error::{Result, SqlError, raise};
 use crate::index::entries::{Maker, RowCopies};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
@@ -57,7 +57,7 @@ impl Scan<'_, '_, '_> {
             pg_sys::MemoryContextReset(self.memory);
             scope?
         };
-        memory::push(&mut self.rows.places, (tid, scope)).map_err(engine)?;
+        memory::push(&mut self.rows.places, (tid, scope))?;
         if self.rows.documents.bytes() < self.full { Ok(()) } else { self.give() }
     }
 
@@ -66,7 +66,7 @@ impl Scan<'_, '_, '_> {
         next.clear();
         let rows = std::mem::replace(&mut self.rows, next);
         let bytes = rows.documents.bytes();
-        self.hands.give(rows, bytes, engine, self.take)
+        self.hands.give(rows, bytes, self.take)
     }
 }
 
@@ -100,7 +100,7 @@ pub unsafe fn each_entry(
     take: &mut dyn FnMut(&[Entry]) -> Result<()>,
 ) -> Result<Scanned> {
     let mut saturated = Saturated::default();
-    let mut take = |rows: &mut RowCopies| {
+    let mut take = |rows: &mut RowCopies| -> Result<()> {
         rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
         take(&rows.entries)
     };
@@ -109,7 +109,7 @@ pub unsafe fn each_entry(
     let threads = || unsafe { threads(heap) };
     // Without memory for a thread there is one less.
     let mut others = || (0..threads()).filter_map(|_| make().ok()).collect();
-    let rows = hands(setting(memory), make().map_err(engine)?, &mut others, |hands| {
+    let rows = hands(setting(memory), make()?, &mut others, |hands| {
         let (context, full) = (row_context(), BATCH.min(memory / 4));
         let rows = RowCopies::default();
         let mut scan =
@@ -121,8 +121,8 @@ pub unsafe fn each_entry(
             found
         };
         scan.give()?;
-        hands.finish(engine, &mut take)?;
-        Ok(found)
+        hands.finish(&mut take)?;
+        Ok::<_, SqlError>(found)
     })?;
     Ok(Scanned { rows, saturated })
 }

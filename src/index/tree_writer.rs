@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::index::layout::{Entry, Layout};
 use crate::index::leaf_batch::{LeafBatch, Shape, TID};
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
@@ -128,7 +128,7 @@ impl<'a> TreeWriter<'a> {
             self.end_leaf(Some(entry))?;
             (self.last, self.used) = (1, self.shape.item_size(1));
         }
-        memory::push(&mut self.pending, entry).map_err(engine)
+        memory::push(&mut self.pending, entry).map_err(Into::into)
     }
 
     /// Ends a leaf page with what is pending, before `next`, the first entry of the page after it.
@@ -145,8 +145,8 @@ impl<'a> TreeWriter<'a> {
         self.leaves.try_reserve(pivot.len())?;
         self.leaves.children.push(Child { block, pivot: start..end });
         self.leaves.pivots.extend_from_slice(&pivot);
-        memory::extend(&mut self.high_keys, &pivot).map_err(engine)?;
-        memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len())).map_err(engine)?;
+        memory::extend(&mut self.high_keys, &pivot)?;
+        memory::push(&mut self.ends, (self.pending.len(), self.high_keys.len()))?;
         if self.ends.len() == self.batch || next.is_none() {
             self.end_batch()?;
         }
@@ -156,7 +156,7 @@ impl<'a> TreeWriter<'a> {
     /// Has the leaf pages made that have ended.
     fn end_batch(&mut self) -> Result<()> {
         let count = self.ends.len();
-        let room = self.shape.entries.get(self.pending.len()).map_err(engine)?;
+        let room = self.shape.entries.get(self.pending.len())?;
         let batch = LeafBatch {
             shape: self.shape.clone(),
             entries: std::mem::replace(&mut self.pending, room),
@@ -200,7 +200,7 @@ impl<'a> TreeWriter<'a> {
             self.end_leaf(None)?;
         }
         while let Some((mut batch, _)) = self.ready.pop_front() {
-            let pages = batch.make(&mut { check_interrupts }).map_err(engine)?;
+            let pages = batch.make(&mut { check_interrupts })?;
             self.made(pages)?;
         }
         let (mut level, mut height) = (std::mem::take(&mut self.leaves), 0);

@@ -4,7 +4,7 @@ use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::clusters;
-use crate::error::{Result, error, invalid_parameter, not_supported};
+use crate::error::{Result, SqlError, error, invalid_parameter, not_supported};
 use crate::index;
 use crate::index::share::Share;
 use crate::pg::call::{Call, sql_function};
@@ -152,7 +152,7 @@ fn check_native(
     })
 }
 
-fn missing(name: Oid) -> pg_sys::panic::ErrorReport {
+fn missing(name: Oid) -> SqlError {
     let relation = relation_name(name);
     error(
         PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::call::{Call, sql_function};
@@ -152,14 +152,14 @@ impl FoundMembers {
         let member = self.keys.len() as u32;
         // SAFETY: a text that was just made, read as a value of the type that the keys were made for.
         unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type)?)? };
-        memory::push(&mut self.done, false).map_err(engine)?;
-        let name = memory::owned(name).map_err(engine)?;
-        memory::insert_at(&mut self.known, name, member).map_err(engine)?;
+        memory::push(&mut self.done, false)?;
+        let name = memory::owned(name)?;
+        memory::insert_at(&mut self.known, name, member)?;
         Ok(member)
     }
 }
 
-fn too_many(most: usize) -> pgrx::pg_sys::panic::ErrorReport {
+fn too_many(most: usize) -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         format!("the cluster has more than {most} members"),

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::lookup::find;
 use crate::lookup::operand::Operand;
 use crate::lookup::stored_documents::StoredDocuments;
@@ -113,8 +113,7 @@ fn show(
     let similarity = if sets.is_some() { jaccard } else { estimate };
     let error = similarity
         .map(|similarity| standard_error(settings.config.num_perm() as i64, similarity))
-        .transpose()
-        .map_err(engine)?;
+        .transpose()?;
     let count = |count: Option<usize>| count.map(|count| Datum::from(count as i64));
     let share = |share: Option<f64>| share.map(float8_datum);
     let some = |parts: Option<&Vec<String>>| {
@@ -157,7 +156,7 @@ impl Pair {
     fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
         if let (Some(a), Some(b)) = (a.text(), b.text()) {
             let compared = Comparison::new(config, a, b, EXAMPLES, &mut check_interrupts);
-            let Comparison { a, b, shared, only_a, only_b } = compared.map_err(engine)?;
+            let Comparison { a, b, shared, only_a, only_b } = compared?;
             return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
         }
         let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {

@@ -9,12 +9,11 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Oid, PG_NODE_TREEOID};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::extension::Extension;
 use crate::index::info::{Info, is_scope_class};
 use crate::index::stored_options;
@@ -170,7 +169,7 @@ impl Finder {
         Ok(Some(indexes.iter().find(is_current).unwrap_or(first).index.oid))
     }
 
-    fn several_of(self, table: Oid, indexes: &[Oid]) -> ErrorReport {
+    fn several_of(self, table: Oid, indexes: &[Oid]) -> SqlError {
         let (argument, table, count) = (self.argument, relation_name(table), indexes.len());
         self.ambiguous(format!("{argument}: table \"{table}\" has {count} minlsh indexes"), indexes)
             .set_detail("They differ in their documents or in their options.")
@@ -261,7 +260,7 @@ impl Finder {
         may_read.then_some((side.storage, None))
     }
 
-    fn no_such_relation(self, oid: Oid) -> ErrorReport {
+    fn no_such_relation(self, oid: Oid) -> SqlError {
         let (argument, oid) = (self.argument, oid.to_u32());
         error(
             PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
@@ -269,7 +268,7 @@ impl Finder {
         )
     }
 
-    fn ambiguous(self, message: String, indexes: &[Oid]) -> ErrorReport {
+    fn ambiguous(self, message: String, indexes: &[Oid]) -> SqlError {
         error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_ALIAS, message).set_hint(self.name_one(indexes))
     }
 
@@ -279,7 +278,7 @@ impl Finder {
         format!("Name one with {}.", names.join(" or "))
     }
 
-    fn other_index(self, oid: Oid) -> ErrorReport {
+    fn other_index(self, oid: Oid) -> SqlError {
         let table = Index::table_of(oid);
         if table == Oid::INVALID {
             return self.no_such_relation(oid);

@@ -3,14 +3,13 @@
 
 use std::borrow::Cow;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::document::image::{self, Content};
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
-use crate::error::{Result, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::lookup::indexed::Indexed;
 use crate::options::Verify;
 use crate::pg::names::type_label;
@@ -105,7 +104,7 @@ pub fn check_kind(index: &Indexed, given: Oid, verify: Option<Verify>) -> Result
     if fits { Ok(()) } else { Err(wrong_kind(index.name(), holds, given, wanted)) }
 }
 
-fn wrong_kind(index: &str, holds: &str, given: Oid, wanted: &str) -> ErrorReport {
+fn wrong_kind(index: &str, holds: &str, given: Oid, wanted: &str) -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
         format!(

@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, error, not_supported};
+use crate::error::{Result, SqlError, error, not_supported};
 use crate::extension::{Extension, missing, own};
 use crate::index::info::Info;
 use crate::options::IndexOptions;
@@ -175,7 +174,7 @@ impl Indexed {
     }
 }
 
-fn no_key(info: &Info, cause: NoKey) -> ErrorReport {
+fn no_key(info: &Info, cause: NoKey) -> SqlError {
     let (name, table) = (relation_name(info.index.table), visible_name(info.index.table));
     let message = match cause {
         NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),

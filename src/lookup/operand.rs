@@ -8,7 +8,7 @@ use sketch::{Config, ElementHash, ShingleSet, memory};
 
 use crate::document::image::{self, Content, Document};
 use crate::document::kind::Kind;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
 use crate::pg::catalog::base_element_type;
@@ -68,7 +68,7 @@ impl<'a> Operand<'a> {
                 Kind::Set => {
                     let of = base_element_type(value_type);
                     let elements = array::elements(value)?;
-                    let mut hashed = memory::with_capacity(elements.len()).map_err(engine)?;
+                    let mut hashed = memory::with_capacity(elements.len())?;
                     for element in elements {
                         let hash = element::read(element, of)?.hash(ElementHash::default());
                         hashed.push((hash, element));
@@ -119,7 +119,7 @@ impl<'a> Operand<'a> {
                 self.hashes().map(|hashes| ShingleSet::from_hashes(hashes, &mut check_interrupts))
             }
         };
-        set.map(Some).map_err(engine)
+        set.map(Some).map_err(Into::into)
     }
 
     fn hashes(&self) -> std::result::Result<Vec<u64>, sketch::Error> {
@@ -143,10 +143,10 @@ impl<'a> Operand<'a> {
         let output = Output::of(*of);
         let (mut seen, mut shown) = (HashSet::new(), Vec::new());
         for (hash, element) in elements.iter().filter(|(hash, _)| wanted(*hash)) {
-            if shown.len() < count && memory::insert(&mut seen, *hash).map_err(engine)? {
+            if shown.len() < count && memory::insert(&mut seen, *hash)? {
                 // SAFETY: an element of that type.
                 let written = unsafe { output.written(*element) };
-                shown.push(memory::owned(&written).map_err(engine)?);
+                shown.push(memory::owned(&written)?);
             }
         }
         Ok(Some(shown))
@@ -159,10 +159,10 @@ impl<'a> Operand<'a> {
             OperandContent::Signature(slots) if slots.is_empty() => Ok(None),
             OperandContent::Signature(slots) => sign::of_signature(options, slots).map(Some),
             OperandContent::Elements(..) | OperandContent::Hashes(_) => {
-                let hashes = self.hashes().map_err(engine)?;
+                let hashes = self.hashes()?;
                 with_sketcher(&options.config, |sketcher| {
                     let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
-                    let signature = signature.map_err(engine)?;
+                    let signature = signature?;
                     signature.map(|signature| sign::of_signature(options, signature)).transpose()
                 })
             }

@@ -6,11 +6,10 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::document::kind::Kind;
-use crate::error::{Result, not_supported};
+use crate::error::{Result, SqlError, not_supported};
 use crate::extension::own;
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
@@ -251,7 +250,7 @@ impl Indexed {
         session_cache::query(self.table(), (self.info.index.oid, purpose, type_oid), prepare)
     }
 
-    fn no_equality(&self, type_oid: Oid) -> ErrorReport {
+    fn no_equality(&self, type_oid: Oid) -> SqlError {
         let (name, label) = (self.name(), type_label(type_oid));
         not_supported(format!(
             "a scope of index \"{name}\" is of type {label}, which has no equality"

@@ -7,7 +7,7 @@
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::{estimate_gate, estimate_jaccard, memory};
 
-use crate::error::{Result, engine, wrong_state};
+use crate::error::{Result, SqlError, wrong_state};
 use crate::lookup::indexed::Indexed;
 use crate::lookup::session_cache::{self, Purpose};
 use crate::options::{Threshold, Verify};
@@ -78,7 +78,7 @@ impl<'a> Side<'a> {
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
                 let key = keys.run(|| unsafe { passing.copy(key) });
-                memory::push(&mut found, (key, estimate)).map_err(engine)?;
+                memory::push(&mut found, (key, estimate))?;
             }
             Ok(())
         })?;
@@ -152,7 +152,7 @@ impl<'a> Side<'a> {
     }
 
     /// The error of a side table that has what it never writes.
-    fn altered(&self, detail: &str) -> pgrx::pg_sys::panic::ErrorReport {
+    fn altered(&self, detail: &str) -> SqlError {
         let storage = self.table.storage;
         let message = format!("side table \"{}\" has been altered", relation_name(storage));
         wrong_state(message).set_detail(detail).set_hint(format!(

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::error::{Result, engine, error};
+use crate::error::{Result, error};
 use crate::pg::bytes::allocatable;
 use crate::pg::text;
 
@@ -125,7 +125,7 @@ const fn data_offset() -> usize {
 pub unsafe fn elements(datum: Datum) -> Result<Vec<Datum>> {
     // SAFETY: an array, as the caller promises; they are collected in this memory context.
     let each = unsafe { each_element(datum) };
-    let mut all = memory::with_capacity(each.len()).map_err(engine)?;
+    let mut all = memory::with_capacity(each.len())?;
     all.extend(each.flatten());
     Ok(all)
 }
@@ -136,7 +136,7 @@ pub unsafe fn elements(datum: Datum) -> Result<Vec<Datum>> {
 /// `datum` must be a non-null array.
 pub unsafe fn nullable_elements(datum: Datum) -> Result<Vec<Option<Datum>>> {
     // SAFETY: an array, as the caller promises; they are collected in this memory context.
-    memory::collect(unsafe { each_element(datum) }).map_err(engine)
+    memory::collect(unsafe { each_element(datum) }).map_err(Into::into)
 }
 
 /// The elements of an array of any type, one by one, where they are.

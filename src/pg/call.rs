@@ -9,7 +9,7 @@ use pgrx::memcxt::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::parameter::Parameter;
 use crate::pg::{array, bytes, catalog, text};
 
@@ -152,7 +152,7 @@ impl Call {
         // SAFETY: the argument is declared `bigint[]`.
         let elements = unsafe { array::each_element(array) };
         let present = elements.flatten().map(|element| element.value() as i64);
-        memory::collect(present).map(Some).map_err(engine)
+        memory::collect(present).map(Some).map_err(Into::into)
     }
 
     /// A `name` argument in the database's encoding.

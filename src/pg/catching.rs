@@ -3,10 +3,10 @@
 use std::panic::AssertUnwindSafe;
 
 use pgrx::pg_sys::PgTryBuilder;
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::*;
 
-use crate::error::error;
+use crate::error::{SqlError, error};
 
 /// A complaint about something that a user wrote. It must be raised in the end.
 pub struct Complaint {
@@ -28,7 +28,7 @@ impl Complaint {
     }
 
     /// The error as PostgreSQL made it, with `hint` if it has none of its own.
-    pub fn or_hint(self, hint: &str) -> ErrorReport {
+    pub fn or_hint(self, hint: &str) -> SqlError {
         let report = error(self.code, self.message);
         let report = report.set_hint(self.hint.as_deref().unwrap_or(hint));
         match self.detail {
@@ -38,7 +38,7 @@ impl Complaint {
     }
 
     /// The error, in the words of the argument that it is about; `hint` says what that should be.
-    pub fn about(self, argument: &str, hint: &str) -> ErrorReport {
+    pub fn about(self, argument: &str, hint: &str) -> SqlError {
         let parameter = self.code == PgSqlErrorCode::ERRCODE_UNDEFINED_PARAMETER;
         let hint = if parameter {
             "Write the value into the text, as format() does with %L."

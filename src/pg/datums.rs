@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::memory::Memory;
 use crate::pg::passing::Passing;
 
@@ -40,7 +40,7 @@ impl Datums {
         let passing = self.passing;
         // SAFETY: the caller promises a value of the type that `passing` was read of in `new`.
         let copy = self.memory.run(|| unsafe { passing.copy(value) });
-        memory::push(&mut self.all, copy).map_err(engine)
+        memory::push(&mut self.all, copy).map_err(Into::into)
     }
 
     /// The value of that number.

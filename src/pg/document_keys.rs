@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::{memory, sort_by};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::datums::Datums;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -47,7 +47,7 @@ impl DocumentKeys {
             datums: Datums::new(type_oid),
             order,
             texts: RefCell::new(KeyTexts {
-                kept: memory::filled(None, KEPT).map_err(engine)?,
+                kept: memory::filled(None, KEPT)?,
                 retired: [None; ROW],
                 next: 0,
                 memory: Memory::scratch(c"minlsh keys as text"),

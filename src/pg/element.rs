@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use sketch::{Element, ElementHash, memory};
 
-use crate::error::{Result, engine, error};
+use crate::error::{Result, error};
 use crate::pg::catalog::base_type;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::names::type_label;
@@ -93,7 +93,7 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     let (set, element_type) = unsafe { array::detoast(set) };
     // SAFETY: an array of elements of that type, as it says itself.
     let elements = unsafe { array::each_element(set) };
-    let mut hashes = memory::with_capacity(elements.len()).map_err(engine)?;
+    let mut hashes = memory::with_capacity(elements.len())?;
     for (i, element) in elements.enumerate() {
         if i.is_multiple_of(4096) {
             check_interrupts();

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Node, NodeTag, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, not_allowed};
+use crate::error::{Result, SqlError, not_allowed};
 use crate::pg::catalog::{self, CatalogRow};
 use crate::pg::names::type_label;
 use crate::pg::relation::owner_of;
@@ -54,7 +54,7 @@ pub fn runs_restricted(table: Oid) -> bool {
 }
 
 impl Foreign {
-    fn refused(self, of: &str) -> pg_sys::panic::ErrorReport {
+    fn refused(self, of: &str) -> SqlError {
         // SAFETY: a lookup in the system caches; null for a role that does not exist.
         let role = unsafe { text::from_cstring(pg_sys::GetUserNameFromId(self.owner, true)) };
         let label = self.label;

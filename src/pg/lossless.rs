@@ -12,7 +12,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::memory::push_str;
 use sketch::stored::{self, StoredBytes, byte_of, is_of_byte, of_any_bytes, push_byte};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::{bytes, ffi};
 
 /// The conversion of this database's bytes to UTF-8.
@@ -53,12 +53,12 @@ pub unsafe fn stored<T>(datum: Datum, look: impl FnOnce(StoredBytes) -> Result<T
 /// Bytes in the database's encoding as UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     match Encoding::of_database() {
-        Encoding::Utf8 => stored::text(bytes).map_err(engine),
+        Encoding::Utf8 => stored::text(bytes).map_err(Into::into),
         Encoding::Converted { .. } | Encoding::Unknown if bytes.is_ascii() => {
             // SAFETY: ASCII is UTF-8.
             Ok(Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(bytes) }))
         }
-        Encoding::Unknown => of_any_bytes(bytes).map(Cow::Owned).map_err(engine),
+        Encoding::Unknown => of_any_bytes(bytes).map(Cow::Owned).map_err(Into::into),
         Encoding::Converted { encoding, function } => {
             convert(bytes, encoding, function).map(Cow::Owned)
         }
@@ -153,17 +153,17 @@ fn convert(bytes: &[u8], encoding: i32, function: Oid) -> Result<String> {
             )
         };
         let converted = buffer.split(|byte| *byte == 0).next().unwrap_or_default();
-        push_str(&mut text, std::str::from_utf8(converted).unwrap_or_default()).map_err(engine)?;
+        push_str(&mut text, std::str::from_utf8(converted).unwrap_or_default())?;
         let unknown = match usize::try_from(read).unwrap_or(0) {
             // NUL, which is in no text that PostgreSQL has checked.
             0 if first < 0x80 => {
-                push_str(&mut text, "\0").map_err(engine)?;
+                push_str(&mut text, "\0")?;
                 1
             }
             0 => {
                 let character = &rest[..character_length(rest, encoding)];
                 let mut bytes = character.iter();
-                bytes.try_for_each(|byte| push_byte(&mut text, *byte)).map_err(engine)?;
+                bytes.try_for_each(|byte| push_byte(&mut text, *byte))?;
                 character.len()
             }
             read => read,

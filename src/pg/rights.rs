@@ -5,11 +5,10 @@
 //! are checked before it is read, and where rows may be held back, or be gone without a trigger
 //! having been fired, what was found is looked up in the table as the caller.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, not_allowed};
+use crate::error::{Result, SqlError, error, not_allowed};
 use crate::pg::catalog::{self, relation_schema};
 use crate::pg::dependency;
 use crate::pg::index::Index;
@@ -128,7 +127,7 @@ pub fn check_owner_before(relation: Oid) -> Result<()> {
 }
 
 /// The error of a relation that is gone.
-pub fn no_such_relation(oid: Oid) -> ErrorReport {
+pub fn no_such_relation(oid: Oid) -> SqlError {
     let code = PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE;
     error(code, format!("relation with OID {} does not exist", oid.to_u32()))
 }

@@ -4,11 +4,10 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, raise};
+use crate::error::{Result, SqlError, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::foreign_code;
 use crate::pg::list;
@@ -310,7 +309,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-fn changed() -> ErrorReport {
+fn changed() -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
         "a column of the source changed its type while the statement read it",

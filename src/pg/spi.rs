@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error};
+use crate::error::{Result, SqlError, error};
 use crate::memory;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::{Memory, unmoved};
@@ -339,12 +339,12 @@ fn types(parameters: &[Parameter]) -> Vec<Oid> {
 }
 
 #[track_caller]
-fn internal(message: impl Into<String>) -> pgrx::pg_sys::panic::ErrorReport {
+fn internal(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message)
 }
 
 /// The error of an SPI call that gave `status`.
-pub(super) fn failed(status: i32) -> pgrx::pg_sys::panic::ErrorReport {
+pub(super) fn failed(status: i32) -> SqlError {
     // SAFETY: returns a static string, or one in a static buffer.
     let reason = unsafe { text::from_cstring(pg_sys::SPI_result_code_string(status)) };
     internal(format!("internal query failed: {reason}"))

@@ -2,11 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{JOINED, Result, error, invalid_parameter, not_supported, shortened};
+use crate::error::{JOINED, Result, SqlError, error, invalid_parameter, not_supported, shortened};
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::Call;
 use crate::pg::catalog;
@@ -89,11 +88,11 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
 }
 
 /// No argument but name, key and schema may be NULL.
-pub fn null_table() -> ErrorReport {
+pub fn null_table() -> SqlError {
     null("table and column")
 }
 
-fn null(name: &str) -> ErrorReport {
+fn null(name: &str) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{name} must not be NULL"))
 }
 
@@ -168,7 +167,7 @@ fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
     Ok(column)
 }
 
-fn not_a_key(relation: &Relation, column: &str) -> ErrorReport {
+fn not_a_key(relation: &Relation, column: &str) -> SqlError {
     invalid_parameter(format!(
         "column {column} of table \"{}\" cannot be the key of an index",
         relation.name

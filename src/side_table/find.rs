@@ -1,10 +1,9 @@
 //! Finding side tables: through the triggers of the documents, or backwards through `pg_depend`.
 
 use pgrx::pg_sys::Oid;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, invalid_parameter, wrong_state};
+use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
 use crate::pg::catalog::table_of_index;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
@@ -130,7 +129,7 @@ pub fn the_only(name: Oid) -> Result<FoundSideTable> {
     }
 }
 
-fn missing(name: Oid) -> ErrorReport {
+fn missing(name: Oid) -> SqlError {
     let relation = relation_name(name);
     if relation.is_empty() {
         return no_such_relation(name);

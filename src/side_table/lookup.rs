@@ -3,13 +3,12 @@
 use std::rc::Rc;
 
 use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::document::image::{Content, Document, stored_signature};
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, error, wrong_state};
+use crate::error::{Result, SqlError, error, wrong_state};
 use crate::extension::missing;
 use crate::index::info::Info;
 use crate::options::{IndexOptions, Threshold};
@@ -57,7 +56,7 @@ impl SideTable {
     }
 
     /// The error of a key that no longer tells documents apart.
-    pub fn no_key(&self) -> ErrorReport {
+    pub fn no_key(&self) -> SqlError {
         wrong_state(format!(
             "column \"{}\" of table \"{}\" is no longer unique",
             self.key.name, self.table.name
@@ -75,7 +74,7 @@ impl SideTable {
             found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
             Ok(Continue::No)
         })?;
-        found.transpose().map_err(engine)
+        found.transpose().map_err(Into::into)
     }
 
     /// Calls `visit(key, signature)` with each document whose signature shares a band with `signature`, as many of

@@ -6,7 +6,7 @@ use pgrx::pg_sys::Datum;
 use sketch::memory;
 
 use crate::document::saturation::Saturated;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
 use crate::pg::bulk::Bulk;
@@ -34,7 +34,7 @@ pub unsafe fn sign(options: &IndexOptions, body: Datum) -> Result<Option<StoredS
 /// Makes what is stored of a text that was read as UTF-8; `None` if it has no shingle.
 pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSketch>> {
     with_sketcher(&options.config, |sketcher| {
-        let signature = sketcher.sketch(text, &mut check_interrupts).map_err(engine)?;
+        let signature = sketcher.sketch(text, &mut check_interrupts)?;
         signature.map(|signature| of_signature(options, signature)).transpose()
     })
 }
@@ -42,8 +42,8 @@ pub fn sign_text(options: &IndexOptions, text: &str) -> Result<Option<StoredSket
 /// Makes what is stored of a document whose signature is known.
 pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch> {
     let mut bands = Vec::new();
-    options.banding.hashes(full, &mut bands).map_err(engine)?;
-    let signature = memory::copied(full).map_err(engine)?;
+    options.banding.hashes(full, &mut bands)?;
+    let signature = memory::copied(full)?;
     Ok(StoredSketch { signature, bands })
 }
 

@@ -3,10 +3,9 @@
 
 use std::rc::Rc;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::error::{Result, wrong_state};
+use crate::error::{Result, SqlError, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
@@ -147,7 +146,7 @@ pub fn is_shaped_like_one(table: Oid) -> bool {
     })
 }
 
-fn altered(side_table: Oid, detail: &str) -> ErrorReport {
+fn altered(side_table: Oid, detail: &str) -> SqlError {
     let (shown, name) = (relation_name(side_table), regclass_literal(side_table));
     wrong_state(format!("side table \"{shown}\" has been altered"))
         .set_detail(detail)

@@ -8,11 +8,10 @@
 use std::cell::RefCell;
 
 use ahash::AHashSet;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, error, not_supported, wrong_state};
+use crate::error::{Result, SqlError, error, not_supported, wrong_state};
 use crate::pg::bulk;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::is_stored_as;
@@ -79,12 +78,12 @@ fn brought(fired: &Fired, event: Event, documents: &Open, watch: &Watch) -> Resu
     Ok(found)
 }
 
-fn protocol(message: impl Into<String>) -> ErrorReport {
+fn protocol(message: impl Into<String>) -> SqlError {
     error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
         .set_hint("Use minlsh_create_index(), which creates the triggers.")
 }
 
-fn misused(problem: &str) -> ErrorReport {
+fn misused(problem: &str) -> SqlError {
     protocol(format!("trigger function minlsh_sync {problem}"))
 }
 

@@ -305,7 +305,7 @@ fn boilerplate() {
         let mut chosen = OriginSample::default();
         for (number, text) in texts.iter().enumerate() {
             let fingerprint = Shingled::Text(&config, text).fingerprint(&mut || ())?;
-            chosen.offer(3, fingerprint.unwrap_or(0), |cause| cause, || Ok(number))?;
+            chosen.offer(3, fingerprint.unwrap_or(0), || Ok(number))?;
         }
         let documents = memory::collect(chosen.of_origin(3).copied())?;
         let sampled = Sampled { documents: documents.len(), shingles: 30 * texts[0].len() };

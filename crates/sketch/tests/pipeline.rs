@@ -55,9 +55,9 @@ fn squares(threads: usize, is_poor: bool, memory: usize) -> Vec<(u64, u64)> {
         for number in 0..300 {
             let mut batch = hands.batch();
             batch.0 = number;
-            hands.give(batch, 100, |cause| cause, &mut take)?;
+            hands.give(batch, 100, &mut take)?;
         }
-        hands.finish(|cause| cause, &mut take)?;
+        hands.finish(&mut take)?;
         Ok::<_, Error>(all)
     })
     .unwrap()
@@ -96,9 +96,9 @@ fn an_error_comes_at_its_turn() {
                 Ok(())
             };
             for number in 0..100 {
-                hands.give(number, 1, |cause| cause, &mut take)?;
+                hands.give(number, 1, &mut take)?;
             }
-            hands.finish(|cause| cause, &mut take)
+            hands.finish(&mut take)
         });
         assert_eq!(result, Err(Error::OutOfMemory { bytes: 20 }), "{threads}");
         assert_eq!(taken, (0..20).collect::<Vec<_>>(), "{threads}");
@@ -146,9 +146,9 @@ fn a_long_batch_keeps_nobody_waiting() {
                 Ok(())
             };
             for number in 0..100 {
-                hands.give(number, 10, |cause| cause, &mut take)?;
+                hands.give::<Error>(number, 10, &mut take)?;
             }
-            hands.finish(|cause| cause, &mut take)
+            hands.finish(&mut take)
         })
         .unwrap();
         assert_eq!(taken, (0..100).collect::<Vec<_>>());
@@ -189,9 +189,9 @@ fn threads_stop_when_the_reader_unwinds_or_fails() {
         hands(setting, Endless(&running), &mut others, |hands| {
             // The first is done by the reader.
             let mut take = |_: &mut u64| Ok(());
-            hands.give(0, 1, |cause| cause, &mut take)?;
+            hands.give(0, 1, &mut take)?;
             for _ in 0..2 {
-                hands.give(1, 1, |cause| cause, &mut take)?;
+                hands.give(1, 1, &mut take)?;
             }
             while running.load(Ordering::SeqCst) < 2 {
                 std::thread::yield_now();
@@ -206,7 +206,7 @@ fn threads_stop_when_the_reader_unwinds_or_fails() {
     let cancelled = catch_unwind(AssertUnwindSafe(|| {
         start(&mut |hands| {
             CANCELLED.store(true, Ordering::SeqCst);
-            hands.finish(|cause| cause, &mut |_| Ok(()))
+            hands.finish(&mut |_| Ok(()))
         })
     }));
     assert_eq!(cancelled.unwrap_err().downcast_ref::<&str>(), Some(&"cancelled"));
@@ -224,9 +224,9 @@ fn one_batch_starts_no_thread() {
         hands(SETTING, Square::default(), &mut others, |hands| {
             let mut take = |_: &mut (u64, u64)| Ok::<_, Error>(());
             for number in 0..batches {
-                hands.give((number, 0), 1, |cause| cause, &mut take).unwrap();
+                hands.give((number, 0), 1, &mut take).unwrap();
             }
-            hands.finish(|cause| cause, &mut take).unwrap();
+            hands.finish(&mut take).unwrap();
         });
         assert_eq!(started.load(Ordering::SeqCst), threads);
     }

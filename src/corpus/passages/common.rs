@@ -13,7 +13,7 @@ use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, Texts, Visit};
 use crate::corpus::passages::windows::{Each, Look, Looking, WEIGHT, WindowCounts, finder, test};
 use crate::corpus::progress::JobPhase;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -37,7 +37,7 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
         Arc::new(move |window| counts.get(window).is_some())
     };
     let cut = texts.cut.clone();
-    let taken = memory::filled(false, counts.len()).map_err(engine)?;
+    let taken = memory::filled(false, counts.len())?;
     let context = Memory::scratch(c"minlsh passages listed");
     let listing = Listing { counts, taken, cut: cut.clone(), result: &result, context };
     let make = || finder(&cut, &frequent, &wanted);
@@ -64,14 +64,14 @@ impl Look for Listing<'_> {
             if std::mem::replace(&mut taken[number as usize], true) {
                 return Ok(());
             }
-            runs.push(window.place as usize, documents).map_err(engine)
+            runs.push(window.place as usize, documents).map_err(Into::into)
         })?;
         let runs = runs.finish();
         if runs.is_empty() {
             return Ok(());
         }
         let characters = Texts::characters(cut, given.text)?;
-        let offsets = CharacterOffsets::of(given.text).map_err(engine)?;
+        let offsets = CharacterOffsets::of(given.text)?;
         for CommonRun { range, documents } in runs {
             check_interrupts();
             let range = characters.original(range);

@@ -16,7 +16,7 @@ use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{ReadText, Texts};
 use crate::corpus::progress::JobPhase;
 use crate::corpus::spool::Spool;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -88,7 +88,7 @@ impl Stored {
         let ReadText { salt, length, .. } = document;
         let offset = self.spool.append(text.as_bytes())?;
         let stored = StoredText { offset, bytes: text.len() as u32, length, salt };
-        memory::push(&mut self.texts, stored).map_err(engine)
+        memory::push(&mut self.texts, stored).map_err(Into::into)
     }
 
     /// Reads a text into `buffer`.
@@ -123,7 +123,7 @@ impl Job<'_> {
                 having.clear();
             }
             if tid & ASKED == 0 {
-                return memory::push(&mut having, tid as u32).map_err(engine);
+                return memory::push(&mut having, tid as u32).map_err(Into::into);
             }
             let asking = (tid & !ASKED) as u32;
             let salt = texts_of[asking as usize].salt;
@@ -153,7 +153,7 @@ impl Job<'_> {
             };
             let (mut known, mut buffer): (Vec<(u64, u32)>, _) = (Vec::new(), Vec::new());
             let mut number = None;
-            let mut give = |number: Option<u32>, known: &mut Vec<(u64, u32)>| {
+            let mut give = |number: Option<u32>, known: &mut Vec<(u64, u32)>| -> Result<()> {
                 let Some(number) = number else { return Ok(()) };
                 known.sort_unstable();
                 let salt = stored.texts[number as usize].salt;
@@ -169,7 +169,7 @@ impl Job<'_> {
                     give(number, &mut known)?;
                 }
                 number = Some(of);
-                memory::push(&mut known, (tid, key as u32)).map_err(engine)
+                Ok(memory::push(&mut known, (tid, key as u32))?)
             })?;
             give(number, &mut known)?;
             feeder.finish(&mut take)
@@ -182,7 +182,7 @@ impl Job<'_> {
         texts.progress.enter(JobPhase::Comparing);
         let min_match = texts.cut.min_match;
         let lengths = memory::collect(self.stored.texts.iter().map(|text| text.length));
-        let lengths = lengths.map_err(engine)?;
+        let lengths = lengths?;
         let mut found: Option<Contained> = None;
         let mut take = |batch: &TextBatch<<Containing as Find>::Found>| {
             let Some(document) = batch.found.contained else { return Ok(()) };
@@ -244,7 +244,7 @@ impl Job<'_> {
 /// by those that ask for them.
 fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     let (mut by_text, mut met) = (Sorter::new(memory), Sorter::new(memory));
-    let mut flush = |key: u64, having: &mut Vec<u32>| {
+    let mut flush = |key: u64, having: &mut Vec<u32>| -> Result<()> {
         if having.len() > 1 {
             let others = having.len() as u64 - 1;
             for text in having.iter().map(|text| u64::from(*text)) {
@@ -261,7 +261,7 @@ fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
             flush(key, &mut having)?;
         }
         key = entry.key;
-        memory::push(&mut having, entry.tid as u32).map_err(engine)
+        Ok(memory::push(&mut having, entry.tid as u32)?)
     })?;
     flush(key, &mut having)?;
     Ok((by_text, met))

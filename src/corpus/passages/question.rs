@@ -6,7 +6,7 @@ use sketch::pipeline::PassageCut;
 use sketch::{DEFAULT_MIN_MATCH, counted};
 
 use crate::corpus::arguments::{Arguments, Positions};
-use crate::error::{Result, engine, invalid_parameter};
+use crate::error::{Result, invalid_parameter};
 use crate::pg::call::Call;
 
 /// Behind the number of the job, as in all whole-corpus functions: body, key_column and scope, then its options,
@@ -65,7 +65,7 @@ impl PassageQuestion {
     pub fn of_contained(call: &Call) -> Result<(Self, f64)> {
         let arguments = Arguments::with_key(call, POSITIONS, 2)?;
         let coverage = arguments.raw(1).map(|datum| f64::from_bits(datum.value() as u64));
-        let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE)).map_err(engine)?;
+        let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE))?;
         Ok((Self::new(arguments, 5, 6, true)?, coverage))
     }
 
@@ -84,8 +84,8 @@ impl PassageQuestion {
         let min_match = arguments.raw(min_match).map_or(DEFAULT_MIN_MATCH as i64, asked);
         let normalization = arguments.text(normalization)?.unwrap_or("plain");
         let cut = PassageCut {
-            min_match: valid_min_match(min_match).map_err(engine)?,
-            normalization: valid_normalization(normalization).map_err(engine)?,
+            min_match: valid_min_match(min_match)?,
+            normalization: valid_normalization(normalization)?,
         };
         Ok(Self { arguments, cut, collapses, short: Short::LeftOut })
     }

@@ -22,7 +22,7 @@ use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::corpus::unique::Unique;
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, error, invalid_parameter};
+use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
@@ -139,7 +139,7 @@ impl Texts {
         };
         let make = || Fingerprinting::new(cut.clone(), !keeps_rows);
         let Self { rows, keys, context, table, .. } = &mut texts;
-        let own = TextFinder(make().map_err(engine)?);
+        let own = TextFinder(make()?);
         let mut others = || threads(table.as_ref(), &make);
         hands(setting(out), own, &mut others, |hands| -> Result<()> {
             let mut feeder = Feeder::new(hands, out, 1);
@@ -158,7 +158,7 @@ impl Texts {
                     .set_hint("Leave out rows without a key, or set their keys.")
                 })?;
                 if let Some(hash) = unique.hash(key) {
-                    memory::push(&mut hashes, hash).map_err(engine)?;
+                    memory::push(&mut hashes, hash)?;
                 }
                 // SAFETY: the key column of the rows that this source gives.
                 unsafe { keys.push(0, key)? };
@@ -200,8 +200,8 @@ impl Texts {
         make: &dyn Fn() -> Made<F>,
         visitor: &mut dyn Visit<F>,
     ) -> Result<()> {
-        let mut alone = make().map_err(engine)?;
-        let own = TextFinder(make().map_err(engine)?);
+        let mut alone = make()?;
+        let own = TextFinder(make()?);
         let Self { rows, keys, documents, context, progress, table, out, .. } = self;
         progress.enter(phase);
         progress.candidates(documents.len() as u64);
@@ -243,7 +243,7 @@ impl Texts {
 
     /// The characters of a text.
     pub fn characters<'a>(cut: &PassageCut, text: &'a str) -> Result<Characters<'a>> {
-        Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(engine)
+        Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(Into::into)
     }
 
     /// Has threads look at texts that `feed` gives.
@@ -253,7 +253,7 @@ impl Texts {
         make: &dyn Fn() -> Made<F>,
         feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>) -> Result<()>,
     ) -> Result<()> {
-        let own = TextFinder(make().map_err(engine)?);
+        let own = TextFinder(make()?);
         let mut others = || threads(self.table.as_ref(), make);
         hands(setting(self.out), own, &mut others, |hands| {
             feed(&mut Feeder::new(hands, self.out, weight))
@@ -283,7 +283,7 @@ impl Rereading<'_> {
                     // SAFETY: a text, as the kind of the source says, whose detoasted copy lives in the context until
                     // it is reset.
                     let text = unsafe { lossless::read(body)? };
-                    Texts::characters(cut, &text)?.into_owned().map_err(engine)
+                    Ok::<_, SqlError>(Texts::characters(cut, &text)?.into_owned()?)
                 }))
             });
             if let Some(read) = read.flatten() {
@@ -332,7 +332,7 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
 
     /// Adds a text to the batch that is being filled, however many it has.
     pub fn add(&mut self, given: GivenText) -> Result<()> {
-        self.batch.push(given).map_err(engine)
+        self.batch.push(given).map_err(Into::into)
     }
 
     /// Ends the batch that is being filled.
@@ -344,13 +344,13 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
         next.clear();
         let batch = std::mem::replace(&mut self.batch, next);
         let bytes = batch.bytes() * self.weight;
-        self.hands.give(batch, bytes, engine, &mut |batch| take(batch))
+        self.hands.give(batch, bytes, &mut |batch| take(batch))
     }
 
     /// Calls `take` with all that is left.
     pub fn finish(&mut self, take: &mut Take<F>) -> Result<()> {
         self.give(take)?;
-        self.hands.finish(engine, &mut |batch| take(batch))
+        self.hands.finish(&mut |batch| take(batch))
     }
 }
 
@@ -372,10 +372,10 @@ impl Intake<'_, '_> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
             self.short += usize::from((of_text.length as usize) < self.min_match);
-            let is_copy = self.collapses
-                && memory::insert_at(&mut self.seen, of_text.hash, ()).map_err(engine)?.is_some();
+            let is_copy =
+                self.collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
             let document = ReadText { salt: given.salt, is_copy, length: of_text.length };
-            memory::push(&mut self.documents, document).map_err(engine)?;
+            memory::push(&mut self.documents, document)?;
             let Self { sorter, keep, .. } = self;
             if let Some(keep) = keep {
                 keep(document, normalized)?;
@@ -398,7 +398,7 @@ impl Frequent {
     pub fn of(sorter: Sorter, min_documents: u32, memory: usize) -> Result<Arc<Self>> {
         let words = (memory / size_of::<u64>()).max(1024);
         let words = 1_usize << words.ilog2();
-        let mut frequent = Self(memory::filled(0_u64, words).map_err(engine)?);
+        let mut frequent = Self(memory::filled(0_u64, words)?);
         let (mut key, mut count) = (None, 0);
         sorter.finish(|entry| {
             if key != Some(entry.key) {

@@ -10,7 +10,7 @@ use sketch::pipeline::{Find, GivenText, PassageCut, Test, TextBatch, TextWindow,
 use crate::corpus::members::Members;
 use crate::corpus::passages::texts::{Frequent, Made, Texts, Visit};
 use crate::corpus::progress::JobPhase;
-use crate::error::{Failure, Result, engine, error};
+use crate::error::{Result, SqlError, error};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::interrupts::check_interrupts;
@@ -72,9 +72,7 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
 
     fn large(&mut self, keys: &Members, finder: &mut Windowing, given: GivenText) -> Result<()> {
         let mut each = |visit: &mut dyn FnMut(TextWindow) -> Result<()>| {
-            let mut each = |window| visit(window).map_err(Failure);
-            let found = finder.each(given, &mut check_interrupts, &mut each);
-            found.map_err(|Failure(report)| report)
+            finder.each(given, &mut check_interrupts, &mut |window| visit(window))
         };
         self.0.look(keys, given, &mut each)
     }
@@ -128,7 +126,7 @@ impl WindowCounts {
                 return Err(too_many());
             }
             let counted = (run.documents, counts.len() as u32);
-            memory::insert_at(&mut counts, run.key, counted).map_err(engine).map(|_| ())
+            memory::insert_at(&mut counts, run.key, counted).map_err(Into::into).map(|_| ())
         };
         sorter.finish(|Entry { key, tid }| {
             if run.documents == 0 || key != run.key {
@@ -162,7 +160,7 @@ struct Run {
     last: u64,
 }
 
-fn too_many() -> pg_sys::panic::ErrorReport {
+fn too_many() -> SqlError {
     error(
         PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
         "the passages that documents have in common do not fit into maintenance_work_mem",

@@ -13,7 +13,7 @@ use crate::corpus::keyed_rows::KeyedRows;
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 
 /// Pairs that are estimated lower are not looked at: 128 slots are three standard errors off at most.
@@ -106,7 +106,7 @@ impl Neighbors {
     /// Compares the members with the nearest of each.
     fn count(mut self, search: Search) -> Result<Self> {
         let Document { reader, config, .. } = search.document;
-        let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts).map_err(engine);
+        let set = |bytes: &[u8]| reader.set(&config, bytes, &mut check_interrupts);
         for Member { taken, has_copy, nearest, .. } in search.members {
             check_interrupts();
             self.copies += u64::from(has_copy);
@@ -127,7 +127,7 @@ impl Document {
         let banding = Banding::for_recall(Histogram::LEAST, num_perm, DEFAULT_RECALL);
         Ok(Self {
             reader,
-            banding: banding.map_err(engine)?,
+            banding: banding?,
             sketcher: Sketcher::new(config.clone()),
             config,
             bytes: Vec::new(),
@@ -143,13 +143,12 @@ impl Document {
         hashes.clear();
         signature.clear();
         bands.clear();
-        reader.hashes(config, bytes, hashes, &mut check_interrupts).map_err(engine)?;
-        let Some(slots) = sketcher.sketch_hashes(hashes, &mut check_interrupts).map_err(engine)?
-        else {
+        reader.hashes(config, bytes, hashes, &mut check_interrupts)?;
+        let Some(slots) = sketcher.sketch_hashes(hashes, &mut check_interrupts)? else {
             return Ok(false);
         };
-        memory::extend(signature, slots).map_err(engine)?;
-        banding.hashes(slots, bands).map_err(engine)?;
+        memory::extend(signature, slots)?;
+        banding.hashes(slots, bands)?;
         Ok(true)
     }
 
@@ -158,10 +157,10 @@ impl Document {
     fn fingerprint(&self) -> Result<u128> {
         if self.reader.is_of_texts() {
             let text = self.reader.fingerprint(&self.config, &self.bytes, &mut check_interrupts);
-            return text.map_err(engine);
+            return text.map_err(Into::into);
         }
         let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts);
-        let set = set.map_err(engine)?;
+        let set = set?;
         let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
         let sum = set.iter().map(hash).fold(0, u64::wrapping_add);
         Ok((set.len() as u128) << 64 | u128::from(sum))
@@ -173,18 +172,18 @@ impl Search {
     fn add(&mut self, taken: Taken) -> Result<()> {
         let Self { members, buckets, document, .. } = self;
         document.bytes.clear();
-        memory::extend(&mut document.bytes, &taken.bytes).map_err(engine)?;
+        memory::extend(&mut document.bytes, &taken.bytes)?;
         if !document.sign()? {
             return Ok(());
         }
         let number = members.len() as u32;
         for (band, hash) in (0..).zip(&document.bands) {
-            memory::push(buckets, (band, *hash, number)).map_err(engine)?;
+            memory::push(buckets, (band, *hash, number))?;
         }
-        let signature = memory::copied(&document.signature).map_err(engine)?;
+        let signature = memory::copied(&document.signature)?;
         let fingerprint = document.fingerprint()?;
         let member = Member { taken, signature, fingerprint, has_copy: false, nearest: None };
-        memory::push(members, member).map_err(engine)
+        memory::push(members, member).map_err(Into::into)
     }
 
     /// Compares the document at hand with the members that share a band with it.
@@ -195,7 +194,7 @@ impl Search {
         for number in sharing {
             let Member { taken, signature, fingerprint: of_member, has_copy, nearest } =
                 &mut members[*number as usize];
-            let estimate = estimate_jaccard(signature, &document.signature).map_err(engine)?;
+            let estimate = estimate_jaccard(signature, &document.signature)?;
             if taken.key == key || taken.scope != Some(scope) || estimate < LEAST_ESTIMATE {
                 continue;
             }
@@ -211,8 +210,8 @@ impl Search {
             if nearest.as_ref().is_none_or(|nearest| nearest.is_behind(estimate, key)) {
                 let fits = document.bytes.len() <= NEAREST * taken.bytes.len();
                 let bytes = fits.then(|| memory::copied(&document.bytes)).transpose();
-                let key = memory::owned(key).map_err(engine)?;
-                *nearest = Some(Nearest { estimate, key, bytes: bytes.map_err(engine)? });
+                let key = memory::owned(key)?;
+                *nearest = Some(Nearest { estimate, key, bytes: bytes? });
             }
         }
         Ok(())
@@ -226,7 +225,7 @@ impl Search {
             let start = buckets.partition_point(|(b, h, _)| (b, h) < (&band, hash));
             let bucket = buckets[start..].iter().take_while(|(b, h, _)| (b, h) == (&band, hash));
             for (_, _, member) in bucket {
-                memory::push(sharing, *member).map_err(engine)?;
+                memory::push(sharing, *member)?;
             }
         }
         sharing.sort_unstable();

@@ -6,7 +6,6 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use sketch::{Config, ShingleSet, memory, saturated};
 
 use crate::corpus::keyed_rows::{KeyedRows, sample_order};
@@ -14,7 +13,7 @@ use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, invalid_parameter, out_of_memory, shortened};
+use crate::error::{Result, SqlError, invalid_parameter, out_of_memory, shortened};
 use crate::pg::interrupts::check_interrupts;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.
@@ -128,7 +127,7 @@ impl Sample {
     fn look(&mut self, reader: Reader, config: &Config, bytes: &[u8]) -> Result<()> {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
         if reader.kind == Kind::Text
-            && let Some(size) = saturated(config, text, &mut check_interrupts).map_err(engine)?
+            && let Some(size) = saturated(config, text, &mut check_interrupts)?
         {
             self.saturated += 1;
             self.better_size = self.better_size.max(size);
@@ -154,14 +153,14 @@ impl Cut {
         let mut last: Option<(ShingleSet, Option<Scope>)> = None;
         for Taken { bytes, scope, .. } in &sample.taken {
             check_interrupts();
-            let set = reader.set(config, bytes, &mut check_interrupts).map_err(engine)?;
-            memory::push(&mut lengths, set.len()).map_err(engine)?;
+            let set = reader.set(config, bytes, &mut check_interrupts)?;
+            memory::push(&mut lengths, set.len())?;
             // Neighbours in the order of a hash are any two documents.
             if let Some((other, of)) = &last
                 && of == scope
                 && let Some(similarity) = set.jaccard(other)
             {
-                memory::push(&mut similarities, similarity).map_err(engine)?;
+                memory::push(&mut similarities, similarity)?;
             }
             last = Some((set, *scope));
         }
@@ -182,11 +181,11 @@ fn cost_of(bytes: &[u8], key: &str) -> usize {
 }
 
 fn taken(hash: i64, key: &str, bytes: &[u8], scope: Option<Scope>) -> Result<Taken> {
-    let key = memory::owned(key).map_err(engine)?;
-    Ok(Taken { hash, key, bytes: memory::copied(bytes).map_err(engine)?, scope })
+    let key = memory::owned(key)?;
+    Ok(Taken { hash, key, bytes: memory::copied(bytes)?, scope })
 }
 
-fn repeated(key: &str) -> ErrorReport {
+fn repeated(key: &str) -> SqlError {
     let key = shortened(key);
     invalid_parameter(format!("source has several documents with the key \"{key}\""))
         .set_hint("Use the primary key, or a combination of columns that is unique.")

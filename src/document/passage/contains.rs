@@ -7,7 +7,7 @@ use sketch::Normalization;
 use sketch::passage::{Characters, Sought, needed};
 
 use super::image::Passage;
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -56,15 +56,15 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     };
     if kept.image != image {
         kept.image.clear();
-        sketch::memory::extend(&mut kept.image, image).map_err(engine)?;
+        sketch::memory::extend(&mut kept.image, image)?;
     }
     // SAFETY: declared text, and lives as long as the call.
     let body = lossless::decode(unsafe { bytes::read(body) })?;
     let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
-    let body = body.map_err(engine)?;
+    let body = body?;
     let sought = &mut prepared.sought;
     let contains = !sought.passage().is_empty()
-        && sought.covered(&body, &mut check_interrupts).map_err(engine)? >= prepared.needed;
+        && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
     Ok(Some(Datum::from(contains)))
 }
 
@@ -73,9 +73,8 @@ fn prepare(image: &[u8]) -> Result<Prepared> {
     let normalization = passage.steps()?;
     let text = lossless::decode(passage.text)?;
     let characters = Characters::of(&normalization, &text, &mut check_interrupts)
-        .and_then(Characters::into_owned)
-        .map_err(engine)?;
+        .and_then(Characters::into_owned)?;
     let needed = needed(passage.coverage, characters.len());
     let sought = Sought::new(characters, passage.min_match, &mut check_interrupts);
-    Ok(Prepared { normalization, sought: sought.map_err(engine)?, needed })
+    Ok(Prepared { normalization, sought: sought?, needed })
 }

@@ -8,7 +8,7 @@ use sketch::passage::{Bound, Characters, Fingerprints, valid_min_match};
 use sketch::{Config, sort_by};
 
 use super::image::{Passage, normalization};
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::call::{Call, sql_function};
@@ -26,11 +26,11 @@ pub fn append(text: &str, config: &Config, min_match: usize, entries: &mut Vec<i
     // It is put back when the work is done: a cancelled call leaves none.
     let (mut fingerprints, mut found) = match SCRATCH.take() {
         Some(kept) => kept,
-        None => (Fingerprints::new().map_err(engine)?, Vec::new()),
+        None => (Fingerprints::new()?, Vec::new()),
     };
     let text = Characters::of(config.normalization(), text, &mut check_interrupts);
-    let text = text.map_err(engine)?;
-    fingerprints.append(&text, min_match, &mut found, &mut check_interrupts).map_err(engine)?;
+    let text = text?;
+    fingerprints.append(&text, min_match, &mut found, &mut check_interrupts)?;
     entries.try_reserve(found.len()).map_err(|_| out_of_memory())?;
     entries.extend(found.iter().map(|entry| *entry as i64));
     found.clear();
@@ -45,8 +45,8 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let min_match = valid_min_match(min_match.into()).map_err(engine)?;
-    let config = Config::default().with_normalization(normalization(steps)?).map_err(engine)?;
+    let min_match = valid_min_match(min_match.into())?;
+    let config = Config::default().with_normalization(normalization(steps)?)?;
     let mut hashes = Vec::new();
     append(text, &config, min_match, &mut hashes)?;
     sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
@@ -77,7 +77,7 @@ pub unsafe fn service(value: Datum, options: &IndexOptions) -> Result<Service> {
         return Ok(Service::Nothing);
     }
     let text = lossless::decode(passage.text)?;
-    let text = Characters::of(normalization, &text, &mut check_interrupts).map_err(engine)?;
+    let text = Characters::of(normalization, &text, &mut check_interrupts)?;
     if text.is_empty() {
         return Ok(Service::Empty);
     }
@@ -87,5 +87,5 @@ pub unsafe fn service(value: Datum, options: &IndexOptions) -> Result<Service> {
     let (coverage, at_least) = (passage.coverage, passage.min_match);
     Bound::new(&text, coverage, at_least, min_match, &mut check_interrupts)
         .map(Service::For)
-        .map_err(engine)
+        .map_err(Into::into)
 }

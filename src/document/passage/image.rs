@@ -18,7 +18,7 @@ use sketch::Normalization;
 use sketch::passage::{valid_coverage, valid_min_match, valid_normalization};
 
 use crate::document::form::{damaged, until_zero};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::options::Recent;
 use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
@@ -98,7 +98,7 @@ pub fn normalization(steps: &str) -> Result<Normalization> {
     let kept = READ.with_borrow_mut(|kept| kept.take(|(written, _)| written == steps));
     let read = match kept {
         Some(read) => read,
-        None => (steps.to_owned(), valid_normalization(steps).map_err(engine)?),
+        None => (steps.to_owned(), valid_normalization(steps)?),
     };
     let normalization = read.1.clone();
     READ.with_borrow_mut(|kept| kept.keep(read));
@@ -113,8 +113,8 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let passage = Passage {
-        coverage: valid_coverage(coverage).map_err(engine)?,
-        min_match: valid_min_match(min_match.into()).map_err(engine)?,
+        coverage: valid_coverage(coverage)?,
+        min_match: valid_min_match(min_match.into())?,
         normalization: &normalization(steps)?.to_string(),
         text,
     };

@@ -12,7 +12,7 @@ use sketch::{DEFAULT_COVERAGE, DEFAULT_MIN_MATCH};
 use super::image::{Passage, normalization};
 use crate::document::form::TypeForm;
 use crate::document::json::{JsonReader, Read, append, syntax, write_string};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::pg::call::sql_function;
 use crate::pg::text;
 
@@ -77,8 +77,8 @@ impl<'a> Members<'a> {
         let min_match = self.min_match.unwrap_or(DEFAULT_MIN_MATCH as i64);
         let steps = self.normalization.as_deref().unwrap_or("plain");
         let passage = Passage {
-            coverage: valid_coverage(self.coverage.unwrap_or(DEFAULT_COVERAGE)).map_err(engine)?,
-            min_match: valid_min_match(min_match).map_err(engine)?,
+            coverage: valid_coverage(self.coverage.unwrap_or(DEFAULT_COVERAGE))?,
+            min_match: valid_min_match(min_match)?,
             normalization: &normalization(steps)?.to_string(),
             text,
         };

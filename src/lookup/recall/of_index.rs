@@ -9,7 +9,7 @@ use super::tally::{Bands, Tally};
 use super::truth::Truth;
 use super::{ENTRY, Sampling};
 use crate::corpus::scopes::{Scope, Scopes};
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::lookup::indexed::Indexed;
 use crate::lookup::near_duplicates::Asked;
 use crate::lookup::operand::{Measured, Operand};
@@ -80,22 +80,21 @@ impl Audit<'_> {
             let mut bytes = ENTRY + stored.name.len();
             let mut visit = |name: &str, similarity: f64| {
                 bytes += ENTRY + name.len();
-                memory::insert_at(&mut found, memory::owned(name).map_err(engine)?, similarity)
-                    .map_err(engine)?;
+                memory::insert_at(&mut found, memory::owned(name)?, similarity)?;
                 Ok(())
             };
             // SAFETY: the sample has the keys of the documents of the index that is asked; each lives during its visit.
             unsafe { self.asked.each(session, stored.key, &mut visit)? };
             let (measured, least) = self.measured(stored)?;
             let member = Member {
-                name: memory::owned(stored.name).map_err(engine)?,
+                name: memory::owned(stored.name)?,
                 scope: self.scopes.of(|place| stored.scopes[place])?,
                 least,
                 found,
                 tally: Tally::default(),
             };
             self.part.truth.push(measured)?;
-            memory::push(&mut self.part.members, member).map_err(engine)?;
+            memory::push(&mut self.part.members, member)?;
             self.part.bytes += bytes;
             if self.part.truth.bytes() + self.part.bytes >= room {
                 self.compare_with_all()?;
@@ -140,7 +139,7 @@ impl Audit<'_> {
             for similarity in member.found.into_values() {
                 member.tally.wrong(&self.bands, similarity);
             }
-            self.bands.add(member.tally).map_err(engine)?;
+            self.bands.add(member.tally)?;
         }
         Ok(())
     }

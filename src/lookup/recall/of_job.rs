@@ -17,7 +17,7 @@ use crate::corpus::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
-use crate::error::{Result, engine, out_of_memory};
+use crate::error::{Result, out_of_memory};
 use crate::lookup::operand::Measured;
 use crate::memory::of_sample;
 use crate::options::Verify;
@@ -65,14 +65,11 @@ fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
             least.pop();
         }
         least.try_reserve(1).map_err(|_| out_of_memory())?;
-        least.push((hash, memory::owned(key).map_err(engine)?));
+        least.push((hash, memory::owned(key)?));
         Ok(())
     })?;
     let mut keys = HashSet::new();
-    least
-        .into_iter()
-        .try_for_each(|(_, key)| memory::insert(&mut keys, key).map(drop))
-        .map_err(engine)?;
+    least.into_iter().try_for_each(|(_, key)| memory::insert(&mut keys, key).map(drop))?;
     Ok(keys)
 }
 
@@ -128,19 +125,19 @@ impl Audit {
             let measured = self.sign(value)?;
             let number = self.part.members.len() as u32;
             for (band, hash) in (0..).zip(&self.document.bands) {
-                memory::push(&mut self.part.buckets, (band, *hash, number)).map_err(engine)?;
+                memory::push(&mut self.part.buckets, (band, *hash, number))?;
             }
-            let signature = memory::copied(&self.document.signature).map_err(engine)?;
+            let signature = memory::copied(&self.document.signature)?;
             self.part.bytes += ENTRY + name.len() + size_of_val(&*signature);
             self.part.truth.push(measured)?;
             let member = Member {
-                name: memory::owned(name).map_err(engine)?,
+                name: memory::owned(name)?,
                 scope: self.scopes.of(scope)?,
                 least: self.document.least,
                 signature,
                 tally: Tally::default(),
             };
-            memory::push(&mut self.part.members, member).map_err(engine)
+            memory::push(&mut self.part.members, member).map_err(Into::into)
         })?;
         self.part.buckets.sort_unstable();
         Ok(())
@@ -161,7 +158,7 @@ impl Audit {
                 let pushed = memory::push(&mut similar, (member, similarity));
                 outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
             });
-            outcome.map_err(engine)?;
+            outcome?;
             similar.sort_unstable_by_key(|(member, _)| *member);
             let others =
                 |member: &Member| member.name != name && scope.is_some() && member.scope == scope;
@@ -186,7 +183,10 @@ impl Audit {
             Ok(())
         })?;
         self.bands.population = read;
-        part.members.into_iter().try_for_each(|member| self.bands.add(member.tally)).map_err(engine)
+        part.members
+            .into_iter()
+            .try_for_each(|member| self.bands.add(member.tally))
+            .map_err(Into::into)
     }
 
     /// The similarity that the job gives a pair of a member and the document at hand, which share a
@@ -213,17 +213,17 @@ impl Audit {
         bytes.clear();
         // SAFETY: a value of the kind that the criteria were made for.
         if let Some(sketched) = unsafe { criteria.reader.sketch(value, sketcher)? } {
-            memory::extend(signature, &sketched.signature).map_err(engine)?;
-            criteria.banding.hashes(&sketched.signature, bands).map_err(engine)?;
+            memory::extend(signature, &sketched.signature)?;
+            criteria.banding.hashes(&sketched.signature, bands)?;
             *least = sketched.least;
         }
         if criteria.reader.kind == Kind::Signature {
-            return Ok(Measured::Signature(memory::copied(signature).map_err(engine)?.into()));
+            return Ok(Measured::Signature(memory::copied(signature)?.into()));
         }
         // SAFETY: as above.
         unsafe { criteria.reader.append(value, bytes)? };
         let set: ShingleSet =
-            criteria.reader.set(&criteria.config, bytes, &mut check_interrupts).map_err(engine)?;
+            criteria.reader.set(&criteria.config, bytes, &mut check_interrupts)?;
         Ok(Measured::Set(set))
     }
 }
@@ -237,7 +237,7 @@ impl Part {
             let bucket =
                 self.buckets[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
             for (_, _, member) in bucket {
-                memory::push(members, *member).map_err(engine)?;
+                memory::push(members, *member)?;
             }
         }
         members.sort_unstable();

@@ -2,7 +2,7 @@
 
 use sketch::{ExactSample, estimate_jaccard, memory};
 
-use crate::error::{Result, engine};
+use crate::error::Result;
 use crate::lookup::operand::Measured;
 
 /// The documents of a sample, numbered from 0 in the order in which they were added.
@@ -21,13 +21,13 @@ impl Truth {
         let number = (self.numbers.len() + self.signatures.len()) as u32;
         match document {
             Measured::Set(set) => {
-                memory::push(&mut self.numbers, number).map_err(engine)?;
-                self.sets.push(set).map_err(engine)
+                memory::push(&mut self.numbers, number)?;
+                self.sets.push(set).map_err(Into::into)
             }
             Measured::Signature(slots) => {
                 self.slots += slots.len();
-                let slots = memory::copied(&slots).map_err(engine)?;
-                memory::push(&mut self.signatures, (number, slots)).map_err(engine)
+                let slots = memory::copied(&slots)?;
+                memory::push(&mut self.signatures, (number, slots)).map_err(Into::into)
             }
         }
     }

@@ -25,17 +25,16 @@ impl<T> OriginSample<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], and those of `value`.
-    pub fn offer<E>(
+    pub fn offer<E: From<Error>>(
         &mut self,
         origin: u32,
         fingerprint: u64,
-        refused: fn(Error) -> E,
         value: impl FnOnce() -> Result<T, E>,
     ) -> Result<(), E> {
         let origin = origin as usize;
         if origin >= self.origins.len() {
             let more = origin + 1 - self.origins.len();
-            memory::reserve(&mut self.origins, more).map_err(refused)?;
+            memory::reserve(&mut self.origins, more)?;
             self.origins.resize_with(origin + 1, Vec::new);
         }
         let chosen = &mut self.origins[origin];
@@ -48,7 +47,7 @@ impl<T> OriginSample<T> {
         if chosen.len() == CHOSEN {
             chosen.pop();
         }
-        memory::reserve(chosen, 1).map_err(refused)?;
+        memory::reserve(chosen, 1)?;
         chosen.insert(place, (fingerprint, value));
         Ok(())
     }

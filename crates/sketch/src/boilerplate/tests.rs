@@ -74,7 +74,7 @@ proptest! {
     ) {
         let mut chosen = OriginSample::default();
         for &(origin, fingerprint) in &offered {
-            chosen.offer(origin, fingerprint, |cause| cause, || Ok(fingerprint)).unwrap();
+            chosen.offer::<crate::Error>(origin, fingerprint, || Ok(fingerprint)).unwrap();
         }
         for origin in 0..chosen.origins() {
             let own = offered.iter().filter(|(other, _)| *other == origin);

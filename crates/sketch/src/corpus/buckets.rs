@@ -54,7 +54,7 @@ impl HashBuckets {
                     outcome = memory::push(entries, Entry { hash, document });
                 }
             })?;
-            outcome.and_then(|()| self.sort()).map_err(C::refused)?;
+            outcome.and_then(|()| self.sort())?;
             self.runs(corpus, visit)?;
         }
         Ok(())
@@ -91,7 +91,7 @@ impl HashBuckets {
         }
         for bucket in run.chunk_by(|a, b| a.hash == b.hash).filter(|bucket| bucket.len() > 1) {
             self.bucket.clear();
-            memory::reserve(&mut self.bucket, bucket.len()).map_err(C::refused)?;
+            memory::reserve(&mut self.bucket, bucket.len())?;
             self.bucket.extend(bucket.iter().map(|entry| entry.document));
             visit(corpus, &self.bucket)?;
         }

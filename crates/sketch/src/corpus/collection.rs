@@ -5,10 +5,7 @@ use crate::error::Error;
 /// The hashes of the documents of a collection.
 pub trait Hashes {
     /// The reason why there is no answer: an input error, or the wish to stop.
-    type Error;
-
-    /// Makes an error of the engine's own, which is that there is no memory.
-    fn refused(cause: Error) -> Self::Error;
+    type Error: From<Error>;
 
     /// The number of documents.
     fn documents(&self) -> u32;

@@ -39,7 +39,7 @@ pub fn connect<C: Corpus>(
     identical: &Identical,
     limit: usize,
 ) -> Result<Connected, C::Error> {
-    let mut connected = Connected::nothing(corpus.documents()).map_err(C::refused)?;
+    let mut connected = Connected::nothing(corpus.documents())?;
     let mut buckets = HashBuckets::default();
     // Each link makes one of two components.
     let most = identical.leaders().count().saturating_sub(1);
@@ -63,7 +63,7 @@ fn of_band<C: Corpus>(
 ) -> Result<(), C::Error> {
     let wanted = |document| identical.is_leader(document);
     buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        let parts = parts(bucket, &mut connected.components).map_err(C::refused)?;
+        let parts = parts(bucket, &mut connected.components)?;
         if parts.len() > 1 { Bucket { corpus, band, limit, connected }.join(parts) } else { Ok(()) }
     })
 }
@@ -92,24 +92,24 @@ impl<C: Corpus> Bucket<'_, C> {
     fn join(&mut self, parts: Vec<Vec<u32>>) -> Result<(), C::Error> {
         let mut joined: Vec<Vec<u32>> = Vec::new();
         for part in parts {
-            let mut in_vain = memory::filled(0, part.len()).map_err(C::refused)?;
+            let mut in_vain = memory::filled(0, part.len())?;
             let mut merged: Vec<u32> = Vec::new();
             for others in &mut joined {
                 let Some(link) = self.first_similar(&part, &mut in_vain, others)? else { continue };
                 self.connected.components.union(link.a, link.b);
-                memory::push(&mut self.connected.links, link).map_err(C::refused)?;
+                memory::push(&mut self.connected.links, link)?;
                 let mut others = std::mem::take(others);
                 if others.len() > merged.len() {
                     std::mem::swap(&mut others, &mut merged);
                 }
-                memory::extend(&mut merged, &others).map_err(C::refused)?;
+                memory::extend(&mut merged, &others)?;
             }
             // The others stay in order: which questions are asked depends on nothing but those that may be similar.
             if !merged.is_empty() {
                 joined.retain(|part| !part.is_empty());
             }
-            memory::extend(&mut merged, &part).map_err(C::refused)?;
-            memory::push(&mut joined, merged).map_err(C::refused)?;
+            memory::extend(&mut merged, &part)?;
+            memory::push(&mut joined, merged)?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ const MOST_BITS: u32 = 10;
 /// # Errors
 /// Those of the corpus.
 pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, C::Error> {
-    let mut components = Components::new(corpus.documents()).map_err(C::refused)?;
+    let mut components = Components::new(corpus.documents())?;
     let mut reading = Reading::of(corpus);
     let most = 2 * reading.size;
     let mut spare = Vec::new();
@@ -33,18 +33,18 @@ pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, 
     let room = std::cell::RefCell::new(&mut spare);
     let mut next = || {
         let run = reading.next(corpus, &mut room.borrow_mut())?;
-        Ok(run.map(|run| {
+        Ok::<_, C::Error>(run.map(|run| {
             let bytes = size_of_val(&*run.entries);
             (run, bytes)
         }))
     };
-    crew.each(&mut next, &find, C::refused, &mut |run| {
+    crew.each(&mut next, &find, &mut |run| {
         run.shared.iter().for_each(|&(a, b)| components.union(a, b));
         // One of many equal hashes is no reason to keep so much room: each band may have one in another place.
         if run.entries.capacity() > most {
             return Ok(());
         }
-        memory::push(*room.borrow_mut(), run).map_err(C::refused)
+        memory::push(*room.borrow_mut(), run).map_err(Into::into)
     })?;
     Ok(components)
 }
@@ -111,13 +111,13 @@ impl Reading {
 
     fn read<C: Hashes>(&mut self, corpus: &mut C, spare: &mut Vec<Run>) -> Result<(), C::Error> {
         let Self { passes, bits, size, band, pass, ref mut runs } = *self;
-        runs.try_reserve(1 << bits).map_err(|_| C::refused(Error::OutOfMemory { bytes: 0 }))?;
+        runs.try_reserve(1 << bits).map_err(|_| Error::OutOfMemory { bytes: 0 })?;
         for _ in 0..1 << bits {
             let mut run = spare.pop().unwrap_or_default();
             run.entries.clear();
             run.shared.clear();
             if run.entries.capacity() < size {
-                run.entries = memory::with_capacity(size).map_err(C::refused)?;
+                run.entries = memory::with_capacity(size)?;
             }
             runs.push_back(run);
         }
@@ -131,7 +131,7 @@ impl Reading {
                 done = Err(error);
             }
         })?;
-        done.map_err(C::refused)
+        done.map_err(Into::into)
     }
 }
 
@@ -222,8 +222,8 @@ pub fn split<C: Hashes>(
     may_be_similar: &mut dyn FnMut(u32, u32) -> bool,
 ) -> Result<Components, C::Error> {
     let documents = corpus.documents();
-    let mut components = Components::new(documents).map_err(C::refused)?;
-    let mut meets = memory::filled(0_usize, documents as usize).map_err(C::refused)?;
+    let mut components = Components::new(documents)?;
+    let mut meets = memory::filled(0_usize, documents as usize)?;
     let mut buckets = HashBuckets::default();
     for band in 0..corpus.probes() {
         buckets.for_each(corpus, band, &|_| true, &mut |_, bucket| {

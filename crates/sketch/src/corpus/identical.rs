@@ -18,7 +18,7 @@ impl Identical {
     /// # Errors
     /// Those of the corpus.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
-        let mut leaders = memory::collect(0..corpus.documents()).map_err(C::refused)?;
+        let mut leaders = memory::collect(0..corpus.documents())?;
         let mut copies = Vec::new();
         let column = corpus.probes();
         HashBuckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
@@ -27,7 +27,7 @@ impl Identical {
                 corpus.check_interrupts()?;
                 if corpus.similarity(leader, document)? == Some(1.0) {
                     leaders[document as usize] = leader;
-                    memory::push(&mut copies, (leader, document)).map_err(C::refused)?;
+                    memory::push(&mut copies, (leader, document))?;
                 }
             }
             Ok(())

@@ -31,13 +31,13 @@ pub fn leaders<C: Corpus>(
     for &document in documents {
         corpus.check_interrupts()?;
         let bands = corpus.bands(document)?;
-        let candidates = known.sharing(&bands).map_err(C::refused)?;
+        let candidates = known.sharing(&bands)?;
         let within = &candidates[..candidates.len().min(limit)];
         match first_similar(corpus, document, &known, within)? {
             Some(Pair { a, b, similarity }) => assign(a, b, similarity),
             None => {
                 left_out.add(candidates.len() - within.len());
-                known.add(document, &bands).map_err(C::refused)?;
+                known.add(document, &bands)?;
             }
         }
     }

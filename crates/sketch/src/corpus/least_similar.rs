@@ -100,7 +100,7 @@ pub fn weakest_link<C: Corpus>(corpus: &mut C, documents: &[u32]) -> Result<f64,
     let Some((&first, rest)) = documents.split_first() else { return Ok(weakest) };
     // Each document that is not in the tree yet, with its strongest link to it.
     let mut outside: Vec<(u32, f64)> =
-        memory::collect(rest.iter().map(|&document| (document, 0.0))).map_err(C::refused)?;
+        memory::collect(rest.iter().map(|&document| (document, 0.0)))?;
     let mut newest = first;
     while !outside.is_empty() {
         corpus.check_interrupts()?;

@@ -66,7 +66,7 @@ fn of_band<C: Corpus>(
     let wanted = |document| identical.is_leader(document);
     let mut sides = Sides::default();
     buckets.for_each(corpus, band, &wanted, &mut |corpus, bucket| {
-        sides.split(bucket, side).map_err(C::refused)?;
+        sides.split(bucket, side)?;
         for &a in bucket {
             let partners = sides.partners(a, side(a), bucket);
             left_out.add(of_document(corpus, band, a, partners, limit, visit)?);

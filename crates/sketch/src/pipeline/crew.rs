@@ -39,19 +39,18 @@ impl Crew<'_> {
     /// `next` and `take`.
     ///
     /// # Errors
-    /// Those of `compute`, made what the caller wants by `refused`, and those of `next` and `take`.
-    pub fn each<P: Send, R: Send, E>(
+    /// Those of `compute` and those of `next` and `take`.
+    pub fn each<P: Send, R: Send, E: From<Error>>(
         &mut self,
         next: &mut Next<P, E>,
         compute: &Compute<P, R>,
-        refused: fn(Error) -> E,
         take: &mut dyn FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
         match self {
             Self::Alone(check) => {
                 while let Some((mut part, _)) = next()? {
                     check();
-                    take(compute(&mut part, check).map_err(refused)?)?;
+                    take(compute(&mut part, check)?)?;
                 }
                 Ok(())
             }
@@ -72,13 +71,13 @@ impl Crew<'_> {
                     }
                     while let Some((part, bytes)) = first {
                         let batch = Batch { part: Some(part), result: None };
-                        hands.give(batch, bytes, refused, &mut take)?;
+                        hands.give(batch, bytes, &mut take)?;
                         first = match second.take() {
                             None => next()?,
                             given => given,
                         };
                     }
-                    hands.finish(refused, &mut take)
+                    hands.finish(&mut take)
                 })
             }
         }

@@ -192,12 +192,11 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
     /// order.
     ///
     /// # Errors
-    /// Those of [`BatchWork::work`], made what the reader wants by `refused`, and those of `take`.
-    pub fn give<E>(
+    /// Those of [`BatchWork::work`] and those of `take`.
+    pub fn give<E: From<Error>>(
         &mut self,
         mut batch: W::Batch,
         bytes: usize,
-        refused: fn(Error) -> E,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.given == Given::One {
@@ -205,7 +204,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         }
         if self.limit == 0 {
             self.given = if self.given == Given::Nothing { Given::One } else { Given::Started };
-            self.own.work(&mut batch, &mut self.setting.check_interrupts).map_err(refused)?;
+            self.own.work(&mut batch, &mut self.setting.check_interrupts)?;
             take(&mut batch)?;
             self.spare.push(batch);
             return Ok(());
@@ -217,19 +216,18 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
         self.next += 1;
         drop(state);
         self.shared.work.notify_one();
-        self.collect(self.limit, self.early, refused, take)
+        self.collect(self.limit, self.early, take)
     }
 
     /// Calls `take` with all that are out.
     ///
     /// # Errors
     /// As for [`Hands::give`].
-    pub fn finish<E>(
+    pub fn finish<E: From<Error>>(
         &mut self,
-        refused: fn(Error) -> E,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.collect(0, 0, refused, take)
+        self.collect(0, 0, take)
     }
 
     /// Starts threads, as many as there should be and can be had: who knows that there is work for them need not wait
@@ -271,11 +269,10 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
 
     /// Takes what is done until `most` batches are out, and up to `early` more of those that are done, and their bytes
     /// are as few as they should be. Where the threads are behind, the reader computes one itself.
-    fn collect<E>(
+    fn collect<E: From<Error>>(
         &mut self,
         most: usize,
         early: usize,
-        refused: fn(Error) -> E,
         take: &mut dyn FnMut(&mut W::Batch) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut check_interrupts = self.setting.check_interrupts;
@@ -292,7 +289,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
                     Place::Out => None,
                     Place::Done(batch) => Some(batch),
                     Place::Refused(mut batch) => {
-                        self.own.work(&mut batch, &mut check_interrupts).map_err(refused)?;
+                        self.own.work(&mut batch, &mut check_interrupts)?;
                         Some(batch)
                     }
                 };

@@ -33,10 +33,6 @@ impl Signatures {
 impl Hashes for Signatures {
     type Error = Error;
 
-    fn refused(cause: Error) -> Error {
-        cause
-    }
-
     fn documents(&self) -> u32 {
         self.signatures.len() as u32
     }
