@@ -60,7 +60,7 @@ fn too_many(count: u32, type_oid: Oid) -> SqlError {
 }
 
 /// The number of a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope(u32);
 
 impl Scope {

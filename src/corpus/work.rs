@@ -255,12 +255,16 @@ pub fn report(left_out: LeftOut) {
     if left_out.comparisons > 0 {
         let LeftOut { comparisons, documents } = left_out;
         let limit = bucket_limit();
-        warning(format!("{comparisons} pairs of documents that share a band were not compared"))
+        warning(format!("up to {comparisons} pairs of similar documents may be missing"))
             .set_detail(format!(
-                "In {documents} cases a document reached minlsh.bucket_limit ({limit}) comparisons without \
-                 a match, because many documents share parts without being similar."
+                "In {documents} cases a document was compared with {limit} others without success \
+                 (minlsh.bucket_limit), and then with no more, because many documents share parts without being \
+                 similar."
             ))
-            .set_hint("Raise minlsh.bucket_limit, or use a larger shingle_size.")
+            .set_hint(
+                "Raise minlsh.bucket_limit, pass boilerplate => the column that says where a document comes from, or \
+                 pass a higher num_perm.",
+            )
             .report(PgLogLevel::WARNING);
     }
 }

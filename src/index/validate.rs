@@ -122,7 +122,7 @@ pub unsafe fn refuse_settings(
              change.",
         )
         .set_hint(format!(
-            "Use minlsh_document({document}, 0.8) WITH ~=, which has its own threshold."
+            "Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold."
         )))
 }
 

@@ -70,5 +70,5 @@ pub use signature::{
 };
 #[doc(hidden)]
 pub use simd::Level;
-pub use suggestion::{Histogram, Suggested, robust_from};
+pub use suggestion::{Histogram, Suggested, WithinOrigin, robust_from};
 pub use text::{Normalization, StopWords, UNICODE_VERSIONS, Unit, utf8};

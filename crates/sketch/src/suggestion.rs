@@ -1,4 +1,4 @@
-//! A threshold and a length of shingles, suggested by a sample of documents.
+//! A threshold, a length of shingles, and the origin of a template, suggested by a sample of documents.
 //!
 //! ```
 //! use sketch::{DEFAULT_THRESHOLD, Histogram, Suggested};
@@ -13,7 +13,11 @@
 //! assert_eq!(Histogram::default().threshold(0.82), (0.85, Suggested::AboveRandom));
 //! ```
 
+use crate::boilerplate::LEAST;
+use crate::error::Error;
 use crate::limits::DEFAULT_THRESHOLD;
+use crate::memory;
+use crate::signature::estimate_jaccard;
 
 /// The number of bins; twice as many of that width would make up all similarities.
 const BINS: usize = 10;
@@ -101,6 +105,53 @@ impl Histogram {
     }
 }
 
+/// The similarity of documents of one origin, such as a site, by pairs of them picked at random.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WithinOrigin {
+    /// The median of the similarities.
+    pub median: f64,
+    /// The share of the pairs that have about a fifth of their text in common.
+    pub share: f64,
+}
+
+impl WithinOrigin {
+    /// Two documents of which a fifth is the same, and the rest is not, are as similar as this.
+    const A_FIFTH: f64 = 0.1;
+    /// Of fewer pairs nothing is said.
+    const FEW: usize = 30;
+
+    /// Of the origins and signatures of a sample of `documents`, in random order. `None` if the sample has too few
+    /// documents of one origin, or if an origin has too few for [boilerplate](crate::boilerplate).
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`]; [`Error::EmptySignature`].
+    pub fn of(mut sample: Vec<(u32, &[i32])>, documents: u64) -> Result<Option<Self>, Error> {
+        sample.sort_by_key(|(origin, _)| *origin);
+        let (count, mut same, mut similarities) = (sample.len(), 0, Vec::new());
+        for of_one in sample.chunk_by(|(a, _), (b, _)| a == b) {
+            same += of_one.len() * (of_one.len() - 1);
+            for pair in of_one.windows(2) {
+                memory::push(&mut similarities, estimate_jaccard(pair[0].1, pair[1].1)?)?;
+            }
+        }
+        // As many of one origin as a document of the sample meets there, a document meets among all.
+        let others = same as f64 * documents as f64 / (count * count).max(1) as f64;
+        if similarities.len() < Self::FEW || others < LEAST as f64 {
+            return Ok(None);
+        }
+        similarities.sort_unstable_by(f64::total_cmp);
+        let alike = similarities.iter().filter(|similarity| **similarity >= Self::A_FIFTH).count();
+        let share = alike as f64 / similarities.len() as f64;
+        Ok(Some(Self { median: similarities[similarities.len() / 2], share }))
+    }
+
+    /// True if documents of one origin have more in common than those of `other`, so much that it is a template.
+    #[must_use]
+    pub fn explains_more_than(&self, other: &Self) -> bool {
+        self.median >= other.median + Self::A_FIFTH
+    }
+}
+
 /// The number of shingles from which on a text is still as similar as `threshold` after one change: it takes
 /// away `shingle_size` of them, and brings as many.
 #[must_use]
@@ -167,6 +218,27 @@ mod tests {
         assert_eq!(above(steady, 0.79), (DEFAULT_THRESHOLD, Suggested::Steady));
         assert_eq!(above(steady, 0.8), (0.85, Suggested::AboveRandom));
         assert_eq!(above([0; BINS], 0.86), (0.9, Suggested::AboveRandom));
+    }
+
+    #[test]
+    fn an_origin_explains_what_its_documents_share() {
+        // A fifth of the slots are those of the site, the others those of the document.
+        let signature =
+            |id: i32| (0..100).map(|slot| if slot < 20 { id % 4 } else { id }).collect();
+        let signatures: Vec<Vec<i32>> = (0..100).map(signature).collect();
+        let of = |origin: &dyn Fn(u32) -> u32, documents| {
+            let sampled = (0..).map(origin).zip(signatures.iter().map(Vec::as_slice));
+            WithinOrigin::of(sampled.collect(), documents).expect("signatures of one length")
+        };
+        let site = of(&|id| id % 4, 100).expect("25 documents each");
+        assert_eq!(site, WithinOrigin { median: 0.2, share: 1.0 });
+        let all = of(&|_| 0, 100).expect("all of them");
+        assert_eq!(all, WithinOrigin { median: 0.0, share: 0.0 });
+        assert!(site.explains_more_than(&all) && !all.explains_more_than(&site));
+        // Two of an origin are in the sample: that may be all there are, or few of many.
+        assert_eq!(of(&|id| id / 8 * 4 + id % 4, 100), None);
+        assert_eq!(of(&|id| id / 8 * 4 + id % 4, 1000), Some(site));
+        assert_eq!(of(&|id| id, 1000), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod nearest;
 mod report;
 mod sample;
 
-use pgrx::pg_sys::Datum;
+use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::Scheme;
 
 use crate::corpus::arguments::{Arguments, Positions};
@@ -27,8 +27,10 @@ use crate::error::{Result, invalid_parameter};
 use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::relation_kind;
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
+use crate::pg::rights::may_read;
 use crate::pg::spi::Session;
 use choice::Choice;
 use nearest::Neighbors;
@@ -39,6 +41,8 @@ sql_function!(minlsh_suggest, suggest);
 
 /// The number of documents in the sample by default.
 const DEFAULT_SAMPLE: i32 = 1000;
+/// The most columns that are looked at for the origin of a template.
+const ORIGINS: usize = 16;
 /// Slots of a signature by which neighbours are found.
 const NUM_PERM: i32 = 128;
 
@@ -65,9 +69,9 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let settings = LocalSettings::open();
     settings.write_exact_text();
     let session = Session::open();
-    let source = [Source::read(&session, &arguments, 0, "source", false)?];
-    let criteria = criteria(&session, &arguments, &source)?;
-    let (source, reader) = (&source[0], criteria.reader);
+    let mut source = Source::read(&session, &arguments, 0, "source", false)?;
+    let criteria = criteria(&session, &arguments, std::slice::from_ref(&source))?;
+    let reader = criteria.reader;
     if reader.kind == Kind::Signature {
         return Err(invalid_parameter(
             "source must return texts, sets or documents, not signatures",
@@ -75,11 +79,19 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
         .set_hint("Pass the name of the text column with body => '...', or write a query."));
     }
     let scopes = &mut Scopes::new(&source.scope_types())?;
-    let rows = KeyedRows::of(&session, source)?;
+    let origins = origins(&source);
+    let column =
+        |place: &usize| (source.columns[*place].type_oid, source.columns[*place].collation);
+    let values = origins.iter().map(|place| Scopes::of_argument("boilerplate", &[column(place)]));
+    let mut values = values.collect::<Result<Vec<_>>>()?;
+    source.scopes.extend(&origins);
+    let rows = KeyedRows::of(&session, &source)?;
+    source.scopes.truncate(scopes.columns());
     let config = Options { num_perm: NUM_PERM, ..Options::of(&criteria.config) }.config()?;
     let config = config.with_scheme(Scheme::Fss);
     let progress = Progress::start(source.relation);
-    let sample = Sample::take(&rows, reader, &config, (scopes, &progress), wanted)?;
+    let mut sample =
+        Sample::take(&rows, reader, &config, (scopes, &mut values, &progress), wanted)?;
     let is_given = reader.kind != Kind::Text
         || source.named.is_some()
         || source.own.borrow().is_some()
@@ -87,11 +99,37 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
             .iter()
             .any(|place| arguments.raw(*place).is_some());
     let choice = Choice::of(&sample, reader, config, is_given)?;
-    let report = Report::new(&sample, wanted, &result);
     progress.enter(JobPhase::Neighbors);
-    let found = Neighbors::search(&rows, reader, &choice.config, (scopes, &progress), sample)?;
-    report.write(source, &arguments, &choice, &found)?;
+    let progress = (scopes, &progress);
+    let found = Neighbors::search(&rows, reader, &choice.config, progress, &mut sample)?;
+    let report =
+        Report { result: &result, sample: &sample, wanted, choice: &choice, found: &found };
+    report.write(&source, &arguments, &origins)?;
     Ok(None)
+}
+
+/// The columns that may say where a document comes from, by their places: of a table or a query, other than its key,
+/// its document and its scopes, of types whose equality is PostgreSQL's own.
+fn origins(source: &Source) -> Vec<usize> {
+    const TYPES: [Oid; 6] = [
+        pg_sys::TEXTOID,
+        pg_sys::VARCHAROID,
+        pg_sys::INT2OID,
+        pg_sys::INT4OID,
+        pg_sys::INT8OID,
+        pg_sys::UUIDOID,
+    ];
+    // A view computes its columns, and who may read a document need not be allowed to read other columns.
+    let is_stored =
+        |table| matches!(relation_kind(table), b'r' | b'p' | b'm') && may_read(table, &[]);
+    if source.named.is_some() || !source.relation.is_none_or(is_stored) {
+        return Vec::new();
+    }
+    let is_used =
+        |place: &usize| [source.key, source.body].contains(place) || source.scopes.contains(place);
+    let is_origin = |place: &usize| TYPES.contains(&source.columns[*place].type_oid);
+    let places = (0..source.columns.len()).filter(|place| is_origin(place) && !is_used(place));
+    places.take(ORIGINS).collect()
 }
 
 fn wanted(call: &Call) -> Result<SampleSize> {

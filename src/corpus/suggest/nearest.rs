@@ -5,7 +5,8 @@
 //! are like it. Exact copies have the same fingerprint: texts that are equal after normalization, and equal sets.
 
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, estimate_jaccard, memory,
+    Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, WithinOrigin,
+    estimate_jaccard, memory,
 };
 
 use super::sample::{NEAREST, Sample, Taken};
@@ -28,6 +29,9 @@ pub struct Neighbors {
     pub copies: u64,
     /// The similarities of those nearest to the documents of the sample, which are not exact copies.
     pub nearest: Histogram,
+    /// The similarity of random pairs within an origin, and the number of the column that explains it, if one does.
+    /// `None` if there are too few documents to say.
+    pub common: Option<(Option<usize>, WithinOrigin)>,
 }
 
 /// A document of the sample.
@@ -76,7 +80,7 @@ impl Neighbors {
         reader: Reader,
         config: &Config,
         (scopes, progress): (&mut Scopes, &Progress),
-        sample: Sample,
+        sample: &mut Sample,
     ) -> Result<Self> {
         let mut search = Search {
             members: Vec::new(),
@@ -84,9 +88,10 @@ impl Neighbors {
             document: Document::new(reader, config.clone())?,
             sharing: Vec::new(),
         };
-        sample.taken.into_iter().try_for_each(|taken| search.add(taken))?;
+        std::mem::take(&mut sample.taken).into_iter().try_for_each(|taken| search.add(taken))?;
         search.buckets.sort_unstable();
-        let mut found = Self::default();
+        let common = search.common(sample.documents)?;
+        let mut found = Self { common, ..Self::default() };
         let mut compared = 0;
         rows.each(&mut |key, document, scope| {
             compared += 1;
@@ -184,6 +189,27 @@ impl Search {
         let fingerprint = document.fingerprint()?;
         let member = Member { taken, signature, fingerprint, has_copy: false, nearest: None };
         memory::push(members, member).map_err(Into::into)
+    }
+
+    /// Looks which column explains best what documents have in common, in a sample of `documents`.
+    fn common(&self, documents: u64) -> Result<Option<(Option<usize>, WithinOrigin)>> {
+        let within = |origin: &dyn Fn(&Taken) -> Option<Scope>| -> Result<_> {
+            let sampled = memory::collect(self.members.iter().filter_map(|member| {
+                Some((origin(&member.taken)?.number(), &member.signature[..]))
+            }))?;
+            Ok(WithinOrigin::of(sampled, documents)?)
+        };
+        let Some(mut most) = within(&|_| Some(Scope::ALL))? else { return Ok(None) };
+        let columns = self.members.first().map_or(0, |member| member.taken.origins.len());
+        let mut explained = None;
+        for column in 0..columns {
+            if let Some(found) = within(&|taken| taken.origins[column])?
+                && found.explains_more_than(&most)
+            {
+                (most, explained) = (found, Some(column));
+            }
+        }
+        Ok(Some((explained, most)))
     }
 
     /// Compares the document at hand with the members that share a band with it.

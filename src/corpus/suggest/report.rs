@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
-use super::choice::{Choice, Why};
+use super::choice::Choice;
 use super::nearest::Neighbors;
 use super::sample::{Sample, SampleSize};
 use crate::corpus::arguments::{Arguments, label, raw_text};
@@ -20,204 +20,181 @@ use crate::pg::text;
 /// Of fewer documents, random pairs say nothing about a template.
 const FEW: u64 = 100;
 
-/// The longest bar of the histogram.
-const BAR: u64 = 40;
+/// The longest bar of the histogram, and the length of the lines in it.
+const BAR: usize = 40;
+const LINE: usize = 20;
 
-/// The rows, as they are made.
+/// A report, as it is made.
 pub struct Report<'a> {
-    result: &'a ResultRows,
-    documents: u64,
-    sampled: u64,
-    saturated: u64,
-    large: u64,
-    wanted: SampleSize,
+    /// The rows, as they are made.
+    pub result: &'a ResultRows,
+    /// The sample that was taken.
+    pub sample: &'a Sample,
+    /// The size of the sample that was asked for.
+    pub wanted: SampleSize,
+    /// The choice of shingles.
+    pub choice: &'a Choice,
+    /// The neighbours of the sample.
+    pub found: &'a Neighbors,
 }
 
-impl<'a> Report<'a> {
-    /// A report on `sample`.
-    pub fn new(sample: &Sample, wanted: SampleSize, result: &'a ResultRows) -> Self {
-        Self {
-            result,
-            documents: sample.documents,
-            sampled: sample.taken.len() as u64,
-            saturated: sample.saturated,
-            large: sample.large,
-            wanted,
+impl Report<'_> {
+    /// Writes all rows. `origins` are the columns that may say where a document comes from.
+    pub fn write(&self, source: &Source, arguments: &Arguments, origins: &[usize]) -> Result<()> {
+        let Self { choice, found, .. } = self;
+        // Random pairs of few documents are those that are alike.
+        let random = if self.sample.count < FEW { 0.0 } else { choice.cut.unrelated };
+        let (threshold, why) = found.nearest.threshold(random);
+        let job = Job::new(source, arguments, &choice.config)?;
+        self.counts();
+        if source.kind != Kind::Set {
+            self.texts();
         }
+        self.neighbors(threshold, why);
+        let template = match found.common {
+            Some((Some(column), within)) => {
+                let origin = label(&source.columns[origins[column]].name);
+                Some((format!("pairs of one {origin}"), quoted(&origin), within.share))
+            }
+            Some((None, within)) if random >= Histogram::LEAST => {
+                Some(("random pairs".to_owned(), "*".to_owned(), within.share))
+            }
+            _ => None,
+        };
+        if let Some((of, origin, share)) = &template {
+            let why = format!("{of} that have a fifth of their text in common");
+            self.row("template", Some(origin), None, Some(thousandths(*share)), &why);
+        }
+        self.index(source, &job, threshold);
+        self.advice("pairs", None, &job.pairs(threshold, ""));
+        if let Some((_, origin, _)) = &template {
+            let boilerplate = format!(", boilerplate => {}", literal(origin));
+            let pairs = job.pairs(DEFAULT_THRESHOLD, &boilerplate);
+            self.advice("pairs", Some("without template"), &pairs);
+        }
+        if let Some(pairs) = self.shortest().and_then(|least| job.long(threshold, least)) {
+            self.advice("pairs", Some("without short"), &pairs);
+        }
+        Ok(())
     }
 
-    /// Writes all rows.
-    pub fn write(
-        &self,
-        source: &Source,
-        arguments: &Arguments,
-        choice: &Choice,
-        found: &Neighbors,
-    ) -> Result<()> {
-        self.sample(found);
-        if source.kind != Kind::Set {
-            self.texts(choice);
-        }
-        // Random pairs of few documents are those that are alike.
-        let unrelated = if self.sampled < FEW { 0.0 } else { choice.cut.unrelated };
-        let (threshold, why) = found.nearest.threshold(unrelated);
-        self.neighbors(choice, found, threshold);
-        let why = match why {
-            Suggested::Valley => "the valley of the histogram",
-            Suggested::Gap => "nothing lies below: lower thresholds find the same",
-            Suggested::Steady => {
-                "the default, as the histogram has no valley: read pairs of each step"
-            }
-            Suggested::Nothing => "the default: nothing in the sample is similar",
-            Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
-        };
-        self.advice("threshold", Some(&threshold.to_string()), why);
-        if source.kind != Kind::Signature && unrelated >= Histogram::LEAST {
-            let why = "random pairs are this similar, by a template or too short shingles: pass boilerplate => the \
-                       column that says where a document comes from, or '*' if all come from one place";
-            self.advice("template", Some(&hundredths(unrelated)), why);
-        }
-        self.statements(source, arguments, &choice.config, threshold)
+    /// The characters from which on a text is not short, if some texts are, but not most.
+    fn shortest(&self) -> Option<usize> {
+        let Choice { config, robust, cut, .. } = self.choice;
+        let are_few = (1..=self.sample.count / 2).contains(&cut.short);
+        // A text has this many characters more than shingles.
+        let more = config.shingle_size() - 1;
+        let is_char = config.unit() == Unit::Char;
+        (are_few && is_char).then(|| (robust + more).next_multiple_of(10))
     }
 
     /// Reports what was looked at.
-    fn sample(&self, found: &Neighbors) {
-        let all = self.documents;
+    fn counts(&self) {
+        let all = self.sample.documents;
         self.counted("documents", all, None, "documents of the source that are not NULL");
-        let is_all = self.sampled as usize >= self.wanted.count || self.sampled >= all - self.large;
+        let is_all = self.sample.count as usize >= self.wanted.count
+            || self.sample.count >= all - self.sample.large;
         let how = match is_all {
             true => "compared with all documents; sample_seed takes others",
             false => "as many as fit in work_mem; raise it for a larger sample",
         };
-        self.counted("sample", self.sampled, Some(all), how);
-        if self.large > 0 {
+        self.counted("sample", self.sample.count, Some(all), how);
+        if self.sample.large > 0 {
             let why = "larger than a sixteenth of work_mem and not in the sample";
-            self.counted("too large", self.large, Some(all), why);
+            self.counted("too large", self.sample.large, Some(all), why);
         }
-        self.counted(
-            "empty",
-            found.empty,
-            Some(all),
-            "without shingles or elements: they match nothing",
-        );
+        let why = "without shingles or elements: they match nothing";
+        self.counted("empty", self.found.empty, Some(all), why);
     }
 
     /// Reports what the texts are like, and how they are best cut.
-    fn texts(&self, choice: &Choice) {
-        let Choice { config, robust, cut, why } = choice;
-        let is_char = config.unit() == Unit::Char;
-        let unit = if is_char { "character" } else { "word" };
+    fn texts(&self) {
+        let Choice { config, robust, cut, why: (unit_why, size_why) } = self.choice;
+        let unit = if config.unit() == Unit::Char { "character" } else { "word" };
         let short = format!(
             "under {robust} shingles: one changed {unit} takes them below {DEFAULT_THRESHOLD}"
         );
-        self.counted("too short", cut.short, Some(self.sampled), &short);
+        self.counted("short", cut.short, Some(self.sample.count), &short);
         let long = "so long that unrelated texts share many shingles by chance";
-        self.counted("saturated", self.saturated, Some(self.documents), long);
-        let given = "as the call, the index or the documents have it";
-        let (unit, size) = match why {
-            Why::Given => (given, given.to_owned()),
-            Why::Usual => {
-                ("the default, for every language", "the default suits these lengths".to_owned())
-            }
-            Why::Short => (
-                "the default; for titles try 'word' as well",
-                format!(
-                    "most texts are short: half have at most {} shingles of this size",
-                    cut.median
-                ),
-            ),
-            Why::Long => (
-                "the default; for long texts try 'word' as well",
-                "the texts are too long for less".into(),
-            ),
-        };
-        self.advice("unit", Some(config.unit().as_str()), unit);
-        self.advice("shingle_size", Some(&config.shingle_size().to_string()), &size);
+        self.counted("saturated", self.sample.saturated, Some(self.sample.documents), long);
+        self.advice("unit", Some(config.unit().as_str()), unit_why);
+        self.advice("shingle_size", Some(&config.shingle_size().to_string()), size_why);
     }
 
-    /// Reports how similar the nearest neighbors are.
-    fn neighbors(&self, choice: &Choice, found: &Neighbors, threshold: f64) {
-        let common = "19 of 20 random pairs are no more similar";
-        self.advice("random pairs", Some(&hundredths(choice.cut.unrelated)), common);
-        self.counted(
-            "identical",
-            found.copies,
-            Some(self.sampled),
-            "have a copy that is equal after normalization",
-        );
+    /// Reports how similar the nearest neighbors are: a histogram from the most similar down, with lines at the
+    /// threshold and at the similarity of random pairs.
+    fn neighbors(&self, threshold: f64, why: Suggested) {
+        let Self { choice, found, .. } = self;
+        let equal = "have a copy that is equal after normalization";
+        self.counted("identical", found.copies, Some(self.sample.count), equal);
         let near = found.nearest.from(threshold);
         let reason = format!("have another document from {threshold} up that is not a copy");
-        self.counted("near copies", near, Some(self.sampled), &reason);
+        self.counted("near copies", near, Some(self.sample.count), &reason);
+        let why = match why {
+            Suggested::Valley => "the valley between copies and others",
+            Suggested::Gap => "nothing lies below: lower thresholds find the same",
+            Suggested::Steady => "the default, as there is no valley: read pairs of each step",
+            Suggested::Nothing => "the default: nothing in the sample is similar",
+            Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
+        };
+        let common = "19 of 20 random pairs are no more similar";
+        let mut lines = vec![
+            ("threshold", threshold, '-', why),
+            ("random pairs", choice.cut.unrelated, '.', common),
+        ];
+        lines.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut lines = lines.into_iter().peekable();
+        let mut draw = |above: f64| {
+            while let Some((item, at, dash, why)) = lines.next_if(|line| line.1 > above + 1e-9) {
+                let line = format!("{} {why}", String::from(dash).repeat(LINE));
+                self.advice(item, Some(&hundredths(at)), &line);
+            }
+        };
         let most = found.nearest.bins().map(|(.., count)| count).max().unwrap_or(0).max(1);
         for (from, to, count) in found.nearest.bins() {
-            let bar = "#".repeat((count * BAR).div_ceil(most) as usize);
+            draw(from);
+            let bar = "#".repeat((count as usize * BAR).div_ceil(most as usize));
             let range = format!("{from:.2} to {to:.2}");
-            self.row("nearest", Some(&range), Some(count), self.share(count, self.sampled), &bar);
+            self.row("nearest", Some(&range), Some(count), share(count, self.sample.count), &bar);
         }
+        draw(-1.0);
     }
 
-    /// Reports the statements to run.
-    fn statements(
-        &self,
-        source: &Source,
-        arguments: &Arguments,
-        config: &Config,
-        threshold: f64,
-    ) -> Result<()> {
-        let options = differing(source, config)?;
+    /// Reports the index to use, or to create.
+    fn index(&self, source: &Source, job: &Job, threshold: f64) {
         let body = quoted(&label(&source.columns[source.body].name));
         match (&source.named, source.relation) {
-            (Some(named), _) if threshold < named.options.threshold.get() => {
+            (Some(named), _) => {
                 let own = named.options.threshold;
-                let reason = format!("it serves {own} and higher; create it again for {threshold}");
+                let reason = match threshold < own.get() {
+                    true => format!("it serves {own} and higher; create it again for {threshold}"),
+                    false => "it serves this threshold".to_owned(),
+                };
                 self.advice("index", Some(&quoted(&named.name)), &reason);
             }
-            (Some(named), _) => {
-                self.advice("index", Some(&quoted(&named.name)), "it serves this threshold")
-            }
             (None, Some(table)) if matches!(relation_kind(table), b'r' | b'p' | b'm') => {
-                let with =
-                    std::iter::once(("threshold", threshold.to_string())).chain(options.clone());
-                let with: Vec<String> =
-                    with.map(|(name, value)| format!("{name} = {value}")).collect();
-                let scope = source.scopes.first();
-                let scope = scope.map(|place| {
+                let mut with = format!("threshold = {threshold}");
+                job.options
+                    .iter()
+                    .for_each(|(name, value)| with.push_str(&format!(", {name} = {value}")));
+                let scope = source.scopes.first().zip(source.scope_types().first().copied());
+                let scope = scope.map(|(place, (scope, _))| {
                     let name = quoted(&label(&source.columns[*place].name));
                     // By its default class a text would be a second document.
-                    let is_text = source
-                        .scope_types()
-                        .first()
-                        .is_some_and(|(scope, _)| is_stored_as(base_type(*scope), pg_sys::TEXTOID));
-                    if is_text { format!("{name} minlsh_text_scope_ops") } else { name }
+                    let is_text = is_stored_as(base_type(scope), pg_sys::TEXTOID);
+                    if is_text {
+                        format!("{name} minlsh_text_scope_ops, ")
+                    } else {
+                        format!("{name}, ")
+                    }
                 });
-                let columns: Vec<String> = scope.into_iter().chain([body]).collect();
-                let (columns, with) = (columns.join(", "), with.join(", "));
-                let table = visible_name(table);
+                let (scope, table) = (scope.unwrap_or_default(), visible_name(table));
                 let sql =
-                    format!("CREATE INDEX ON {table} USING minlsh ({columns}) WITH ({with});");
+                    format!("CREATE INDEX ON {table} USING minlsh ({scope}{body}) WITH ({with});");
                 self.advice("index", None, &sql);
             }
             _ => {}
         }
-        let mut call = match arguments.raw(0) {
-            Some(source) => literal(&label(&raw_text(source))),
-            None => String::new(),
-        };
-        // An index serves no lower threshold than its own.
-        let least = source.named.as_ref().map_or(0.0, |named| named.options.threshold.get());
-        call.push_str(&format!(", {}", threshold.max(least)));
-        let names = [("body", 1), ("key_column", 2), ("scope", 3)];
-        for (name, place) in names {
-            if let Some(value) = arguments.raw(place) {
-                call.push_str(&format!(", {name} => {}", literal(&label(&raw_text(value)))));
-            }
-        }
-        if source.named.is_none() {
-            options.iter().for_each(|(name, value)| call.push_str(&format!(", {name} => {value}")));
-        }
-        let sql = format!("SELECT * FROM near_duplicate_pairs({call});");
-        self.advice("pairs", None, &sql);
-        Ok(())
     }
 
     /// A row that advises something.
@@ -227,11 +204,7 @@ impl<'a> Report<'a> {
 
     /// A row that counts documents, of so many.
     fn counted(&self, item: &str, count: u64, of: Option<u64>, explanation: &str) {
-        self.row(item, None, Some(count), of.and_then(|of| self.share(count, of)), explanation);
-    }
-
-    fn share(&self, count: u64, of: u64) -> Option<f64> {
-        (of > 0).then(|| (count as f64 / of as f64 * 1000.0).round() / 1000.0)
+        self.row(item, None, Some(count), of.and_then(|of| share(count, of)), explanation);
     }
 
     fn row(
@@ -252,9 +225,73 @@ impl<'a> Report<'a> {
     }
 }
 
+/// The job that is suggested, as SQL.
+struct Job {
+    source: String,
+    /// A query that reads the source, up to the number of characters that a text must have; none of an index.
+    long: Option<String>,
+    /// Arguments that name the text and the key, and the one that names the scope.
+    columns: String,
+    scope: String,
+    /// Options of texts that are not the default.
+    options: Vec<(&'static str, String)>,
+    /// An index serves no lower threshold than its own.
+    least: f64,
+}
+
+impl Job {
+    fn new(source: &Source, arguments: &Arguments, config: &Config) -> Result<Self> {
+        let given = |place: usize| arguments.raw(place).map(|value| label(&raw_text(value)));
+        let argument = |name: &str, place: usize| {
+            given(place).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
+        };
+        let text = given(0).unwrap_or_default();
+        let from = source.relation.map_or_else(|| format!("({text}) AS docs"), visible_name);
+        let name = |place: usize| quoted(&label(&source.columns[place].name));
+        let scope: String =
+            source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
+        let (key, body, named) = (name(source.key), name(source.body), source.named.as_ref());
+        let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
+        Ok(Self {
+            source: literal(&text),
+            long: named.is_none().then_some(long),
+            columns: argument("body", 1) + &argument("key_column", 2),
+            scope: argument("scope", 3),
+            options: if named.is_none() { differing(source, config)? } else { Vec::new() },
+            least: named.map_or(0.0, |named| named.options.threshold.get()),
+        })
+    }
+
+    /// The statement that lists the pairs from a threshold up.
+    fn pairs(&self, threshold: f64, more: &str) -> String {
+        self.call(&self.source, threshold, &format!("{}{}{more}", self.columns, self.scope))
+    }
+
+    /// The same of texts with so many characters or more.
+    fn long(&self, threshold: f64, characters: usize) -> Option<String> {
+        let query = format!("{}{characters}", self.long.as_ref()?);
+        Some(self.call(&literal(&query), threshold, &self.scope))
+    }
+
+    fn call(&self, source: &str, threshold: f64, more: &str) -> String {
+        let option = |(name, value): &(&str, String)| format!(", {name} => {value}");
+        let options: String = self.options.iter().map(option).collect();
+        let threshold = threshold.max(self.least);
+        format!("SELECT * FROM near_duplicate_pairs({source}, {threshold}{more}{options});")
+    }
+}
+
 /// A similarity with two digits.
 fn hundredths(similarity: f64) -> String {
     ((similarity * 100.0).round() / 100.0).to_string()
+}
+
+fn thousandths(share: f64) -> f64 {
+    (share * 1000.0).round() / 1000.0
+}
+
+fn share(count: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| thousandths(count as f64 / of as f64))
 }
 
 /// The options of texts that are not the default, as SQL.

@@ -3,7 +3,6 @@
 //! The sample is taken in the order of a hash of the keys, as many documents as were asked for and memory holds.
 //! So it is the same whatever the order of the rows.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use sketch::{Config, ShingleSet, memory, saturated};
@@ -34,7 +33,8 @@ pub struct SampleSize {
     pub room: usize,
 }
 
-/// A document of the sample.
+/// A document of the sample. The first in order are those that are taken.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taken {
     hash: i64,
     /// Its key.
@@ -43,6 +43,8 @@ pub struct Taken {
     pub bytes: Vec<u8>,
     /// The scope within which it is compared.
     pub scope: Option<Scope>,
+    /// The values of the columns that may say where it comes from.
+    pub origins: Vec<Option<Scope>>,
 }
 
 /// The findings of the first reading.
@@ -50,6 +52,8 @@ pub struct Taken {
 pub struct Sample {
     /// The documents, in the order of their hashes.
     pub taken: Vec<Taken>,
+    /// Their number.
+    pub count: u64,
     /// The number of documents of the source.
     pub documents: u64,
     /// The number of documents that are too long for their shingles.
@@ -60,33 +64,13 @@ pub struct Sample {
     pub large: u64,
 }
 
-impl Ord for Taken {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.hash, &self.key).cmp(&(other.hash, &other.key))
-    }
-}
-
-impl PartialOrd for Taken {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Taken {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Taken {}
-
 impl Sample {
     /// Takes a sample of documents, which `reader` reads.
     pub fn take(
         rows: &KeyedRows,
         reader: Reader,
         config: &Config,
-        (scopes, progress): (&mut Scopes, &Progress),
+        (scopes, origins, progress): (&mut Scopes, &mut [Scopes], &Progress),
         wanted: SampleSize,
     ) -> Result<Self> {
         let mut sample = Self::default();
@@ -107,7 +91,17 @@ impl Sample {
             if least.len() == wanted.count && least.peek().is_some_and(|last| hash > last.hash) {
                 return Ok(());
             }
-            let taken = taken(hash, key, &bytes, scopes.of(scope)?)?;
+            // Their columns are behind those of the scopes.
+            let columns = scopes.columns();
+            let origin =
+                |(place, values): (usize, &mut Scopes)| values.of(|_| scope(columns + place));
+            let taken = Taken {
+                hash,
+                key: memory::owned(key)?,
+                bytes: memory::copied(&bytes)?,
+                scope: scopes.of(scope)?,
+                origins: origins.iter_mut().enumerate().map(origin).collect::<Result<_>>()?,
+            };
             cost += cost_of(&bytes, key);
             least.try_reserve(1).map_err(|_| out_of_memory())?;
             least.push(taken);
@@ -116,8 +110,9 @@ impl Sample {
             }
             Ok(())
         })?;
+        sample.count = least.len() as u64;
         sample.taken = least.into_sorted_vec();
-        match sample.taken.windows(2).find(|pair| pair[0] == pair[1]) {
+        match sample.taken.windows(2).find(|pair| pair[0].key == pair[1].key) {
             None => Ok(sample),
             Some(pair) => Err(repeated(&pair[0].key)),
         }
@@ -178,11 +173,6 @@ impl Cut {
 /// The memory that a document of the sample takes.
 fn cost_of(bytes: &[u8], key: &str) -> usize {
     bytes.len() * (1 + NEAREST) + key.len() + MEMBER
-}
-
-fn taken(hash: i64, key: &str, bytes: &[u8], scope: Option<Scope>) -> Result<Taken> {
-    let key = memory::owned(key)?;
-    Ok(Taken { hash, key, bytes: memory::copied(bytes)?, scope })
 }
 
 fn repeated(key: &str) -> SqlError {

@@ -56,6 +56,28 @@ WHERE item IN ('shingle_size', 'threshold', 'index', 'pairs');
 SELECT item, value, documents, explanation
 FROM minlsh_suggest('SELECT id, string_to_array(body, '' '') FROM suggest_reports')
 WHERE item NOT IN ('nearest', 'random pairs');
+-- The frame of each site explains what its pages share; neither the section does, nor what the copies are of. A line
+-- in the histogram is where random pairs are, and some pages are too short to be compared.
+CREATE TABLE suggest_pages AS
+SELECT id, id % 7 AS section, id / 2 AS story, 'site ' || id % 10 AS "Site",
+	suggest_words(-1 - id % 10, 12) || CASE WHEN id > 20 THEN ' ' || suggest_words(id / 2, 15) ELSE '' END AS body
+FROM generate_series(1, 400) AS id;
+UPDATE suggest_pages SET body = 'empty page ' || id WHERE id <= 20;
+ALTER TABLE suggest_pages ADD PRIMARY KEY (id);
+SELECT item, value, documents, share, explanation FROM minlsh_suggest('suggest_pages', 'body')
+WHERE item IN ('short', 'nearest', 'threshold', 'random pairs', 'template', 'pairs');
+SELECT count(*) FROM near_duplicate_pairs('suggest_pages', 0.8, body => 'body', boilerplate => '"Site"');
+SELECT count(*) FROM near_duplicate_pairs('SELECT id, body FROM suggest_pages WHERE length(body) >= 50', 0.35);
+-- Columns that explain nothing, too few pages of a site, and a reader who may not see the column.
+SELECT item, value FROM minlsh_suggest('SELECT id, body, section, story FROM suggest_pages', 'body')
+WHERE item = 'template';
+SELECT item, value FROM minlsh_suggest('SELECT id, body, "Site" FROM suggest_pages WHERE id BETWEEN 30 AND 70', 'body')
+WHERE item = 'template';
+CREATE ROLE suggest_reader;
+GRANT SELECT (id, body) ON suggest_pages TO suggest_reader;
+SET ROLE suggest_reader;
+SELECT item, value, share FROM minlsh_suggest('suggest_pages', 'body') WHERE item IN ('sample', 'template');
+RESET ROLE;
 -- Nothing to choose by.
 SELECT item, value, documents, explanation FROM minlsh_suggest('SELECT id, body FROM suggest_reports WHERE false')
 WHERE item IN ('documents', 'threshold');
@@ -68,7 +90,7 @@ SELECT id, format('Buy our %s now, in all colours: free shipping to every countr
 	left(md5(id::text), 12)) AS body FROM generate_series(1, 1200) AS id;
 ALTER TABLE suggest_products ADD PRIMARY KEY (id);
 SELECT item, value, explanation FROM minlsh_suggest('suggest_products', 'body')
-WHERE item IN ('random pairs', 'threshold', 'template');
+WHERE item IN ('random pairs', 'threshold', 'template', 'pairs');
 -- A plan and clusters say so when they see one.
 SET client_min_messages = notice;
 SELECT count(*) FROM near_duplicate_plan('suggest_products', 0.8, body => 'body');
@@ -87,5 +109,6 @@ SELECT * FROM minlsh_suggest('SELECT id, minlsh_signature(minhash(body)) FROM su
 SELECT * FROM minlsh_suggest(NULL);
 
 DROP VIEW suggest_titles;
-DROP TABLE suggest_reports, suggest_products;
+DROP TABLE suggest_reports, suggest_pages, suggest_products;
+DROP ROLE suggest_reader;
 DROP FUNCTION suggest_words;
