@@ -5,6 +5,7 @@
 #   make demo         find near-duplicates in real text, in a throw-away server
 #   make bench        minlsh beside its peers: writes docs/benchmarks.md and its plots
 #   make experiments  repeat published experiments, and write docs/experiments.md and its plots
+#   make pictures     draw those of the manual that show the output of its examples
 #   make book         the manual as a site, with search, in build/book/html
 #   make test         everything once: format, lint, engine, regression and integration tests
 #   make test-all     the same with every test on every version of PostgreSQL, and fuzzing
@@ -40,7 +41,7 @@ with_pg = $(if $(PG),PG_CONFIG=$$(scripts/postgres-versions.sh --config '$(PG)')
 
 .PHONY: all install uninstall installcheck demo clean
 .PHONY: test test-all lint engine regress integration clients cassert torture torture-clusters differential fuzz accept
-.PHONY: bench experiments book sbom dist pgxn-test deb deb-test image-test rpm arm64
+.PHONY: bench experiments pictures book sbom dist pgxn-test deb deb-test image-test rpm arm64
 
 all:
 	scripts/build.sh
@@ -71,6 +72,10 @@ bench:
 # Repeats the published experiments on a private server, and writes docs/experiments.md. PG=18
 experiments:
 	$(with_pg) bench/experiments/run.sh
+
+# From the output and the tables of the pages; the lint says when they are no longer those.
+pictures:
+	python3 scripts/pictures.py
 
 book:
 	scripts/book.sh

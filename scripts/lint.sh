@@ -11,6 +11,7 @@ scripts/origin-test.sh
 python3 scripts/structure.py
 python3 scripts/links.py
 python3 scripts/words.py
+python3 scripts/pictures.py --check
 # Of the profile that tests are built with: PostgreSQL's headers are translated once for both.
 PGRX_PG_CONFIG_PATH=$pg_config CARGO_TARGET_DIR=$root/build/target/$(pg_build) \
 	cargo clippy --locked --profile quick --workspace --all-targets --no-default-features \
