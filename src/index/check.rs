@@ -17,8 +17,7 @@ use crate::index::layout::{Entry, u64_to_tid};
 use crate::index::share::Share;
 use crate::index::sort::Sorter;
 use crate::index::table_scan;
-use crate::index::tree_check::{self, Links};
-use crate::index::{reloptions, stored_options};
+use crate::index::{reloptions, stored_options, tree_check};
 use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, table_of_index};
@@ -92,14 +91,13 @@ unsafe fn check_open(
         // rows that it sees, and what it does not see is no row that lacks one.
         let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
         let has_writers = pg_sys::RecoveryInProgress() || share.is_some();
-        let links = if has_writers { Links::Skip } else { Links::Check };
         let share = share.unwrap_or(Share::ALL);
         let keys = Keys::of(index)?;
         let memory = memory::BuildShares::of_index();
         let mut sorter = Sorter::new(memory.sort).with_threads(table_scan::threads(heap));
         let layout = keys.layout().clone();
         let mut problem = |problem: String| report(None, &problem);
-        tree_check::check(index, &layout, links, &mut problem, &mut |entry| {
+        tree_check::check(index, &layout, !has_writers, &mut problem, &mut |entry| {
             if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
         })?;
         let mut take = |entries: &[Entry]| {

@@ -1,15 +1,15 @@
 //! Checks that the pages of an index are a tree, which is what `minlsh_check` asks first, since amcheck takes
 //! B-trees of core's own access method only.
 //!
-//! Level by level from the root: each page is of its level and linked with its neighbours, its items
-//! ascend and keep within its high key, and the downlinks above lead to the pages of the level in
-//! their order, each with the high key of the page to the left of it. Those are nbtree's own invariants
-//! (access/nbtree/README), which hold while others write: a split that lacks its downlink is marked, and a
-//! page being deleted is too.
+//! Level by level from the root: each page is of its level, its items ascend and keep within its high key. While nobody
+//! writes, the pages of a level are those that the level above leads to, each with the high key of the page to its
+//! left. Those are nbtree's own invariants (access/nbtree/README): a page lacks its downlink after a split that was not
+//! finished, and while it is being deleted.
 
 use pgrx::pg_sys::{self, BlockNumber, Relation};
+use sketch::memory;
 
-use crate::error::{Result, out_of_memory};
+use crate::error::Result;
 use crate::index::layout::{Entry, Layout, downlink};
 use crate::index::leaves::{entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
@@ -18,191 +18,149 @@ use crate::index::pivot::Pivot;
 use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::interrupts::check_interrupts;
 
-/// A page of a level.
-struct Page {
-    block: BlockNumber,
-    flags: u16,
-    high: Option<Pivot>,
-}
+/// A page of a level, and the bound between it and the page to its left.
+type Place = (BlockNumber, Option<Pivot>);
 
-/// A downlink to a page of the level below.
-struct Downlink {
-    child: BlockNumber,
-    pivot: Option<Pivot>,
-}
+/// Takes a problem.
+type Report<'a> = dyn FnMut(String) -> Result<()> + 'a;
 
-/// True if the links between levels are looked at: they are not at rest while somebody writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Links {
-    Check,
-    Skip,
-}
-
-/// Checks the tree of an open index; calls `report` with each problem, and `visit` with each entry.
+/// Checks the tree of an open index; calls `report` with each problem, and `visit` with each entry. `at_rest` if nobody
+/// writes meanwhile: the links between pages are not looked at otherwise.
 ///
 /// # Safety
 /// `index` is open and has that layout.
 pub unsafe fn check(
     index: Relation,
     layout: &Layout,
-    links: Links,
-    report: &mut dyn FnMut(String) -> Result<()>,
+    at_rest: bool,
+    report: &mut Report,
     visit: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    let walk = Walk { index, layout, links };
-    let Some(meta) = walk.page(META_BLOCK) else {
-        return report("the metapage is missing".to_owned());
-    };
-    let Some((root, height)) = meta.root().zip(meta.height()) else {
+    let tree = Tree { index, layout, at_rest };
+    let meta = tree.page(META_BLOCK);
+    let root = meta.as_ref().and_then(|(meta, _)| meta.root().zip(meta.height()));
+    let (Some((meta, opaque)), Some((root, height))) = (meta, root) else {
         return report("the metapage is damaged".to_owned());
     };
-    if meta.all_equal_image() != Some(true)
-        || meta.opaque().is_none_or(|opaque| opaque.flags != nbtree::META)
-    {
+    if meta.all_equal_image() != Some(true) || opaque.flags != nbtree::META {
         report("the metapage is damaged".to_owned())?;
     }
-    let options = walk.page(OPTIONS_BLOCK).and_then(|page| page.opaque());
-    if options != Some(Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 })
-    {
+    let bare = Opaque { previous: NO_BLOCK, next: NO_BLOCK, level: 0, flags: 0, cycle: 0 };
+    if tree.page(OPTIONS_BLOCK).is_none_or(|(_, opaque)| opaque != bare) {
         report(format!("page {OPTIONS_BLOCK}, which has the options, is damaged"))?;
     }
     if root == NO_BLOCK {
         return Ok(());
     }
-    if links == Links::Check && !walk.is_fast_root(meta.fast_root(), height) {
-        report("the metapage points to a wrong root".to_owned())?;
-    }
-    let mut start = root;
-    let mut above: Option<Vec<Downlink>> = None;
+    // Searches may start at a page that is the only one of its level.
+    let mut fast_root = meta.fast_root();
+    let mut above = vec![(root, None)];
     for level in (0..=height).rev() {
-        let Some((pages, downlinks)) = walk.level(start, level, report, visit)? else {
+        let Some(&(start, _)) = above.first() else {
+            return report(format!("level {level} has no first page"));
+        };
+        let Some((pages, below)) = tree.level(start, level, report, visit)? else {
             return Ok(());
         };
-        if let (Some(above), Links::Check) = (&above, links) {
-            compare(above, &pages, level, report)?;
+        if at_rest && pages != above {
+            report(format!(
+                "the downlinks to level {level} lead to other pages, or have other bounds"
+            ))?;
         }
-        if level == 0 {
-            break;
-        }
-        let Some(first) = downlinks.first() else {
-            return report(format!("level {level} has no valid first page"));
-        };
-        start = first.child;
-        above = Some(downlinks);
+        fast_root.take_if(|(block, of)| *of == level && pages == [(*block, None)]);
+        above = below;
+    }
+    if at_rest && fast_root.is_some() {
+        report("the metapage points to a wrong root".to_owned())?;
     }
     Ok(())
 }
 
-struct Walk<'a> {
+struct Tree<'a> {
     index: Relation,
     layout: &'a Layout,
-    links: Links,
+    at_rest: bool,
 }
 
-type LevelPages = (Vec<Page>, Vec<Downlink>);
-
-impl Walk<'_> {
-    fn page(&self, block: BlockNumber) -> Option<PageCopy> {
-        // SAFETY: `check` promises an open index.
-        unsafe { read_page(self.index, block) }
+impl Tree<'_> {
+    fn page(&self, block: BlockNumber) -> Option<(PageCopy, Opaque)> {
+        // SAFETY: `check` is called with an open index.
+        let page = unsafe { read_page(self.index, block) }?;
+        let opaque = page.opaque()?;
+        Some((page, opaque))
     }
 
-    /// True if searches may start at a page: it is the only one of its level.
-    fn is_fast_root(&self, place: Option<(BlockNumber, u32)>, height: u32) -> bool {
-        let Some((block, level)) = place else { return false };
-        let opaque = self.page(block).and_then(|page| page.opaque());
-        level <= height
-            && opaque.is_some_and(|page| {
-                let alone = page.previous == NO_BLOCK && page.next == NO_BLOCK;
-                alone && page.level == level && page.flags & (nbtree::DELETED | nbtree::META) == 0
-            })
-    }
-
-    /// Walks a level from its leftmost page; `None` if it cannot be followed to its end.
+    /// Walks a level from its leftmost page; returns the pages that should have a downlink, and those that its own
+    /// downlinks lead to. `None` if it cannot be followed to its end.
     fn level(
         &self,
         start: BlockNumber,
         level: u32,
-        report: &mut dyn FnMut(String) -> Result<()>,
+        report: &mut Report,
         visit: &mut dyn FnMut(Entry) -> Result<()>,
-    ) -> Result<Option<LevelPages>> {
-        // SAFETY: `check` promises an open index.
-        let count = || unsafe {
-            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
-            pg_sys::RelationGetNumberOfBlocksInFork(self.index, fork)
-        };
-        let mut blocks = count();
-        let (mut pages, mut downlinks) = (Vec::new(), Vec::new());
+    ) -> Result<Option<(Vec<Place>, Vec<Place>)>> {
+        let (mut pages, mut below) = (Vec::new(), Vec::new());
         let (mut block, mut previous, mut steps) = (start, NO_BLOCK, 0);
+        let (mut low, mut is_split) = (None, false);
         while block != NO_BLOCK {
             check_interrupts();
-            steps += 1;
-            let page = self.page(block);
-            let opaque = page.as_ref().and_then(|page| page.opaque());
-            let (Some(page), Some(opaque)) = (page, opaque) else {
+            let Some((page, opaque)) = self.page(block) else {
                 report(format!("page {block} is damaged"))?;
                 return Ok(None);
             };
-            if opaque.flags & nbtree::DELETED == 0 {
-                let is_leaf = opaque.flags & nbtree::LEAF != 0;
-                if opaque.level != level
-                    || is_leaf != (level == 0)
-                    || opaque.flags & nbtree::META != 0
-                {
-                    report(format!("page {block} is not of level {level}"))?;
-                    return Ok(None);
-                }
-                if opaque.previous != previous && self.links == Links::Check {
-                    report(format!("page {block} is not linked to the page to its left"))?;
-                }
-                let high = self.high_key(&page, &opaque);
-                if high.is_none() && opaque.next != NO_BLOCK {
-                    report(format!("page {block} has no high key"))?;
-                }
-                if opaque.flags & nbtree::HALF_DEAD == 0 {
-                    let sound = if level == 0 {
-                        self.leaf(&page, &opaque, high, visit)?
-                    } else {
-                        self.inner(&page, &opaque, high, &mut downlinks)?
-                    };
-                    if !sound {
-                        report(format!("the items of page {block} are damaged or out of order"))?;
-                    }
-                }
-                pages.try_reserve(1).map_err(|_| out_of_memory())?;
-                pages.push(Page { block, flags: opaque.flags, high });
-                previous = block;
-            }
-            block = opaque.next;
-            if steps > blocks {
-                // Where others write, pages are added meanwhile.
-                blocks = count();
-            }
+            steps += 1;
+            // SAFETY: `check` is called with an open index. Where others write, pages are added meanwhile.
+            let blocks = unsafe {
+                pg_sys::RelationGetNumberOfBlocksInFork(
+                    self.index,
+                    pg_sys::ForkNumber::MAIN_FORKNUM,
+                )
+            };
             if steps > blocks {
                 report(format!("the pages of level {level} are linked in a circle"))?;
                 return Ok(None);
             }
+            let has = |flag| opaque.flags & flag != 0;
+            if !has(nbtree::DELETED) {
+                if opaque.level != level || has(nbtree::LEAF) != (level == 0) || has(nbtree::META) {
+                    report(format!("page {block} is not of level {level}"))?;
+                    return Ok(None);
+                }
+                if self.at_rest && opaque.previous != previous {
+                    report(format!("page {block} is not linked to the page to its left"))?;
+                }
+                previous = block;
+            }
+            if !has(nbtree::DELETED | nbtree::HALF_DEAD) {
+                let has_high = opaque.next != NO_BLOCK;
+                let high = page.item(nbtree::HIGH_KEY).filter(|_| has_high);
+                let high = high.and_then(|item| Pivot::read(self.layout, item));
+                let ascend = match level {
+                    0 => self.entries(&page, &opaque, high, visit)?,
+                    _ => self.downlinks(&page, &opaque, (low, high), &mut below)?,
+                };
+                if !ascend || high.is_some() != has_high {
+                    report(format!("the items of page {block} are damaged or out of order"))?;
+                }
+                if !is_split {
+                    memory::push(&mut pages, (block, low))?;
+                }
+                (low, is_split) = (high, has(nbtree::INCOMPLETE_SPLIT));
+            }
+            block = opaque.next;
         }
-        Ok(Some((pages, downlinks)))
+        Ok(Some((pages, below)))
     }
 
-    fn high_key(&self, page: &PageCopy, opaque: &Opaque) -> Option<Pivot> {
-        if opaque.next == NO_BLOCK {
-            return None;
-        }
-        Pivot::read(self.layout, page.item(nbtree::HIGH_KEY)?)
-    }
-
-    /// True if the entries of a leaf page ascend and keep within its high key; visits them.
-    fn leaf(
+    /// Visits the entries of a leaf page. True if they ascend and keep within its high key.
+    fn entries(
         &self,
         page: &PageCopy,
         opaque: &Opaque,
         high: Option<Pivot>,
         visit: &mut dyn FnMut(Entry) -> Result<()>,
     ) -> Result<bool> {
-        let mut last: Option<Entry> = None;
-        let mut sound = true;
+        let (mut sound, mut last) = (true, None);
         for offset in first_item(opaque)..=page.last_item() {
             let item = page.item(offset).and_then(|item| entries(self.layout, item));
             let Some((key, rows)) = item else {
@@ -211,83 +169,40 @@ impl Walk<'_> {
             };
             for tid in rows {
                 let entry = Entry { key, tid };
-                sound &= last.is_none_or(|last| last < entry);
+                sound &= last.replace(entry).is_none_or(|last| last < entry);
                 sound &= high.is_none_or(|high| high.bounds(self.layout, entry));
-                last = Some(entry);
                 visit(entry)?;
             }
         }
         Ok(sound)
     }
 
-    /// True if the downlinks of an inner page ascend and keep within its high key; appends them to
-    /// `downlinks`.
-    fn inner(
+    /// Appends the downlinks of an inner page to `below`. True if they ascend and keep between its bounds.
+    fn downlinks(
         &self,
         page: &PageCopy,
         opaque: &Opaque,
-        high: Option<Pivot>,
-        downlinks: &mut Vec<Downlink>,
+        (low, high): (Option<Pivot>, Option<Pivot>),
+        below: &mut Vec<Place>,
     ) -> Result<bool> {
-        let mut sound = true;
+        let (mut sound, mut bound) = (true, low);
         let first = first_item(opaque);
-        let mut last: Option<Pivot> = None;
         for offset in first..=page.last_item() {
-            let read = |item| Some((item, downlink(item)?));
-            let Some((item, child)) = page.item(offset).and_then(read) else {
+            let Some(item) = page.item(offset) else {
                 sound = false;
                 continue;
             };
-            let pivot = if offset == first { None } else { Pivot::read(self.layout, item) };
-            sound &= offset == first || pivot.is_some();
-            if let Some(pivot) = pivot {
-                sound &= last.is_none_or(|last| last.is_below(pivot));
-                sound &= high.is_none_or(|high| pivot.is_below(high));
-                last = Some(pivot);
+            // The first one has no bound of its own.
+            if offset > first {
+                let last = std::mem::replace(&mut bound, Pivot::read(self.layout, item));
+                sound &= bound.is_some_and(|bound| {
+                    last.is_none_or(|last| last.is_below(bound))
+                        && high.is_none_or(|high| bound.is_below(high))
+                });
             }
-            downlinks.try_reserve(1).map_err(|_| out_of_memory())?;
-            downlinks.push(Downlink { child, pivot });
+            let Some(child) = downlink(item) else { return Ok(false) };
+            memory::push(below, (child, bound))?;
         }
         Ok(sound)
     }
-}
-
-/// Holds the downlinks of a level against the pages of the level below.
-fn compare(
-    downlinks: &[Downlink],
-    pages: &[Page],
-    level: u32,
-    report: &mut dyn FnMut(String) -> Result<()>,
-) -> Result<()> {
-    const EXCUSED: u16 = nbtree::HALF_DEAD | nbtree::DELETED;
-    let mut at = 0;
-    for downlink in downlinks {
-        check_interrupts();
-        let Some(ahead) = pages[at..].iter().position(|page| page.block == downlink.child) else {
-            report(format!(
-                "a downlink to page {} of level {level} points to a wrong page",
-                downlink.child
-            ))?;
-            continue;
-        };
-        for page in &pages[at..at + ahead] {
-            // A page without a downlink: its left neighbour's split is not finished, or it goes.
-            let left = pages.iter().take_while(|left| left.block != page.block).last();
-            let unfinished = left.is_some_and(|left| left.flags & nbtree::INCOMPLETE_SPLIT != 0);
-            if page.flags & EXCUSED == 0 && !unfinished {
-                report(format!("page {} of level {level} has no downlink", page.block))?;
-            }
-        }
-        at += ahead;
-        let left = at.checked_sub(1).map(|left| &pages[left]);
-        if let (Some(pivot), Some(left)) = (downlink.pivot, left)
-            && left.flags & EXCUSED == 0
-            && left.high.is_some_and(|high| high != pivot)
-        {
-            let child = downlink.child;
-            report(format!("the downlink to page {child} has another bound than its neighbour"))?;
-        }
-        at += 1;
-    }
-    Ok(())
 }
