@@ -22,6 +22,10 @@ pub struct KeyedRows<'a> {
 pub type VisitKeyed<'a> =
     dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
 
+/// The same, with the key itself first.
+pub type VisitWithKey<'a> =
+    dyn FnMut(Datum, &str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
+
 impl<'a> KeyedRows<'a> {
     /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
     pub fn of(session: &'a Session, source: &Source) -> Result<Self> {
@@ -31,17 +35,22 @@ impl<'a> KeyedRows<'a> {
 
     /// Calls `visit` with each row that has a document.
     pub fn each(&self, visit: &mut VisitKeyed) -> Result<()> {
+        self.each_with_key(&mut |_, name, document, scope| visit(name, document, scope))
+    }
+
+    /// The same with each key itself, of the type that the source says.
+    pub fn each_with_key(&self, visit: &mut VisitWithKey) -> Result<()> {
         let (mut context, output) =
             (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
             check_interrupts();
-            if let (Some(key), Some(document)) = (row.value(1), row.value(2)) {
-                // SAFETY: a key of that type, written in the memory that is reset once it was looked at.
-                let key = || unsafe { output.written(key) };
-                let scope = |place: usize| row.value(place as i16 + 3);
-                context.run_and_reset(|| visit(&key(), document, &scope))?;
-            }
-            Ok(())
+            let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
+            let scope = |place: usize| row.value(place as i16 + 3);
+            context.run_and_reset(|| {
+                // SAFETY: a key of that type, made a text in the memory that is reset once it was looked at.
+                let name = unsafe { text::read(output.text(key)) }?;
+                visit(key, name, document, &scope)
+            })
         })
     }
 }

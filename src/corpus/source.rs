@@ -21,7 +21,7 @@ use crate::corpus::named::{NAME, Named, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
 use crate::document::kind::Kind;
-use crate::error::{JOINED, Result, error, invalid_parameter, not_supported, shortened};
+use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
 use crate::index::info::{Info, Part};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
@@ -112,9 +112,18 @@ impl Source {
         if is_query(text.to_bytes()) {
             return Self::of_query(session, arguments, &text, argument, has_order);
         }
-        let oid = relation_named(datum, argument)?;
+        Self::of_relation(session, arguments, relation_named(datum, argument)?, argument)
+    }
+
+    /// The source that a relation is, which the caller has locked.
+    pub fn of_relation(
+        session: &Session,
+        arguments: &Arguments,
+        oid: Oid,
+        argument: &'static str,
+    ) -> Result<Self> {
         let gone = || {
-            let message = format!("relation \"{}\" does not exist", shortened(&label(&text)));
+            let message = format!("relation \"{}\" does not exist", relation_name(oid));
             error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
         };
         let relation = Relation::open(oid, Lock::Read).ok_or_else(gone)?;
@@ -245,7 +254,9 @@ impl Source {
             ))
             .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
-        let table = Sql::default().relation(relation.oid);
+        // A side table is of its table's own rows.
+        let only = named.key.is_some() && has_heirs(relation);
+        let table = Sql::new(if only { "ONLY " } else { "" }).relation(relation.oid);
         // Expressions become columns behind those of the table.
         let names = relation.columns.iter().map(|column| column.name.as_str());
         let fresh = |name: String| new_name(names.clone(), &name);
@@ -275,7 +286,7 @@ impl Source {
         source.origin = source.origin_given(arguments)?;
         source.kind = named.kind;
         let has_places = may_read(relation.oid, &[]);
-        if added.is_empty() && predicate.is_none() && has_places {
+        if added.is_empty() && predicate.is_none() && has_places && !only {
             source.plain = source.plain_columns(relation);
         }
         if let Some(info) = named.info.as_ref().filter(|_| has_places) {
@@ -513,10 +524,7 @@ impl Source {
         // A NULL key is found where all rows are read.
         let is_not_null = relation.columns.get(self.key).is_some_and(|column| column.not_null);
         // Tables that inherit from it are read as well, and have keys of their own.
-        let has_heirs = relation.kind == b'r'
-            && Open::relation(relation.oid, Lock::Held)
-                .is_none_or(|open| open.class().relhassubclass);
-        self.key_is_unique = key.is_some() && is_not_null && !has_heirs;
+        self.key_is_unique = key.is_some() && is_not_null && !has_heirs(relation);
         Ok(())
     }
 
@@ -658,6 +666,12 @@ impl Source {
         let is_possible = self.key_is_unique(key_type) && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
+}
+
+/// True if tables inherit from a table, or have.
+fn has_heirs(relation: &Relation) -> bool {
+    relation.kind == b'r'
+        && Open::relation(relation.oid, Lock::Held).is_none_or(|open| open.class().relhassubclass)
 }
 
 /// The columns of what stands behind FROM.

@@ -251,15 +251,6 @@ impl Expressions {
         })
     }
 
-    /// `value IS NOT NULL`
-    pub fn is_not_null<'a>(&'a self, value: Expression<'a>) -> Expression<'a> {
-        self.node(NodeTag::T_NullTest, |node: &mut pg_sys::NullTest| {
-            node.arg = value.node.cast();
-            node.nulltesttype = pg_sys::NullTestType::IS_NOT_NULL;
-            node.location = -1;
-        })
-    }
-
     /// `condition IS NOT TRUE`
     pub fn is_not_true<'a>(&'a self, condition: Expression<'a>) -> Expression<'a> {
         self.node(NodeTag::T_BooleanTest, |node: &mut pg_sys::BooleanTest| {
@@ -303,12 +294,6 @@ impl<'a> Expression<'a> {
     pub fn type_oid(self) -> Oid {
         // SAFETY: an expression is a valid tree of nodes.
         unsafe { pg_sys::exprType(self.node) }
-    }
-
-    /// Its collation, invalid for a type that has none.
-    pub fn collation(self) -> Oid {
-        // SAFETY: an expression is a valid tree of nodes.
-        unsafe { pg_sys::exprCollation(self.node) }
     }
 
     /// The numbers of the columns it reads; 0 stands for the whole row.

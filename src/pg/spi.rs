@@ -14,9 +14,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, error};
-use crate::memory;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::memory::{Memory, unmoved};
+use crate::pg::memory::unmoved;
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
@@ -93,24 +91,6 @@ impl Session {
         self.rows(status)
     }
 
-    /// Opens a cursor over a kept plan, for results too large to hold.
-    pub fn cursor(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Cursor<'_>> {
-        let parameters = plan.parameters(values)?;
-        // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
-        // outlives a CLOSE ALL in a function that the query calls.
-        let portal = unmoved(|| unsafe {
-            let portal = pg_sys::SPI_cursor_open_with_paramlist(
-                std::ptr::null(),
-                plan.pointer,
-                parameters,
-                true,
-            );
-            pg_sys::PinPortal(portal);
-            portal
-        });
-        Ok(Cursor { portal, session: self })
-    }
-
     fn rows(&self, status: i32) -> Result<Rows<'_>> {
         if status < 0 {
             return Err(failed(status));
@@ -130,45 +110,6 @@ impl Drop for Session {
         if !std::thread::panicking() {
             // SAFETY: pairs with SPI_connect.
             unmoved(|| unsafe { pg_sys::SPI_finish() });
-        }
-    }
-}
-
-/// A query in progress, whose rows come in batches.
-pub struct Cursor<'a> {
-    portal: pg_sys::Portal,
-    session: &'a Session,
-}
-
-impl Cursor<'_> {
-    /// Calls `visit(rows, row)` for each row that is left. What it allocates is freed after each.
-    pub fn each(&self, mut visit: impl FnMut(&Rows, usize) -> Result<()>) -> Result<()> {
-        let mut scratch = Memory::scratch(c"minlsh row");
-        let (mut batch, room) = (16, memory::of_fetch());
-        loop {
-            // SAFETY: the portal is open and pinned; its rows belong to this connection.
-            unmoved(|| unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, batch) });
-            let rows = self.session.rows(0)?;
-            for row in 0..rows.len() {
-                check_interrupts();
-                scratch.run_and_reset(|| visit(&rows, row))?;
-            }
-            if rows.is_empty() {
-                return Ok(());
-            }
-            batch = if rows.bytes() > room { (batch / 2).max(1) } else { (batch * 2).min(1024) };
-        }
-    }
-}
-
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: opened and pinned by `Session::cursor`, closed once.
-            unmoved(|| unsafe {
-                pg_sys::UnpinPortal(self.portal);
-                pg_sys::SPI_cursor_close(self.portal);
-            });
         }
     }
 }
@@ -234,15 +175,6 @@ impl Rows<'_> {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// About how many bytes they take.
-    fn bytes(&self) -> usize {
-        if self.table.is_null() {
-            return 0;
-        }
-        // SAFETY: the table is alive, and so is its context.
-        unsafe { pg_sys::MemoryContextMemAllocated((*self.table).tuptabcxt, true) }
     }
 
     /// The type of a column; invalid if there is no such column.

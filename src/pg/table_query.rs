@@ -13,7 +13,7 @@ use crate::pg::expression::{Expression, Expressions};
 use crate::pg::list;
 use crate::pg::names::relation_name;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{self, Cursor, Parameter, PreparedPlan, Rows, Session};
+use crate::pg::spi::{self, Parameter, PreparedPlan, Rows, Session};
 use crate::pg::sql::Sql;
 
 /// A query of a table, to be planned.
@@ -102,12 +102,6 @@ impl TableQuery {
     ) -> Result<()> {
         self.check()?;
         session.execute_into(&self.plan, values, result)
-    }
-
-    /// Opens a cursor over its rows.
-    pub fn cursor<'a>(&self, session: &'a Session, values: &[Parameter]) -> Result<Cursor<'a>> {
-        self.check()?;
-        session.cursor(&self.plan, values)
     }
 
     /// Has PostgreSQL bring the query up to date, and sees that it reads the table that was meant,

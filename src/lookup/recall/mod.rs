@@ -1,15 +1,14 @@
 //! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample
 //! with all documents.
 //!
-//! The sample is taken in the order of a hash of the keys: the same seed takes the same documents.
-//! [`of_index`] asks an index for the near-duplicates of each; [`of_job`], where there is none, looks
-//! which of them share a band, as a whole-corpus job does. What is [true](truth) comes from the exact
-//! similarity of the documents. Both see what the caller sees. [`tally`] counts.
+//! [`audit`] compares, by the exact similarity of the documents. What is found comes [`of_index`], which is asked for
+//! the near-duplicates of each; or, where there is none, [`of_job`]: what shares a band, as in a whole-corpus job. Both
+//! see what the caller sees. [`tally`] counts.
 
+mod audit;
 mod of_index;
 mod of_job;
 mod tally;
-mod truth;
 
 use std::rc::Rc;
 
@@ -24,19 +23,22 @@ use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
 use crate::lookup::find;
 use crate::lookup::indexed::Indexed;
+use crate::lookup::near_duplicates::Asked;
+use crate::options::Verify;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog;
 use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use audit::{Audited, Sampling};
+use of_index::ByIndex;
+use of_job::ByBands;
 use tally::Bands;
 
 sql_function!(minlsh_recall, recall);
 
 /// The number of documents that are audited by default.
 const DEFAULT_SAMPLE: i32 = 1000;
-/// About what a key and what belongs to it take, beside its letters.
-const ENTRY: usize = 64;
 
 /// The positions of the arguments.
 const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 8 };
@@ -44,15 +46,6 @@ const SOURCE: usize = 0;
 const SAMPLE: usize = 2;
 const SAMPLE_SEED: usize = 4;
 const BODY: usize = 5;
-
-/// The sample that is wanted.
-#[derive(Clone, Copy)]
-struct Sampling {
-    /// The number of documents.
-    count: i32,
-    /// The seed that chooses them.
-    seed: i64,
-}
 
 /// `minlsh_recall(source, threshold, sample, verify, sample_seed, body, key_column, scope, options
 /// ...)`: a row for all pairs, and one for each band of similarity.
@@ -65,22 +58,34 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             .set_hint("Pass the number of documents to compare with all others."));
     }
     let wanted = Sampling { count, seed: call.int8(SAMPLE_SEED).unwrap_or(0) };
-    let bands = match index(call, &arguments)? {
+    let target = index(call, &arguments)?;
+    let (settings, session) = (LocalSettings::open(), Session::open());
+    // Keys are compared as texts.
+    settings.write_exact_text();
+    let bands = match &target {
         Some(target) => {
-            let threshold = find::threshold(call, POSITIONS.threshold, &target)?;
+            let threshold = find::threshold(call, POSITIONS.threshold, target)?;
             let verify = find::verify(call, POSITIONS.verify)?;
-            // Keys are compared as texts.
-            let settings = LocalSettings::open();
-            settings.write_exact_text();
-            of_index::audit(&Session::open(), &target, threshold, verify, wanted)?
+            let asked = Asked::new(target, threshold, verify)?;
+            let source =
+                Source::of_relation(&session, &arguments, target.info.index.oid, "source")?;
+            let mut bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
+            let audited =
+                Audited { session: &session, source: &source, config: &target.options.config };
+            // SAFETY: `Source::of_relation` and `Indexed::key` take the key of an index by one rule, `Key::of_table`,
+            // and that of a side table from its triggers.
+            let mut finder = unsafe { ByIndex::new(asked) };
+            audited.audit(&mut finder, wanted, &mut bands)?;
+            bands
         }
         None => {
-            let settings = LocalSettings::open();
-            settings.write_exact_text();
-            let session = Session::open();
             let source = [Source::read(&session, &arguments, SOURCE, "source", false)?];
             let criteria = criteria(&session, &arguments, &source)?;
-            of_job::audit(&session, &source[0], criteria, wanted)?
+            let mut bands = Bands::above(criteria.threshold.get(), criteria.verify);
+            let (source, config) = (&source[0], &criteria.config.clone());
+            let audited = Audited { session: &session, source, config };
+            audited.audit(&mut ByBands::new(criteria), wanted, &mut bands)?;
+            bands
         }
     };
     write(&bands, &result);
