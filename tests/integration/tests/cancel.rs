@@ -21,17 +21,20 @@ const BEGUN: Duration = Duration::from_millis(1500);
 /// would not stop for a cancel.
 const SCENE: &str = "
     CREATE TABLE one (words text, other text, marks text, letters text, elements text[], others text[],
-        weights double precision[], numbers int[], hashes bigint[], few text, few_others text);
+        weights double precision[], numbers int[], hashes bigint[], few text, few_others text,
+        dots text, commas text);
     ALTER TABLE one ALTER words SET STORAGE external, ALTER other SET STORAGE external,
         ALTER marks SET STORAGE external, ALTER letters SET STORAGE external, ALTER elements SET STORAGE external,
         ALTER others SET STORAGE external, ALTER weights SET STORAGE external, ALTER numbers SET STORAGE external,
-        ALTER hashes SET STORAGE external, ALTER few SET STORAGE external, ALTER few_others SET STORAGE external;
+        ALTER hashes SET STORAGE external, ALTER few SET STORAGE external, ALTER few_others SET STORAGE external,
+        ALTER dots SET STORAGE external, ALTER commas SET STORAGE external;
     INSERT INTO one (words, elements, weights)
         SELECT string_agg(md5, ' '), array_agg(md5), array_agg(i::float8)
         FROM generate_series(1, 1800000) AS i, md5(i::text) AS md5;
     UPDATE one SET other = 'x' || words, others = 'x'::text || elements,
         marks = repeat(U&'\\0323\\0301\\0345', 10000000),
-        letters = repeat('é', 20000000), few = repeat('a b ', 260000), few_others = repeat('b a c ', 170000),
+        letters = repeat('é', 30000000), dots = repeat('é.', 20000000), commas = repeat('a,', 15000000),
+        few = repeat('a b ', 260000), few_others = repeat('b a c ', 170000),
         numbers = (SELECT array_agg(i) FROM generate_series(1, 8000000) AS i),
         hashes = (SELECT array_agg(i::bigint % 4000000) FROM generate_series(1, 8000000) AS i);
     CREATE VIEW many_long AS SELECT i, words || i FROM one, generate_series(1, 50) AS i;
@@ -68,7 +71,23 @@ const LONG: &[(&str, &str)] = &[
     ),
     ("tokens", "SELECT cardinality(tokens(words)) FROM one, generate_series(1, 20)"),
     ("tokens", "SELECT cardinality(tokens(letters)) FROM one, generate_series(1, 20)"),
+    (
+        "tokens",
+        "SELECT cardinality(tokens(letters, normalization => 'none')) FROM one, generate_series(1, 20)",
+    ),
+    (
+        "tokens",
+        "SELECT cardinality(tokens(dots, normalization => 'none')) FROM one, generate_series(1, 20)",
+    ),
+    (
+        "tokens",
+        "SELECT cardinality(tokens(commas, normalization => 'none')) FROM one, generate_series(1, 20)",
+    ),
     ("tokens", "SELECT cardinality(tokens(marks)) FROM one, generate_series(1, 4)"),
+    (
+        "tokens",
+        "SELECT cardinality(tokens(marks, normalization => 'none')) FROM one, generate_series(1, 20)",
+    ),
     ("shingles", "SELECT cardinality(shingles(words)) FROM one"),
     (
         "shingle_hashes",

@@ -1,5 +1,6 @@
 //! The hashes of shingles.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use super::as_texts::for_each_window;
@@ -137,11 +138,12 @@ fn word_windows<const ANCHORED: bool>(
     let rules = config.rules();
     let mut windows = WordWindows::new(config.shingle_size());
     let mut batch = WordBatch::new();
+    // Both what is done with words, and what is done between them, need them.
+    let chunks = RefCell::new(chunks);
     for piece in words::pieces(text) {
-        if !chunks.is_wanted() {
+        if !chunks.borrow().is_wanted() {
             return;
         }
-        chunks.check_interrupts();
         let mut deliver = |batch: &mut WordBatch| {
             let mut anchors = u128::MAX;
             if ANCHORED {
@@ -152,19 +154,20 @@ fn word_windows<const ANCHORED: bool>(
             }
             let hashes = windows.room(batch.filled);
             batch.hash(level, piece, hashes);
-            windows.deliver::<ANCHORED>(level, batch.filled, anchors, chunks);
+            windows.deliver::<ANCHORED>(level, batch.filled, anchors, &mut chunks.borrow_mut());
             batch.clear();
         };
         rules.words(
             level,
             piece,
+            &mut || chunks.borrow_mut().check_interrupts(),
             #[inline(always)]
             |start, end| batch.push(start, end, &mut deliver),
         );
         deliver(&mut batch);
     }
     if !windows.any && windows.words > 0 {
-        all_words(config, level, text, chunks);
+        all_words(config, level, text, chunks.into_inner());
     }
 }
 
@@ -250,8 +253,7 @@ impl WordWindows {
 fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
-        chunks.check_interrupts();
-        config.rules().words(level, piece, |start, end| {
+        config.rules().words(level, piece, &mut || chunks.check_interrupts(), |start, end| {
             let entering = xxh3::hash(&piece.as_bytes()[start..end]);
             polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
             words += 1;

@@ -84,10 +84,7 @@ fn for_each_word_window(
 ) -> Result<(), Error> {
     let (rules, size) = (config.rules(), config.shingle_size());
     let mut words = |f: VisitShingle| {
-        words::pieces(text).try_for_each(|piece| {
-            check_interrupts();
-            rules.try_words(piece, f)
-        })
+        words::pieces(text).try_for_each(|piece| rules.try_words(piece, check_interrupts, f))
     };
     // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();

@@ -37,8 +37,7 @@ pub fn normalize_text<'a>(
 ///
 /// A text that is blank after normalisation has no token.
 ///
-/// `check_interrupts` is called at least every 64 KiB of text, but a run without
-/// space or line feed is one step of cutting into words.
+/// `check_interrupts` is called at least every few 64 KiB of text.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
@@ -60,10 +59,8 @@ pub fn tokens(
             }
             Ok(())
         }
-        Unit::Word | Unit::Anchored => words::pieces(&text).try_for_each(|piece| {
-            check_interrupts();
-            config.rules().try_words(piece, f)
-        }),
+        Unit::Word | Unit::Anchored => words::pieces(&text)
+            .try_for_each(|piece| config.rules().try_words(piece, check_interrupts, f)),
     }
 }
 

@@ -87,8 +87,8 @@ impl Sketcher {
     /// Time is linear in the length of the text. Memory is independent of
     /// it, but for a normalised copy of the text, and the hashes of the elements
     /// of a bag, where the configuration asks for them. `check_interrupts` is called
-    /// at least every 64 KiB of text (but a run without space or line feed is one step of cutting into words) and every
-    /// million elementary steps. It may unwind: the next call starts afresh.
+    /// at least every few 64 KiB of text, and every million elementary steps. It may
+    /// unwind: the next call starts afresh.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

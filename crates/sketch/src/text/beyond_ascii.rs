@@ -200,6 +200,14 @@ fn class(code: u32) -> Class {
     KIND_OF_PAGE.get(code / PAGE).map_or(Other, |&kind| CLASSES[usize::from(kind)][code % PAGE])
 }
 
+/// True for letters, digits and ideographs: in a word whatever is around, and in none of the rules what stands between
+/// others or follows them. Not letters that are emoji too: rule WB3c looks at what is before them.
+pub(super) fn is_solid(c: char) -> bool {
+    c.is_alphanumeric()
+        && !matches!(c, 'ℹ' | 'Ⓜ' | '\u{1f100}'..='\u{1f1ff}')
+        && !matches!(class(u32::from(c)), Mark | Mute | Joiner)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -43,11 +43,22 @@ impl WordRules {
     }
 
     /// Calls `f` for each word of a piece of a normalised text that counts, with the bytes at which
-    /// it starts and ends.
+    /// it starts and ends. `check_interrupts` is called once, and as by [`words::each`].
     #[inline(always)]
-    pub(crate) fn words(&self, level: Level, piece: &str, mut f: impl FnMut(usize, usize)) {
+    pub(crate) fn words(
+        &self,
+        level: Level,
+        piece: &str,
+        check_interrupts: &mut dyn FnMut(),
+        mut f: impl FnMut(usize, usize),
+    ) {
+        check_interrupts();
         if self.split_whitespace {
-            for word in piece.split_whitespace().filter(|word| self.keeps(word)) {
+            let words = piece.split_whitespace().filter(|word| self.keeps(word));
+            for (i, word) in words.enumerate() {
+                if i % 4096 == 4095 {
+                    check_interrupts();
+                }
                 let start = word.as_ptr().addr() - piece.as_ptr().addr();
                 f(start, start + word.len());
             }
@@ -57,6 +68,7 @@ impl WordRules {
         words::each(
             level,
             piece,
+            check_interrupts,
             #[inline(always)]
             |start, end| {
                 if all || self.keeps(&piece[start..end]) {
@@ -70,10 +82,11 @@ impl WordRules {
     pub(crate) fn try_words(
         &self,
         piece: &str,
+        check_interrupts: &mut dyn FnMut(),
         f: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut outcome = Ok(());
-        self.words(Level::best(), piece, |start, end| {
+        self.words(Level::best(), piece, check_interrupts, |start, end| {
             if outcome.is_ok() {
                 outcome = f(&piece[start..end]);
             }

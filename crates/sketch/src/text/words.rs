@@ -19,16 +19,27 @@ const PIECE: usize = 1024;
 /// feed after this many bytes.
 const PART: usize = 32;
 
+/// The bytes of a long piece after which `check_interrupts` is called again: a multiple of [`BLOCK`].
+const STEP: usize = 64 * 1024;
+
 /// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
+///
+/// `check_interrupts` is called at least every few [`STEP`]s, but a run of marks or signs, without a letter, a digit or
+/// an ideograph, is one step.
 #[inline(always)]
-pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(usize, usize)) {
+pub(crate) fn each(
+    level: Level,
+    piece: &str,
+    check_interrupts: &mut dyn FnMut(),
+    mut f: impl FnMut(usize, usize),
+) {
     level.compiled(
         #[inline(always)]
         || {
             if piece.is_ascii() {
-                each_ascii(level, piece, &mut f);
+                each_ascii(level, piece, check_interrupts, &mut f);
             } else {
-                each_of_any(level, piece, &mut f);
+                each_of_any(level, piece, check_interrupts, &mut f);
             }
         },
     );
@@ -36,12 +47,24 @@ pub(crate) fn each(level: Level, piece: &str, mut f: impl FnMut(usize, usize)) {
 
 /// The words of any piece.
 #[inline(always)]
-fn each_of_any(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
+fn each_of_any(
+    level: Level,
+    piece: &str,
+    check_interrupts: &mut dyn FnMut(),
+    f: &mut impl FnMut(usize, usize),
+) {
     let bytes = piece.as_bytes();
-    let mut at = 0;
+    let (mut at, mut checked) = (0, 0);
     while at < bytes.len() {
+        if at - checked >= STEP {
+            check_interrupts();
+            checked = at;
+        }
         let Some(words) = beyond_ascii::block(level, &bytes[at..]) else {
-            at += each_of_part(&piece[at..], &mut |start, end| f(at + start, at + end));
+            let part = pieces_of(&piece[at..], PART).next().unwrap_or(&piece[at..]);
+            let mut f = |start, end| f(at + start, at + end);
+            each_of_part(part, STEP, check_interrupts, &mut f);
+            at += part.len();
             continue;
         };
         let (mut starts, mut ends) = (words.starts, words.ends);
@@ -55,12 +78,37 @@ fn each_of_any(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
     }
 }
 
-/// The words of the start of `text` by unicode-segmentation; returns how long it is.
+/// The words of a part by unicode-segmentation, about `step` bytes at a time, which are one at least.
+///
+/// A step ends with a letter, a digit or an ideograph, with which the next one starts. No rule looks beyond it from
+/// before it, so this step says whether it is joined with what is before it. And no rule looks past it from behind it.
 #[cold]
-fn each_of_part(text: &str, f: &mut dyn FnMut(usize, usize)) -> usize {
-    let part = pieces_of(text, PART).next().unwrap_or(text);
-    part.unicode_word_indices().for_each(|(at, word)| f(at, at + word.len()));
-    part.len()
+fn each_of_part(
+    part: &str,
+    step: usize,
+    check_interrupts: &mut dyn FnMut(),
+    f: &mut dyn FnMut(usize, usize),
+) {
+    // Where the word starts that the first word of a step goes on with.
+    let (mut at, mut begun) = (0, None);
+    loop {
+        let rest = &part[at..];
+        let from = rest.ceil_char_boundary(step);
+        let both = rest[from..].char_indices().find(|(_, c)| beyond_ascii::is_solid(*c));
+        let end = both.map_or(rest.len(), |(place, c)| from + place + c.len_utf8());
+        let mut words = rest[..end].unicode_word_indices().peekable();
+        while let Some((start, word)) = words.next() {
+            let first = begun.take().unwrap_or(at + start);
+            if both.is_some() && words.peek().is_none() {
+                begun = Some(first);
+            } else {
+                f(first, at + start + word.len());
+            }
+        }
+        let Some((place, _)) = both else { return };
+        at += from + place;
+        check_interrupts();
+    }
 }
 
 /// The words of ASCII, 64 bytes at a time, each byte a bit.
@@ -70,7 +118,12 @@ fn each_of_part(text: &str, f: &mut dyn FnMut(usize, usize)) -> usize {
 /// full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
-fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
+fn each_ascii(
+    level: Level,
+    piece: &str,
+    check_interrupts: &mut dyn FnMut(),
+    f: &mut impl FnMut(usize, usize),
+) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);
     // The uppermost bits of the block before.
@@ -109,6 +162,9 @@ fn each_ascii(level: Level, piece: &str, f: &mut impl FnMut(usize, usize)) {
         digit_before = here.digits >> (BLOCK - 1);
         here = after;
         at += BLOCK;
+        if at.is_multiple_of(STEP) {
+            check_interrupts();
+        }
     }
     if inside == 1 {
         word(bytes, start, bytes.len(), f);
@@ -171,7 +227,8 @@ mod tests {
     fn found<'a>(pieces: impl Iterator<Item = &'a str>) -> Vec<String> {
         let mut found = Vec::new();
         for piece in pieces {
-            each(Level::best(), piece, |start, end| found.push(piece[start..end].to_owned()));
+            let keep = |start, end| found.push(piece[start..end].to_owned());
+            each(Level::best(), piece, &mut || (), keep);
         }
         found
     }
@@ -232,9 +289,45 @@ mod tests {
                 .collect();
             for level in Level::available() {
                 let mut found = Vec::new();
-                each_ascii(level, &text, &mut |start, end| found.push(&text[start..end]));
+                each_ascii(level, &text, &mut || (), &mut |start, end| found.push(&text[start..end]));
                 prop_assert_eq!(&found, &expected, "{}", level);
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+
+        #[test]
+        fn steps_change_no_word(
+            text in prop_oneof![
+                "[a1éאア漢か٣ℹⓂ🅰\u{301}\u{93f}\u{345}\u{200d}\u{ad}😀❤👍🏽🇦🇧_ .:,'\"’·،\r\n\u{3000}]{0,24}",
+                "[éא\u{345}\u{200d}ℹ🇦ア1_.:'\",]{0,16}",
+                "\\PC{0,16}",
+                prop::collection::vec(any::<char>(), 0..16)
+                    .prop_map(|chars| chars.into_iter().collect::<String>()),
+            ],
+        ) {
+            let words = text.unicode_word_indices().map(|(start, word)| (start, start + word.len()));
+            let expected: Vec<_> = words.collect();
+            // A step of so many bytes cuts at each letter, one of more at each place behind those.
+            for step in 1..=text.len().max(1) {
+                let mut found = Vec::new();
+                each_of_part(&text, step, &mut || (), &mut |start, end| found.push((start, end)));
+                prop_assert_eq!(&found, &expected, "{}", step);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_word_has_many_steps() {
+        let word = |unit: &str| unit.repeat(16 * STEP / unit.len());
+        for unit in ["é", "é.", "א", "ア", "x\u{301}", "a", "é,", "a,", "漢\u{301}", "ab\u{93f}"]
+        {
+            let text = word(unit);
+            let mut checks = 0;
+            each(Level::best(), &text, &mut || checks += 1, |_, _| ());
+            assert!(checks >= 14, "{checks} checks of {unit:?}");
         }
     }
 
