@@ -17,6 +17,7 @@
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
 //! | outlines of the rows that a transaction inserts under exclusion constraints | `work_mem` | times `hash_mem_multiplier` |
 //! | the shingles of two texts that are compared | `work_mem` | times `hash_mem_multiplier`, and at least 32 MB; then a file |
+//! | the shingles, passages and words of two texts that are explained | `maintenance_work_mem` | all; then an error |
 //! | the rows that a function returns | `work_mem` | all, then a file |
 //!
 //! What is kept beside these is a few bytes for each document.
@@ -77,6 +78,11 @@ pub fn of_own_rows() -> usize {
 pub fn of_comparison() -> usize {
     const LEAST: usize = 32 << 20;
     hash().max(LEAST)
+}
+
+/// The bytes that the comparison of two texts may take which shows their parts.
+pub fn of_explanation() -> usize {
+    maintenance()
 }
 
 /// The memory that a tuplestore may use for a function's rows before it writes to a file, in kB.

@@ -22,7 +22,7 @@ use crate::corpus::documents::Documents;
 use crate::corpus::group::{Group, Measure};
 use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::reader::Reader;
-use crate::corpus::sets::{Cache, Distinct, Signatures, exceed};
+use crate::corpus::sets::{Cache, Distinct, exceed};
 use crate::document::kind::Kind;
 use crate::error::Result;
 use crate::memory::JobShares;
@@ -483,8 +483,7 @@ impl Comparing {
             visit(&mut Group::new(parts, &places, measure, threshold.get(), self.memory, crew))
         };
         if verify == Verify::Signature {
-            let signatures = Signatures::of(&mut bytes, &places, config.num_perm())?;
-            return visit(bytes, Measure::Estimated(&signatures), crew);
+            return visit(bytes, Measure::Estimated(config.num_perm()), crew);
         }
         let distinct = Distinct::of(&mut bytes, &places)?;
         if let [_] = distinct.places[..] {

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use sketch::corpus::{Corpus, Hashes, NumberedSets};
 use sketch::pipeline::Crew;
-use sketch::{Error, memory};
+use sketch::{Error, estimate_jaccard, memory};
 
 use crate::corpus::batch::{Bytes, Held};
-use crate::corpus::sets::{Cache, Distinct, Signatures};
+use crate::corpus::sets::{Cache, Distinct};
 
 /// Documents of one group, numbered from 0 in their order.
 pub struct Group<'a, 'c> {
@@ -20,24 +20,49 @@ pub struct Group<'a, 'c> {
     measure: Measure<'a>,
     threshold: f64,
     memory: usize,
-    rows: Rows,
+    /// Hashes of documents that are in a file.
+    hashes: Rows<u64>,
+    signatures: Rows<i32>,
+    /// Room for the signature of a document that is compared with another one.
+    signature: Vec<i32>,
     crew: &'a mut Crew<'c>,
 }
 
-/// Hashes of documents that are in a file, as many as memory holds: a document has one place for its own.
+/// Something of documents, of as many as memory holds: a document has one place for its own.
 #[derive(Default)]
-struct Rows {
-    hashes: Vec<u64>,
-    /// The document whose hashes are at each place.
+struct Rows<T> {
+    values: Vec<T>,
+    /// The document whose values are at each place.
     of: Vec<Option<u32>>,
+}
+
+impl<T: Copy + Default> Rows<T> {
+    /// The `width` values of a document, which `read` reads unless they are at one of `count` places.
+    fn row(
+        &mut self,
+        document: u32,
+        (count, width): (usize, usize),
+        read: impl FnOnce(&mut [T]) -> Result<(), Error>,
+    ) -> Result<&[T], Error> {
+        memory::resize(&mut self.of, count, None)?;
+        memory::resize(&mut self.values, count * width, T::default())?;
+        let at = document as usize % count;
+        let row = &mut self.values[at * width..][..width];
+        if self.of[at] != Some(document) {
+            self.of[at] = None;
+            read(row)?;
+            self.of[at] = Some(document);
+        }
+        Ok(row)
+    }
 }
 
 /// The measures by which two documents are compared.
 pub enum Measure<'a> {
     /// Not at all: all are the same.
     Same,
-    /// By signatures.
-    Estimated(&'a Signatures),
+    /// By signatures of so many slots.
+    Estimated(usize),
     /// By shingles, with the sets of all documents at hand.
     Exact(&'a Distinct, &'a NumberedSets),
     /// By shingles, as many sets at a time as memory holds.
@@ -55,7 +80,7 @@ impl Measure<'_> {
     fn beside<'b>(&'b self, cache: &'b mut Option<Cache>, count: usize) -> Measure<'b> {
         match self {
             Self::Same => Measure::Same,
-            Self::Estimated(signatures) => Measure::Estimated(signatures),
+            Self::Estimated(slots) => Measure::Estimated(*slots),
             Self::Exact(distinct, sets) => Measure::Exact(distinct, sets),
             Self::OneByOne(distinct, own) => {
                 Measure::OneByOne(distinct, cache.get_or_insert_with(|| own.fork(count)))
@@ -75,7 +100,19 @@ impl<'a, 'c> Group<'a, 'c> {
         memory: usize,
         crew: &'a mut Crew<'c>,
     ) -> Self {
-        Self { held, bytes, places, measure, threshold, memory, rows: Rows::default(), crew }
+        let (hashes, signatures, signature) = (Rows::default(), Rows::default(), Vec::new());
+        Self {
+            held,
+            bytes,
+            places,
+            measure,
+            threshold,
+            memory,
+            hashes,
+            signatures,
+            signature,
+            crew,
+        }
     }
 
     /// The name of a document.
@@ -158,22 +195,30 @@ impl<'a, 'c> Group<'a, 'c> {
         if self.bytes.is_held() {
             return Ok(&self.held.hashes[place * width..][..width]);
         }
-        let count = self.cached();
-        let Self { rows: Rows { hashes, of }, bytes, .. } = self;
-        memory::resize(of, count, None)?;
-        memory::resize(hashes, count * width, 0)?;
-        let at = document as usize % count;
-        let row = &mut hashes[at * width..][..width];
-        if of[at] != Some(document) {
+        let count = self.kept(size_of::<u64>() * width);
+        let bytes = &mut self.bytes;
+        self.hashes.row(document, (count, width), |row| {
             bytes.read_hashes(place as u32, row);
-            of[at] = Some(document);
-        }
-        Ok(row)
+            Ok(())
+        })
     }
 
-    /// The number of documents whose hashes are kept of those that are in a file: a quarter of memory holds them.
-    fn cached(&self) -> usize {
-        (self.memory / (4 * self.held.width * size_of::<u64>())).clamp(1, self.places.len().max(1))
+    /// The signature of a document.
+    fn signature(&mut self, document: u32, slots: usize) -> Result<&[i32], Error> {
+        let count = self.kept(size_of::<i32>() * slots);
+        let (bytes, place) = (&mut self.bytes, self.places[document as usize]);
+        self.signatures.row(document, (count, slots), |row| {
+            bytes.with(place, |bytes| {
+                let own = bytes.as_chunks().0.iter().map(|slot| i32::from_ne_bytes(*slot));
+                row.iter_mut().zip(own).for_each(|(slot, own)| *slot = own);
+                Ok(())
+            })
+        })
+    }
+
+    /// The number of documents of which so many bytes are kept: a quarter of memory holds them.
+    fn kept(&self, bytes: usize) -> usize {
+        (self.memory / (4 * bytes)).clamp(1, self.places.len().max(1))
     }
 
     /// The similarity of two documents of a cluster, however low it is.
@@ -185,8 +230,14 @@ impl<'a, 'c> Group<'a, 'c> {
         match &mut self.measure {
             // They have shingles, as all documents have here.
             Measure::Same => Ok(Some(1.0)),
-            Measure::Estimated(signatures) => {
-                Ok(Some(signatures.estimate(a, b)?).filter(|estimate| *estimate >= threshold))
+            Measure::Estimated(slots) => {
+                let slots = *slots;
+                let mut own = std::mem::take(&mut self.signature);
+                own.clear();
+                memory::extend(&mut own, self.signature(a, slots)?)?;
+                let estimate = estimate_jaccard(&own, self.signature(b, slots)?)?;
+                self.signature = own;
+                Ok(Some(estimate).filter(|estimate| *estimate >= threshold))
             }
             Measure::Exact(distinct, sets) => {
                 let (a, b) = (distinct.of_document(a), distinct.of_document(b));
@@ -221,7 +272,8 @@ impl Hashes for Group<'_, '_> {
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
-        if self.bytes.is_held() || self.cached() == self.places.len() {
+        let width = size_of::<u64>() * self.held.width;
+        if self.bytes.is_held() || self.kept(width) == self.places.len() {
             for document in 0..self.documents() {
                 visit(document, self.row(document)?[column]);
             }

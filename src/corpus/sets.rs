@@ -1,10 +1,10 @@
-//! The documents of a group in the form in which they are compared: their signatures, or their sets.
+//! The documents of a group in the form in which they are compared exactly: their sets.
 
 use std::sync::Arc;
 
 use sketch::corpus::{Drawing, NumberedSets, Outlines};
 use sketch::pipeline::Crew;
-use sketch::{Config, ElementHash, Error, Scheme, estimate_jaccard, memory};
+use sketch::{Config, ElementHash, Error, Scheme, memory};
 
 use crate::corpus::batch::Bytes;
 use crate::corpus::reader::Reader;
@@ -18,34 +18,6 @@ const REPEATED: usize = 4;
 /// True if the sets of documents of so many bytes take more than `memory` bytes, as far as can be foreseen.
 pub fn exceed(reader: Reader, bytes: usize, memory: usize) -> bool {
     reader.elements(bytes).saturating_mul(size_of::<u64>()) / REPEATED > memory
-}
-
-/// The signatures of a group.
-pub struct Signatures {
-    words: Vec<i32>,
-    /// Words of each.
-    slots: usize,
-}
-
-impl Signatures {
-    /// Those of the documents at `places`.
-    pub fn of(bytes: &mut Bytes, places: &[u32], slots: usize) -> Result<Self, Error> {
-        let mut words = memory::with_capacity(places.len() * slots)?;
-        for &place in places {
-            bytes.with(place, |bytes| {
-                let own = bytes.as_chunks().0.iter().map(|slot| i32::from_ne_bytes(*slot));
-                words.extend(own);
-                Ok(())
-            })?;
-        }
-        Ok(Self { words, slots })
-    }
-
-    /// The estimated similarity of two documents.
-    pub fn estimate(&self, a: u32, b: u32) -> Result<f64, Error> {
-        let of = |document: u32| &self.words[document as usize * self.slots..][..self.slots];
-        estimate_jaccard(of(a), of(b))
-    }
 }
 
 /// The documents of a group that are not stored to the byte as an earlier one.

@@ -1,12 +1,14 @@
 //! `minlsh_explain()` and `minlsh_explain_texts()`: why two documents are, or are not, found to be near-duplicates.
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 
-use crate::error::Result;
+use crate::error::{Result, error};
 use crate::lookup::find;
 use crate::lookup::operand::Operand;
 use crate::lookup::stored_documents::StoredDocuments;
+use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
@@ -142,6 +144,29 @@ fn show(
     Ok(())
 }
 
+/// Refuses texts of so many bytes together, if what is kept of them to find their parts would take too much memory.
+fn check_memory(bytes: usize) -> Result<()> {
+    /// Bytes that are kept for each of texts in which no shingle, passage or word comes twice.
+    const KEPT: usize = 12;
+    let needed = bytes.saturating_mul(KEPT);
+    if needed <= of_explanation() {
+        return Ok(());
+    }
+    let megabytes = |bytes: usize| bytes.div_ceil(1 << 20);
+    Err(error(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!(
+            "the comparison of two texts of {} MB does not fit into maintenance_work_mem",
+            megabytes(bytes)
+        ),
+    )
+    .set_detail("It keeps the shingles, passages and words of both texts, to show which are shared.")
+    .set_hint(format!(
+        "Set maintenance_work_mem to '{} MB' or more, or use jaccard() and containment(), which need less.",
+        megabytes(needed)
+    )))
+}
+
 /// Facts about two documents that need no signatures.
 #[derive(Default)]
 struct Pair {
@@ -155,6 +180,7 @@ struct Pair {
 impl Pair {
     fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
         if let (Some(a), Some(b)) = (a.text(), b.text()) {
+            check_memory(a.len() + b.len())?;
             let compared = Comparison::new(config, a, b, EXAMPLES, &mut check_interrupts);
             let Comparison { a, b, shared, only_a, only_b } = compared?;
             return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });

@@ -182,8 +182,14 @@ const LONG: &[(&str, &str)] = &[
          minlsh_marked_diff(repeat('b a ', 260000), repeat('a b c ', 170000)), \
          minlsh_marked_diff(repeat('a c b ', 170000), repeat('b a c d ', 130000))",
     ),
-    ("minlsh_explain_texts", "SELECT jaccard FROM one, minlsh_explain_texts(words, other)"),
-    ("minlsh_explain_texts", "SELECT jaccard FROM one, minlsh_explain_texts(marks, letters)"),
+    (
+        "minlsh_explain_texts",
+        "SET maintenance_work_mem = '4GB'; SELECT jaccard FROM one, minlsh_explain_texts(words, other)",
+    ),
+    (
+        "minlsh_explain_texts",
+        "SET maintenance_work_mem = '4GB'; SELECT jaccard FROM one, minlsh_explain_texts(marks, letters)",
+    ),
     ("minhash_agg", "SELECT minhash_agg(i) FROM generate_series(1, 100000000) AS i"),
     (
         "minhash_union_agg",
@@ -200,7 +206,10 @@ const LONG: &[(&str, &str)] = &[
         "near_duplicate_cluster_of",
         "SELECT count(*) FROM near_duplicate_cluster_of(1, index => 'huge')",
     ),
-    ("minlsh_explain", "SELECT jaccard FROM minlsh_explain('huge', 1, 2)"),
+    (
+        "minlsh_explain",
+        "SET maintenance_work_mem = '4GB'; SELECT jaccard FROM minlsh_explain('huge', 1, 2)",
+    ),
     ("minlsh_recall", "SELECT recall FROM minlsh_recall('huge', 0.9)"),
     ("minlsh_check", "SELECT minlsh_check('huge_body_idx') FROM generate_series(1, 50)"),
     ("minlsh_check", "SELECT minlsh_check('sided') FROM generate_series(1, 50)"),

@@ -257,17 +257,23 @@ fn many_equal_texts_take_little_memory() {
     let database = database();
     let mut client = database.connect();
     let pid = warm(&mut client, "16MB");
-    let clusters = |body: &str| {
+    let clusters = |body: &str, verify: &str| {
         format!(
             "SELECT count(*) || ' ' || count(DISTINCT cluster_id) FROM near_duplicate_clusters( \
-             $$SELECT i, {body} FROM generate_series(1, {ROWS}) i$$, 0.5, key => NULL::int)"
+             $$SELECT i, {body} FROM generate_series(1, {ROWS}) i$$, 0.5, key => NULL::int, verify => '{verify}')"
         )
     };
     // Two that are similar in half of all, so that not all are the same.
     let body = "CASE i % 2 WHEN 0 THEN 'the same text as all the others' ELSE 'the same text as all others' END";
-    for body in ["'the same text'", body] {
-        let (found, more) = more_memory(&mut client, pid, |client| texts(client, &clusters(body)));
-        println!("{more} kB for {ROWS} equal texts");
+    for (body, verify) in [
+        ("'the same text'", "exact"),
+        (body, "exact"),
+        ("'the same text'", "signature"),
+        (body, "signature"),
+    ] {
+        let (found, more) =
+            more_memory(&mut client, pid, |client| texts(client, &clusters(body, verify)));
+        println!("{more} kB for {ROWS} equal texts, verified by {verify}");
         assert_eq!(found, [format!("{ROWS} 1")]);
         assert!(more < 80 * 1024, "{more} kB");
     }
