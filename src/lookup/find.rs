@@ -246,7 +246,8 @@ impl Finder {
         // Of a side table the user's table counts, which a trigger ties to it.
         let mut tables = dependency::tables_tied_to(table);
         tables.push(table);
-        if skipped || !tables.into_iter().any(wanted) {
+        if skipped || !tables.into_iter().any(wanted) || rights::check_before_reading(oid).is_err()
+        {
             return None;
         }
         let of_documents = |info: &Info| info.index.valid && info.kind != Kind::Passage;

@@ -116,10 +116,12 @@ impl<'a> Asked<'a> {
         let wanted = || unsafe { self.index.of_row(session, key, self.threshold, limit) };
         let Some(side) = &self.side else { return Ok(wanted()?.map(Way::Query)) };
         if self.verify == Verify::Signature {
-            return Ok(side.stored(key)?.map(Way::Estimates));
+            // SAFETY: the same.
+            return Ok(unsafe { side.stored(key)? }.map(Way::Estimates));
         }
         let Some(wanted) = wanted()? else { return Ok(None) };
-        side.stored(key)?.map(|probe| self.among(wanted, &probe)).transpose()
+        // SAFETY: the same.
+        unsafe { side.stored(key)? }.map(|probe| self.among(wanted, &probe)).transpose()
     }
 
     /// The search for the near-duplicates of what a call brings along.

@@ -50,8 +50,12 @@ impl<'a> Side<'a> {
     }
 
     /// Reads what is stored of the document with that key; nothing if it has no shingles.
-    pub fn stored(&self, key: Datum) -> Result<Option<Probe>> {
-        let signature = self.table.signature(key)?;
+    ///
+    /// # Safety
+    /// `key` must be of the type of the index's keys, and live as long as the result.
+    pub unsafe fn stored(&self, key: Datum) -> Result<Option<Probe>> {
+        // SAFETY: the caller's promise: the key of the index is that of the side table.
+        let signature = unsafe { self.table.signature(key)? };
         Ok(signature.map(|signature| Probe { key: Some(key), signature }))
     }
 

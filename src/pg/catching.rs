@@ -29,12 +29,25 @@ impl Complaint {
 
     /// The error as PostgreSQL made it, with `hint` if it has none of its own.
     pub fn or_hint(self, hint: &str) -> SqlError {
-        let report = error(self.code, self.message);
-        let report = report.set_hint(self.hint.as_deref().unwrap_or(hint));
-        match self.detail {
-            Some(detail) => report.set_detail(detail),
-            None => report,
+        let own = self.hint.clone();
+        self.with_hint(own.unwrap_or_else(|| hint.to_owned())).report()
+    }
+
+    /// The same complaint with another hint.
+    pub fn with_hint(self, hint: String) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+
+    /// The error as PostgreSQL made it.
+    pub fn report(self) -> SqlError {
+        let mut report = error(self.code, self.message);
+        if let Some(hint) = self.hint {
+            report = report.set_hint(hint);
         }
+        if let Some(detail) = self.detail {
+            report = report.set_detail(detail);
+        }
+        report
     }
 
     /// The error, in the words of the argument that it is about; `hint` says what that should be.
@@ -49,11 +62,7 @@ impl Complaint {
             Some(first) => format!("{first} {hint}"),
             None => hint.to_owned(),
         };
-        let report = error(self.code, format!("{argument}: {}", self.message)).set_hint(hint);
-        match self.detail {
-            Some(detail) => report.set_detail(detail),
-            None => report,
-        }
+        Self { message: format!("{argument}: {}", self.message), ..self.with_hint(hint) }.report()
     }
 }
 

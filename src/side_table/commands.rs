@@ -1,12 +1,15 @@
 //! `minlsh_reindex()` and `minlsh_drop_index()`: what is done to a side table that there is.
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::Result;
 use crate::index::stored_options;
 use crate::pg::bulk::{empty, rebuild_indexes};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catching::catching;
 use crate::pg::dependency::{self, Object};
+use crate::pg::names::visible_name;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::restricted::restricted_to;
@@ -82,6 +85,14 @@ fn drop_index(call: &Call) -> Result<Option<Datum>> {
             watch::link(&documents, &found.watch);
         }
     }
-    dependency::drop_restricted(Object::Relation(found.watch.storage));
+    let storage = found.watch.storage;
+    let dropped = catching(|| dependency::drop_restricted(Object::Relation(storage)));
+    dropped.map_err(|complaint| {
+        if !complaint.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {
+            return complaint.report();
+        }
+        let name = visible_name(storage);
+        complaint.with_hint(format!("Use DROP TABLE {name} CASCADE to drop these too.")).report()
+    })?;
     Ok(Some(Datum::from(0)))
 }

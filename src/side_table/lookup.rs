@@ -67,13 +67,18 @@ impl SideTable {
         ))
     }
 
-    /// The signature of the document with that key (of the key's base type).
-    pub fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
+    /// The signature of the document with that key.
+    ///
+    /// # Safety
+    /// `key` must be of the base type of [`Self::key`].
+    pub unsafe fn signature(&self, key: Datum) -> Result<Option<Vec<i32>>> {
         let mut found = None;
-        self.open()?.of_document(key, &Snapshot::statement(), |row| {
+        let visit = |row: &Row| {
             found = stored(row)?.map(|(_, signature, _)| memory::copied(signature));
             Ok(Continue::No)
-        })?;
+        };
+        // SAFETY: the caller promises a key of the type that `open` opens it for.
+        unsafe { self.open()?.of_document(key, &Snapshot::statement(), visit)? };
         found.transpose().map_err(Into::into)
     }
 

@@ -76,14 +76,16 @@ impl Storage {
     }
 
     /// Calls `visit` with the row of a document, if there is one.
-    /// `key` is of the type of the documents' keys.
-    pub fn of_document(
+    ///
+    /// # Safety
+    /// `key` must be of the type that this was opened for.
+    pub unsafe fn of_document(
         &self,
         key: Datum,
         snapshot: &Snapshot,
         visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        // SAFETY: the side table was found to have keys of the documents' type.
+        // SAFETY: the caller promises a key of that type, and [`Storage::open`] has found a column of it.
         unsafe { self.key_index().each_equal(&self.rows.table, key, snapshot, visit) }
     }
 }

@@ -71,10 +71,12 @@ fn brought(fired: &Fired, event: Event, documents: &Open, watch: &Watch) -> Resu
         return Ok(false);
     };
     let mut found = false;
-    storage.of_document(key, &Snapshot::own(), |_| {
+    let visit = |_: &Row| {
         found = true;
         Ok(Continue::No)
-    })?;
+    };
+    // SAFETY: the first column of the row that was brought to this side table, whose type `open` has checked.
+    unsafe { storage.of_document(key, &Snapshot::own(), visit)? };
     Ok(found)
 }
 
@@ -293,7 +295,7 @@ impl SketchWriter<'_> {
     fn put(&self, key: Datum, signed: Option<StoredSketch>) -> Result<()> {
         let rows = &self.storage.rows;
         let mut done = false;
-        self.storage.of_document(key, &Snapshot::dirty(), |row| {
+        let put = |row: &Row| {
             // What is written now must not belong to the command that wrote the old row.
             next_command();
             match &signed {
@@ -304,7 +306,9 @@ impl SketchWriter<'_> {
             }
             done = true;
             Ok(Continue::No)
-        })?;
+        };
+        // SAFETY: a key of the documents, for whose type the side table was opened.
+        unsafe { self.storage.of_document(key, &Snapshot::dirty(), put)? };
         if let (false, Some(signed)) = (done, &signed) {
             // SAFETY: the side table was found to have columns of these types.
             unsafe { rows.insert(&row_of(key, signed)) };
