@@ -1354,3 +1354,25 @@ CREATE FUNCTION contained_documents(source text, coverage double precision, key 
 	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION contained_documents(text, double precision, anyelement, text, text, text, integer, text) IS
 	'documents that other documents contain, with the longest of these and their number; keys of the type of key';
+
+CREATE FUNCTION passages_between(a text, b text, min_match integer DEFAULT 50,
+		coverage double precision DEFAULT NULL, max_documents integer DEFAULT 100,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		normalization text DEFAULT 'plain', key text DEFAULT NULL,
+		OUT a_id text, OUT b_id text, OUT a_from integer, OUT a_length integer,
+		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_passages_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION passages_between(text, text, integer, double precision, integer,
+	text, text, text, text, text) IS
+	'passages that documents of two sources have in common, with their places in both; keys as text';
+
+CREATE FUNCTION passages_between(a text, b text, min_match integer, key anyelement,
+		coverage double precision DEFAULT NULL, max_documents integer DEFAULT 100,
+		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
+		normalization text DEFAULT 'plain',
+		OUT a_id anyelement, OUT b_id anyelement, OUT a_from integer, OUT a_length integer,
+		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'minlsh_passages_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
+COMMENT ON FUNCTION passages_between(text, text, integer, anyelement, double precision, integer,
+	text, text, text, text) IS
+	'passages that documents of two sources have in common, with their places in both; keys of the type of key';

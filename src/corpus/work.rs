@@ -173,10 +173,10 @@ impl Work {
 }
 
 /// The types and collations of columns.
-type ColumnTypes = Vec<(Oid, Oid)>;
+pub type ColumnTypes = Vec<(Oid, Oid)>;
 
 /// The types and collations of the columns that an argument names, the same of all sources.
-fn common(
+pub fn common(
     argument: &str,
     sources: &[Source],
     of: &dyn Fn(&Source) -> Option<ColumnTypes>,

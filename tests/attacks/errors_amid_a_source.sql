@@ -40,7 +40,9 @@ INSERT INTO app.calls VALUES
 	('common_passages(%1$L, 2)'),
 	('strip_passages(%1$L, 2)'),
 	('repeated_passages(%1$L)'),
-	('contained_documents(%1$L)');
+	('contained_documents(%1$L)'),
+	('passages_between(%2$L, %1$L)'),
+	('passages_between(%1$L, %2$L)');
 CREATE FUNCTION app.sound(scoped boolean) RETURNS text LANGUAGE sql
 	RETURN 'SELECT i AS id, repeat(md5((i / 2)::text), 8) AS body' || CASE WHEN scoped THEN ', i % 3 AS scope' ELSE '' END
 	|| ' FROM generate_series(1, 1200) i';

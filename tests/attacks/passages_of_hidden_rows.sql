@@ -53,6 +53,8 @@ SELECT * FROM repeated_passages('app.closed', body => 'body');
 -- refused: 42501
 SELECT * FROM contained_documents('app.closed', body => 'body');
 -- refused: 42501
+SELECT * FROM passages_between('SELECT 1, ''some text''', 'app.closed');
+-- refused: 42501
 SELECT * FROM minlsh_check('app.closed_quoting');
 -- refused: 42501
 SELECT * FROM minlsh_check('app.quoting');

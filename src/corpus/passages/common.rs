@@ -10,7 +10,7 @@ use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, Te
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, Texts, Visit};
+use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
 use crate::corpus::passages::windows::{Each, Look, Looking, WEIGHT, WindowCounts, finder, test};
 use crate::corpus::progress::JobPhase;
 use crate::error::Result;
@@ -29,8 +29,8 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let (question, min_documents) = PassageQuestion::of_common(call)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question, None)?;
-    let frequent = Frequent::of(sorter, min_documents, texts.share)?;
+    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
+    let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
     let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
     let wanted: Test = {
         let counts = counts.clone();
@@ -94,8 +94,8 @@ fn strip_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let (question, min_documents) = PassageQuestion::of_common(call)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question.keeping_short(), None)?;
-    let frequent = Frequent::of(sorter, min_documents, texts.share)?;
+    let (mut texts, sorter) = Texts::read(&session, &question.keeping_short(), TextForm::Original)?;
+    let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == min_documents)?;
     let counts = WindowCounts::of(&mut texts, &frequent, min_documents)?;
     let count: CountOf = Arc::new(move |window| counts.get(window).map(|counted| counted.0));
     let cut = texts.cut.clone();

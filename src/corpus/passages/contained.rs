@@ -1,21 +1,21 @@
 //! `contained_documents()`: which documents are inside others, wholly or to a share.
 //!
-//! 1. Each text is read once: its fingerprints are sorted, the normalized text goes to a temporary file.
+//! 1. Each text is read once: its fingerprints are sorted, the normalized text is put aside.
 //! 2. Fingerprints that several texts have are sorted by text, each with the number of the others.
 //! 3. A text that is contained shares one of a stretch of its fingerprints with its container, and any stretch that is
 //!    long enough will do ([`Bound`](sketch::passage::Bound)). The one that the fewest others have is asked for. Most
 //!    texts have a stretch that nobody else has, and are contained in nothing.
 //! 4. What is asked for meets the texts that have it, in the order of fingerprints: these pairs are the candidates.
-//! 5. Sorted by contained text, candidates are read from the temporary file and compared. The texts decide.
+//! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
 
+use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::passages::texts::{ReadText, Texts};
+use crate::corpus::passages::texts::{Pairs, TextForm, Texts};
 use crate::corpus::progress::JobPhase;
-use crate::corpus::spool::Spool;
 use crate::error::Result;
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
@@ -26,9 +26,6 @@ use crate::pg::spi::Session;
 
 sql_function!(minlsh_contained_documents, contained_documents);
 
-/// Bytes of candidates of one text that are compared together.
-const TOGETHER: usize = 1 << 20;
-
 /// The mark of a fingerprint that is asked for, among those that texts have.
 const ASKED: u64 = 1 << 63;
 
@@ -37,17 +34,14 @@ fn contained_documents(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let (question, coverage) = PassageQuestion::of_contained(call)?;
     let session = Session::open();
-    let mut stored = Stored { spool: Spool::new(0), texts: Vec::new() };
-    let keep: &mut dyn FnMut(ReadText, &str) -> Result<()> =
-        &mut |document, text| stored.push(document, text);
-    let (texts, fingerprints) = Texts::read(&session, &question, Some(keep))?;
-    let mut job = Job { texts: &texts, stored, coverage };
+    let (texts, fingerprints) = Texts::read(&session, &question, TextForm::Normalized)?;
+    let mut job = Job { texts, coverage };
     let candidates = job.candidates(fingerprints)?;
-    job.compare(candidates, &mut |contained| {
+    job.compare(candidates, &mut |keys, contained| {
         let Contained { document, container, covered, length, containers } = contained;
         result.push(&[
-            Some(texts.keys.key(document)),
-            Some(texts.keys.key(container)),
+            Some(keys.key(document)),
+            Some(keys.key(container)),
             Some(float8_datum(f64::from(covered) / f64::from(length))),
             Some(Datum::from(containers)),
         ]);
@@ -67,56 +61,22 @@ struct Contained {
     containers: i64,
 }
 
-/// The normalized texts of a source in a temporary file, each once.
-struct Stored {
-    spool: Spool,
-    texts: Vec<StoredText>,
-}
-
-#[derive(Clone, Copy)]
-struct StoredText {
-    offset: u64,
-    bytes: u32,
-    /// Characters.
-    length: u32,
-    salt: u64,
-}
-
-impl Stored {
-    fn push(&mut self, document: ReadText, text: &str) -> Result<()> {
-        let text = if document.is_copy { "" } else { text };
-        let ReadText { salt, length, .. } = document;
-        let offset = self.spool.append(text.as_bytes())?;
-        let stored = StoredText { offset, bytes: text.len() as u32, length, salt };
-        memory::push(&mut self.texts, stored).map_err(Into::into)
-    }
-
-    /// Reads a text into `buffer`.
-    fn read<'b>(&mut self, number: u32, buffer: &'b mut Vec<u8>) -> Result<&'b str> {
-        let StoredText { offset, bytes, .. } = self.texts[number as usize];
-        self.spool.read(offset, bytes as usize, buffer)?;
-        Ok(std::str::from_utf8(buffer).unwrap_or_default())
-    }
-}
-
-struct Job<'a> {
-    texts: &'a Texts,
-    stored: Stored,
+struct Job {
+    texts: Texts,
     coverage: f64,
 }
 
-impl Job<'_> {
-    /// Pairs of a text that may be contained and one that may contain it, sorted by both.
-    fn candidates(&mut self, fingerprints: Sorter) -> Result<Sorter> {
-        let texts = self.texts;
-        texts.progress.enter(JobPhase::Counting);
-        let half = texts.share / 2;
+impl Job {
+    /// Pairs of a text that may be contained and one that may contain it.
+    fn candidates(&mut self, fingerprints: Sorter) -> Result<Pairs> {
+        self.texts.progress.enter(JobPhase::Counting);
+        let half = self.texts.share / 2;
         let (by_text, mut met) = by_text(fingerprints, half)?;
         self.ask(by_text, &mut met)?;
         // By fingerprint: those that have it first, then those that ask for it.
-        let mut candidates = Sorter::new(half);
+        let mut candidates = Pairs::new(half);
         let (mut key, mut having) = (None, Vec::new());
-        let texts_of = &self.stored.texts;
+        let texts_of = &self.texts.kept.documents;
         met.finish(|Entry { key: of, tid }| {
             if key != Some(of) {
                 key = Some(of);
@@ -132,8 +92,7 @@ impl Job<'_> {
                 .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
             for other in others {
                 check_interrupts();
-                let key = u64::from(asking) << 32 | u64::from(*other);
-                candidates.push(Entry { key, tid: 0 })?;
+                candidates.push(asking, *other)?;
             }
             Ok(())
         })?;
@@ -142,10 +101,10 @@ impl Job<'_> {
 
     /// Adds to `met` what each text asks for, of the fingerprints that others have too.
     fn ask(&mut self, by_text: Sorter, met: &mut Sorter) -> Result<()> {
-        let (texts, stored, coverage) = (self.texts, &mut self.stored, self.coverage);
-        let min_match = texts.cut.min_match;
+        let Self { texts, coverage } = self;
+        let (min_match, coverage) = (texts.cut.min_match, *coverage);
         let make = || Ok(Asking::new(min_match, coverage));
-        texts.by_hands(2, &make, |feeder| {
+        texts.by_hands(2, &make, |feeder, kept, _| {
             let mut take = |batch: &TextBatch<<Asking as Find>::Found>| {
                 batch.found.iter().try_for_each(|&(key, number)| {
                     met.push(Entry { key, tid: ASKED | u64::from(number) })
@@ -156,8 +115,8 @@ impl Job<'_> {
             let mut give = |number: Option<u32>, known: &mut Vec<(u64, u32)>| -> Result<()> {
                 let Some(number) = number else { return Ok(()) };
                 known.sort_unstable();
-                let salt = stored.texts[number as usize].salt;
-                let text = stored.read(number, &mut buffer)?;
+                let salt = kept.documents[number as usize].salt;
+                let text = kept.text(number, &mut buffer)?;
                 let given = GivenText { number, salt, text, known };
                 feeder.push(given, &mut take)?;
                 known.clear();
@@ -169,7 +128,7 @@ impl Job<'_> {
                     give(number, &mut known)?;
                 }
                 number = Some(of);
-                Ok(memory::push(&mut known, (tid, key as u32))?)
+                memory::push(&mut known, (tid, key as u32)).map_err(Into::into)
             })?;
             give(number, &mut known)?;
             feeder.finish(&mut take)
@@ -177,14 +136,17 @@ impl Job<'_> {
     }
 
     /// Compares candidates; calls `visit` with each document that is contained.
-    fn compare(&mut self, candidates: Sorter, visit: &mut dyn FnMut(Contained)) -> Result<()> {
-        let (texts, coverage) = (self.texts, self.coverage);
-        texts.progress.enter(JobPhase::Comparing);
-        let min_match = texts.cut.min_match;
-        let lengths = memory::collect(self.stored.texts.iter().map(|text| text.length));
+    fn compare(
+        &mut self,
+        candidates: Pairs,
+        visit: &mut dyn FnMut(&Members, Contained),
+    ) -> Result<()> {
+        let Self { texts, coverage } = self;
+        let (min_match, coverage) = (texts.cut.min_match, *coverage);
+        let lengths = memory::collect(texts.kept.documents.iter().map(|text| text.length));
         let lengths = lengths?;
         let mut found: Option<Contained> = None;
-        let mut take = |batch: &TextBatch<<Containing as Find>::Found>| {
+        let mut take = |keys: &Members, batch: &TextBatch<<Containing as Find>::Found>| {
             let Some(document) = batch.found.contained else { return Ok(()) };
             for &(container, covered) in &batch.found.containers {
                 let length = lengths[document as usize];
@@ -198,7 +160,7 @@ impl Job<'_> {
                     }
                     _ => {
                         if let Some(before) = found.replace(one) {
-                            visit(before);
+                            visit(keys, before);
                         }
                     }
                 }
@@ -206,35 +168,9 @@ impl Job<'_> {
             Ok(())
         };
         let make = || Ok(Containing::new(min_match, coverage));
-        let stored = &mut self.stored;
-        texts.by_hands(1, &make, |feeder| {
-            let (mut buffer, mut bytes, mut pairs) = (Vec::new(), 0, 0);
-            let mut last = None;
-            candidates.finish(|Entry { key, .. }| {
-                check_interrupts();
-                if last == Some(key) {
-                    return Ok(());
-                }
-                let (document, container) = ((key >> 32) as u32, key as u32);
-                let is_next = last.is_none_or(|last: u64| (last >> 32) as u32 != document);
-                last = Some(key);
-                if is_next || bytes > TOGETHER {
-                    feeder.give(&mut take)?;
-                    bytes = 0;
-                    let text = stored.read(document, &mut buffer)?;
-                    feeder.add(GivenText { number: document, salt: 0, text, known: &[] })?;
-                }
-                let text = stored.read(container, &mut buffer)?;
-                bytes += text.len();
-                feeder.add(GivenText { number: container, salt: 0, text, known: &[] })?;
-                pairs += 1;
-                texts.progress.compared(pairs);
-                Ok(())
-            })?;
-            feeder.finish(&mut take)
-        })?;
+        texts.compare(candidates, &make, &mut take)?;
         if let Some(last) = found {
-            visit(last);
+            visit(&texts.keys, last);
         }
         Ok(())
     }
@@ -261,7 +197,7 @@ fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
             flush(key, &mut having)?;
         }
         key = entry.key;
-        Ok(memory::push(&mut having, entry.tid as u32)?)
+        memory::push(&mut having, entry.tid as u32).map_err(Into::into)
     })?;
     flush(key, &mut having)?;
     Ok((by_text, met))

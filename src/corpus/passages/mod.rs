@@ -1,16 +1,18 @@
 //! Passages of a whole corpus, without an index: what many documents have in common, the documents
-//! without it, what earlier documents have already, and which documents are inside others.
+//! without it, what earlier documents have already, which documents are inside others, and what documents of two
+//! sources have in common.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `question` | the arguments |
-//! | `texts` | reads the source once, sorts the fingerprints of its texts, and has threads look at texts |
+//! | `texts` | reads the sources once, sorts the fingerprints of its texts, and has threads look at texts |
 //! | `windows` | windows of fingerprints that enough documents have, told apart by a hash of 64 bits of all their characters |
-//! | `common`, `repeated`, `contained` | the functions |
+//! | `common`, `repeated`, `contained`, `between` | the functions |
 //!
 //! Only windows of frequent fingerprints can be in as many documents. What is reported is read off the texts again,
 //! which lie in a temporary file beyond memory.
 
+mod between;
 mod common;
 mod contained;
 mod question;

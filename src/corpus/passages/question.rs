@@ -13,6 +13,10 @@ use crate::pg::call::Call;
 /// which are its own.
 const POSITIONS: Positions = Positions { threshold: 1, verify: usize::MAX, options: 5 };
 
+/// The same, where there are two sources.
+const POSITIONS_BETWEEN: Positions = Positions { threshold: 2, verify: usize::MAX, options: 8 };
+
+const DEFAULT_MAX_DOCUMENTS: u32 = 100;
 const DEFAULT_MIN_DOCUMENTS: u32 = 100;
 const DEFAULT_COVERAGE: f64 = 0.9;
 
@@ -20,6 +24,8 @@ const DEFAULT_COVERAGE: f64 = 0.9;
 pub struct PassageQuestion {
     /// The arguments that say which documents it reads.
     pub arguments: Arguments,
+    /// The arguments that are sources, in the order in which they are read, and their names.
+    pub sources: &'static [(usize, &'static str)],
     /// The definition of a passage.
     pub cut: PassageCut,
     /// True if equal texts count once.
@@ -40,18 +46,7 @@ impl PassageQuestion {
     /// documents have in common, and how many are many.
     pub fn of_common(call: &Call) -> Result<(Self, u32)> {
         let arguments = Arguments::with_key(call, POSITIONS, 2)?;
-        let least = match arguments.raw(1).map(|datum| datum.value() as i32) {
-            None => DEFAULT_MIN_DOCUMENTS,
-            Some(least @ 2..) => least as u32,
-            Some(other) => {
-                return Err(invalid_parameter(format!(
-                    "min_documents must be at least 2, not {other}"
-                ))
-                .set_hint(
-                    "Use the number of documents that make a passage boilerplate, such as 100.",
-                ));
-            }
-        };
+        let least = documents(arguments.raw(1), "min_documents", 2, DEFAULT_MIN_DOCUMENTS)?;
         Ok((Self::new(arguments, 5, 6, true)?, least))
     }
 
@@ -67,6 +62,18 @@ impl PassageQuestion {
         let coverage = arguments.raw(1).map(|datum| f64::from_bits(datum.value() as u64));
         let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE))?;
         Ok((Self::new(arguments, 5, 6, true)?, coverage))
+    }
+
+    /// Reads `(a, b, min_match, [key], coverage, max_documents, body, key_column, scope, normalization)`: what
+    /// documents of two sources have in common, how much of one that must be, and in how many of the other it may be.
+    /// The second source is read first.
+    pub fn of_two(call: &Call) -> Result<(Self, Option<f64>, u32)> {
+        let arguments = Arguments::with_key(call, POSITIONS_BETWEEN, 1)?;
+        let coverage = arguments.raw(3).map(|datum| f64::from_bits(datum.value() as u64));
+        let coverage = coverage.map(valid_coverage).transpose()?;
+        let most = documents(arguments.raw(4), "max_documents", 1, DEFAULT_MAX_DOCUMENTS)?;
+        let question = Self::new(arguments, 2, 8, false)?;
+        Ok((Self { sources: &[(1, "b"), (0, "a")], ..question }, coverage, most))
     }
 
     /// The same, of a job that gives out texts that are too short.
@@ -87,7 +94,8 @@ impl PassageQuestion {
             min_match: valid_min_match(min_match)?,
             normalization: valid_normalization(normalization)?,
         };
-        Ok(Self { arguments, cut, collapses, short: Short::LeftOut })
+        let sources = &[(0, "source")];
+        Ok(Self { arguments, sources, cut, collapses, short: Short::LeftOut })
     }
 
     /// Says what became of so many texts that are too short for a passage.
@@ -102,5 +110,19 @@ impl PassageQuestion {
             Short::Unchanged => "returned unchanged",
         };
         pgrx::notice!("{texts} shorter than min_match {verb} {fate}");
+    }
+}
+
+/// A number of documents that boilerplate is told by.
+fn documents(given: Option<Datum>, name: &str, least: i32, default: u32) -> Result<u32> {
+    match given.map(|datum| datum.value() as i32) {
+        None => Ok(default),
+        Some(given) if given >= least => Ok(given as u32),
+        Some(other) => {
+            Err(invalid_parameter(format!("{name} must be at least {least}, not {other}"))
+                .set_hint(
+                    "Use the number of documents that make a passage boilerplate, such as 100.",
+                ))
+        }
     }
 }

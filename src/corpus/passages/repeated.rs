@@ -3,8 +3,8 @@
 use pgrx::pg_sys::Datum;
 
 use crate::corpus::passages::question::PassageQuestion;
-use crate::corpus::passages::texts::{Frequent, Texts};
-use crate::corpus::passages::windows;
+use crate::corpus::passages::texts::{Frequent, TextForm, Texts};
+use crate::corpus::passages::windows::{self, WindowPlace};
 use crate::corpus::progress::JobPhase;
 use crate::error::Result;
 use crate::index::layout::Entry;
@@ -16,24 +16,6 @@ use crate::pg::spi::Session;
 
 sql_function!(minlsh_repeated_passages, repeated_passages);
 
-/// A place of a document, as one number in the order of documents and places.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
-
-impl Place {
-    fn new(document: u32, character: usize) -> Self {
-        Self(u64::from(document) << 32 | character as u64)
-    }
-
-    fn document(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    fn character(self) -> usize {
-        self.0 as u32 as usize
-    }
-}
-
 /// The characters by which a run is found again where texts are not as they are normalized: its first one, its last
 /// one, and the first one of its source.
 const MARKS: u64 = 3;
@@ -43,11 +25,9 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let question = PassageQuestion::of_repeated(call)?;
     let session = Session::open();
-    let (mut texts, sorter) = Texts::read(&session, &question, None)?;
-    let frequent = Frequent::of(sorter, 2, texts.share)?;
-    let all = windows::sorted(&mut texts, &frequent, &|window| {
-        Place::new(window.number, window.place as usize).0
-    })?;
+    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
+    let frequent = Frequent::of(sorter, texts.share, |_, _, count| count == 2)?;
+    let all = windows::sorted(&mut texts, &frequent)?;
     drop(frequent);
     let later = later(all, texts.share)?;
     let marks = marks(later, texts.share, texts.cut.min_match)?;
@@ -57,13 +37,13 @@ fn repeated_passages(call: &Call) -> Result<Option<Datum>> {
     let mut last = None;
     stored.finish(|Entry { key, tid }| {
         check_interrupts();
-        let place = Place(tid);
+        let place = WindowPlace(tid);
         match key % MARKS {
             0 => first = Some(place),
             1 => last = Some(place),
             _ => {
                 let (Some(at), Some(last)) = (first, last) else { return Ok(()) };
-                let from = |place: Place| Some(Datum::from(place.character() as i32 + 1));
+                let from = |place: WindowPlace| Some(Datum::from(place.character() as i32 + 1));
                 result.push(&[
                     Some(texts.keys.key(at.document())),
                     from(at),
@@ -86,7 +66,7 @@ fn later(windows: Sorter, memory: usize) -> Result<Sorter> {
     windows.finish(|entry| {
         match first {
             Some(first) if first.key == entry.key => {
-                if Place(first.tid).document() < Place(entry.tid).document() {
+                if WindowPlace(first.tid).document() < WindowPlace(entry.tid).document() {
                     later.push(Entry { key: entry.tid, tid: first.tid })?;
                 }
             }
@@ -127,15 +107,21 @@ fn marks(later: Sorter, memory: usize, min_match: usize) -> Result<Sorter> {
 /// The places of marks in texts as they are stored, by their numbers.
 fn stored(marks: Sorter, texts: &mut Texts) -> Result<Sorter> {
     let mut stored = Sorter::new(texts.share);
-    let mut again = texts.again()?;
+    let (mut buffer, mut read) = (Vec::new(), None);
     marks.finish(|Entry { key, tid }| {
         check_interrupts();
-        let place = Place(key);
-        let character = place.character();
-        let original = again.characters(place.document())?.original(character..character + 1);
+        let place = WindowPlace(key);
+        let (number, character) = (place.document(), place.character());
+        if read.as_ref().is_none_or(|(of, _)| *of != number) {
+            let characters = Texts::characters(&texts.cut, texts.kept.text(number, &mut buffer)?)?;
+            read = Some((number, characters.into_owned()?));
+            texts.progress.compared(u64::from(number) + 1);
+        }
+        let Some((_, characters)) = &read else { return Ok(()) };
+        let original = characters.original(character..character + 1);
         let is_last = tid % MARKS == 1;
         let own = if is_last { original.end - 1 } else { original.start };
-        stored.push(Entry { key: tid, tid: Place::new(place.document(), own).0 })
+        stored.push(Entry { key: tid, tid: WindowPlace::new(number, own).0 })
     })?;
     Ok(stored)
 }

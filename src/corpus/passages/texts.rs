@@ -1,4 +1,4 @@
-//! The texts of a source, in the order of their keys, to be read several times.
+//! The texts of a source, or of two, in the order of their keys, to be read several times: they are put aside once.
 //!
 //! The backend copies texts into batches. Threads look at them, and so does the backend; what they find comes back in
 //! the order of texts.
@@ -20,9 +20,11 @@ use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::progress::{JobPhase, Progress};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
+use crate::corpus::spool::Spool;
 use crate::corpus::unique::Unique;
+use crate::corpus::work::common;
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter};
+use crate::error::{Result, error, invalid_parameter};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::memory::JobShares;
@@ -35,25 +37,25 @@ use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
-use crate::pg::tuple_store::TupleStore;
 
 /// Bytes of texts in a batch.
 const BATCH: usize = 128 << 10;
 
-/// The texts of a source.
+/// Bytes of texts that are compared with one text together.
+const TOGETHER: usize = 1 << 20;
+
+/// The texts of a source, or of two.
 pub struct Texts {
-    rows: TupleStore,
+    /// The texts, and what is known of each.
+    pub kept: KeptTexts,
     /// Their keys.
     pub keys: Members,
-    documents: Vec<ReadText>,
     /// The definition of a passage.
     pub cut: PassageCut,
-    /// Bytes for each of what is sorted and what is looked up.
+    /// Bytes for each of what is put aside, what is sorted and what is looked up.
     pub share: usize,
     /// Bytes for batches that are out.
     out: usize,
-    /// Memory for one text.
-    context: Memory,
     /// The progress of the job, which others may see.
     pub progress: Rc<Progress>,
     table: Option<Open>,
@@ -65,13 +67,62 @@ pub struct ReadText {
     /// The salt of the hashes of its scope.
     pub salt: u64,
     /// True if an earlier text is equal, after normalization.
-    pub is_copy: bool,
+    is_copy: bool,
     /// The number of its characters, after normalization.
     pub length: u32,
+    /// Its place in the spool, and its bytes there.
+    place: u64,
+    bytes: u32,
 }
 
-/// Takes a text as it is first read: normalized, if that was asked for.
-pub type Keep<'a> = dyn FnMut(ReadText, &str) -> Result<()> + 'a;
+/// The form in which texts are put aside.
+#[derive(Clone, Copy, PartialEq)]
+pub enum TextForm {
+    /// As they were read.
+    Original,
+    /// Normalized.
+    Normalized,
+}
+
+/// Texts that are put aside, in memory and in a temporary file, to be read in any order.
+pub struct KeptTexts {
+    spool: Spool,
+    /// Each of them.
+    pub documents: Vec<ReadText>,
+}
+
+impl KeptTexts {
+    /// Reads a text into `buffer`.
+    pub fn text<'b>(&mut self, number: u32, buffer: &'b mut Vec<u8>) -> Result<&'b str> {
+        let ReadText { place, bytes, .. } = self.documents[number as usize];
+        self.spool.read(place, bytes as usize, buffer)?;
+        Ok(std::str::from_utf8(buffer).unwrap_or_default())
+    }
+}
+
+/// Pairs of texts that are to be compared, and notes on the first of them.
+pub struct Pairs {
+    sorter: Sorter,
+    count: u64,
+}
+
+impl Pairs {
+    /// None yet; `memory` bytes for them.
+    pub fn new(memory: usize) -> Self {
+        Self { sorter: Sorter::new(memory), count: 0 }
+    }
+
+    /// Adds a pair, which may come several times.
+    pub fn push(&mut self, text: u32, other: u32) -> Result<()> {
+        self.count += 1;
+        self.sorter.push(Entry { key: u64::from(text) << 32 | (u64::from(other) + 1), tid: 0 })
+    }
+
+    /// Adds a number to what is noted of a text.
+    pub fn note(&mut self, text: u32, number: u64) -> Result<()> {
+        self.sorter.push(Entry { key: u64::from(text) << 32, tid: number })
+    }
+}
 
 /// A finder, which looks at texts, or the error that there is no memory for it.
 pub type Made<F> = std::result::Result<F, sketch::Error>;
@@ -93,101 +144,94 @@ pub trait Visit<F: Find> {
 }
 
 impl Texts {
-    /// Reads the source. Returns its texts, and which of them has which fingerprints; copies have none. Rows are put
-    /// aside to be read again, unless `keep` takes the normalized texts.
+    /// Reads the sources. Returns their texts, and which of them has which fingerprints; copies have none.
     pub fn read(
         session: &Session,
         question: &PassageQuestion,
-        mut keep: Option<&mut Keep>,
+        form: TextForm,
     ) -> Result<(Self, Sorter)> {
-        let PassageQuestion { arguments, cut, collapses, .. } = question;
-        let source = Source::read(session, arguments, 0, "source", false)?;
-        if source.kind != Kind::Text {
-            return Err(invalid_parameter("source must return texts to look for passages in")
-                .set_hint(
-                    "Pass the name of the text column with body => '...', or write a query.",
-                ));
-        }
+        let PassageQuestion { arguments, sources, cut, collapses, .. } = question;
+        let key_type = arguments.key_type;
+        let sources = sources.iter().map(|(place, name)| {
+            let source = Source::read(session, arguments, *place, name, false)?;
+            if source.kind == Kind::Text {
+                return Ok(source);
+            }
+            Err(invalid_parameter(format!("{name} must return texts to look for passages in"))
+                .set_hint("Pass the name of the text column with body => '...', or write a query."))
+        });
+        let sources = sources.collect::<Result<Vec<_>>>()?;
+        let mut scopes =
+            Scopes::new(&common("scope", &sources, &|source| Some(source.scope_types()))?)?;
+        let key_types: Vec<_> = sources.iter().map(|source| source.key_column(key_type)).collect();
+        let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();
-        let key = source.key_column(arguments.key_type);
-        let mut texts = Self {
-            rows: TupleStore::rewindable(share),
-            keys: Members::new(&[key], arguments.key_type)?,
-            documents: Vec::new(),
-            cut: cut.clone(),
-            share,
-            out,
-            context: Memory::scratch(c"minlsh passages"),
-            progress: Rc::new(Progress::start(source.relation)),
-            table: source.relation.and_then(|table| Open::relation(table, Lock::Held)),
-        };
-        let mut scopes = Scopes::new(&source.scope_types())?;
-        let unique = Unique::new(key.0, !source.key_is_unique(arguments.key_type));
-        let mut hashes = Vec::new();
-        let by_key = Sql::default().text("d.").name(&source.columns[source.key].name).build();
-        let select = source.select(session, key.0, Some(&by_key), Chosen::All)?;
-        let keeps_rows = keep.is_none();
+        let mut keys = Members::new(&key_types, key_type)?;
         let mut intake = Intake {
             seen: AHashMap::new(),
-            documents: Vec::new(),
+            kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
             sorter: Sorter::new(share),
             collapses: *collapses,
             min_match: cut.min_match,
             short: 0,
-            progress: texts.progress.clone(),
-            keep: keep.take(),
+            progress: Rc::new(Progress::start(relation)),
+            form,
         };
-        let make = || Fingerprinting::new(cut.clone(), !keeps_rows);
-        let Self { rows, keys, context, table, .. } = &mut texts;
+        let table = relation.and_then(|table| Open::relation(table, Lock::Held));
+        let make = || Fingerprinting::new(cut.clone(), form == TextForm::Normalized);
         let own = TextFinder(make()?);
         let mut others = || threads(table.as_ref(), &make);
+        // For one text.
+        let mut context = Memory::scratch(c"minlsh passages");
         hands(setting(out), own, &mut others, |hands| -> Result<()> {
             let mut feeder = Feeder::new(hands, out, 1);
-            let mut number = 0;
-            select.each(&[], &mut |row: &Row| {
-                check_interrupts();
-                let Some(body) = row.value(2) else { return Ok(()) };
-                let Some(scope) = scopes.of(|place| row.value(place as i16 + 3))? else {
-                    return Ok(());
-                };
-                let key = row.value(1).ok_or_else(|| {
-                    error(
-                        PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                        "source has a document with a NULL key",
-                    )
-                    .set_hint("Leave out rows without a key, or set their keys.")
+            for (part, (source, key_column)) in sources.iter().zip(&key_types).enumerate() {
+                let (first, argument) = (keys.len(), source.argument);
+                let unique = Unique::new(key_column.0, !source.key_is_unique(key_type));
+                let mut hashes = Vec::new();
+                let by_key =
+                    Sql::default().text("d.").name(&source.columns[source.key].name).build();
+                let select = source.select(session, key_column.0, Some(&by_key), Chosen::All)?;
+                select.each(&[], &mut |row: &Row| {
+                    check_interrupts();
+                    let Some(body) = row.value(2) else { return Ok(()) };
+                    let Some(scope) = scopes.of(|place| row.value(place as i16 + 3))? else {
+                        return Ok(());
+                    };
+                    let key = row.value(1).ok_or_else(|| {
+                        error(
+                            PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                            format!("{argument} has a document with a NULL key"),
+                        )
+                        .set_hint("Leave out rows without a key, or set their keys.")
+                    })?;
+                    if let Some(hash) = unique.hash(key) {
+                        memory::push(&mut hashes, hash)?;
+                    }
+                    let number = keys.len();
+                    // SAFETY: the key column of the rows that this source gives.
+                    unsafe { keys.push(part, key)? };
+                    let salt = Scope::salt(scope);
+                    context.run_and_reset(|| {
+                        // SAFETY: a text, as the kind of the source says.
+                        let text = unsafe { lossless::read(body)? };
+                        let given = GivenText { number, salt, text: &text, known: &[] };
+                        feeder.push(given, &mut |batch| intake.take(batch))
+                    })
                 })?;
-                if let Some(hash) = unique.hash(key) {
-                    memory::push(&mut hashes, hash)?;
+                let Some(repeated) = unique.repeated(hashes) else { continue };
+                for document in first..keys.len() {
+                    check_interrupts();
+                    let key = keys.stored(document);
+                    unique.complain(key, repeated, argument).map_or(Ok(()), Err)?;
                 }
-                // SAFETY: the key column of the rows that this source gives.
-                unsafe { keys.push(0, key)? };
-                if keeps_rows {
-                    rows.push(row);
-                }
-                let salt = Scope::salt(scope);
-                context.run_and_reset(|| {
-                    // SAFETY: a text, as the kind of the source says.
-                    let text = unsafe { lossless::read(body)? };
-                    let given = GivenText { number, salt, text: &text, known: &[] };
-                    feeder.push(given, &mut |batch| intake.take(batch))
-                })?;
-                number += 1;
-                Ok(())
-            })?;
+            }
             feeder.finish(&mut |batch| intake.take(batch))
         })?;
-        let Intake { documents, sorter, short, .. } = intake;
-        texts.documents = documents;
-        if let Some(repeated) = unique.repeated(hashes) {
-            for document in 0..texts.keys.len() {
-                check_interrupts();
-                let key = texts.keys.stored(document);
-                unique.complain(key, repeated, "source").map_or(Ok(()), Err)?;
-            }
-        }
+        let Intake { kept, sorter, short, progress, .. } = intake;
         question.notice_short(short);
-        Ok((texts, sorter))
+        let cut = cut.clone();
+        Ok((Self { kept, keys, cut, share, out, progress, table }, sorter))
     }
 
     /// Has threads look at each text; copies are passed by unless `with_copies`. What is found in a text takes up to
@@ -201,44 +245,84 @@ impl Texts {
         visitor: &mut dyn Visit<F>,
     ) -> Result<()> {
         let mut alone = make()?;
-        let own = TextFinder(make()?);
-        let Self { rows, keys, documents, context, progress, table, out, .. } = self;
-        progress.enter(phase);
-        progress.candidates(documents.len() as u64);
-        let mut others = || threads(table.as_ref(), make);
-        hands(setting(*out), own, &mut others, |hands| {
-            let mut feeder = Feeder::new(hands, *out, weight);
-            let mut number = 0;
-            rows.rewind();
-            rows.each(&mut |row| {
+        let count = self.kept.documents.len() as u32;
+        self.progress.enter(phase);
+        self.progress.candidates(count.into());
+        let progress = self.progress.clone();
+        self.by_hands(weight, make, |feeder, kept, keys| {
+            let mut buffer = Vec::new();
+            for number in 0..count {
                 check_interrupts();
-                let ReadText { salt, is_copy, .. } = documents[number as usize];
-                let body = row.value(2).filter(|_| with_copies || !is_copy);
-                if let Some(body) = body {
-                    context.run_and_reset(|| {
-                        // SAFETY: a text, whose detoasted copy lives in the context until it is reset.
-                        let text = unsafe { lossless::read(body)? };
-                        let given = GivenText { number, salt, text: &text, known: &[] };
-                        if visitor.is_large(&text) {
-                            feeder.finish(&mut |batch| visitor.take(keys, batch))?;
-                            return visitor.large(keys, &mut alone, given);
-                        }
-                        feeder.push(given, &mut |batch| visitor.take(keys, batch))
-                    })?;
+                let ReadText { salt, is_copy, .. } = kept.documents[number as usize];
+                if with_copies || !is_copy {
+                    let text = kept.text(number, &mut buffer)?;
+                    let given = GivenText { number, salt, text, known: &[] };
+                    if visitor.is_large(text) {
+                        feeder.finish(&mut |batch| visitor.take(keys, batch))?;
+                        visitor.large(keys, &mut alone, given)?;
+                    } else {
+                        feeder.push(given, &mut |batch| visitor.take(keys, batch))?;
+                    }
                 }
-                number += 1;
-                progress.compared(number.into());
-                Ok(())
-            })?;
+                progress.compared(u64::from(number) + 1);
+            }
             feeder.finish(&mut |batch| visitor.take(keys, batch))
         })
     }
 
-    /// Goes to the first text, to read some of them once more.
-    pub fn again(&mut self) -> Result<Rereading<'_>> {
-        self.rows.rewind();
-        let read = Self::characters(&self.cut, "")?;
-        Ok(Rereading { texts: self, next: 0, read })
+    /// Has threads compare texts. Each batch has one, with what is noted of it as runs of numbers in
+    /// [`GivenText::known`], and behind it others. Returns how many such runs there are.
+    pub fn compare<F: Find>(
+        &mut self,
+        pairs: Pairs,
+        make: &dyn Fn() -> Made<F>,
+        visit: &mut dyn FnMut(&Members, &TextBatch<F::Found>) -> Result<()>,
+    ) -> Result<u64> {
+        let progress = self.progress.clone();
+        progress.enter(JobPhase::Comparing);
+        progress.candidates(pairs.count);
+        progress.compared(0);
+        let mut runs = 0;
+        self.by_hands(1, make, |feeder, kept, keys| {
+            let mut take = |batch: &TextBatch<F::Found>| visit(keys, batch);
+            let (mut buffer, mut notes): (_, Vec<(u64, u32)>) = (Vec::new(), Vec::new());
+            let (mut bytes, mut compared) = (0, 0);
+            let (mut of, mut last) = (None, None);
+            pairs.sorter.finish(|Entry { key, tid }| {
+                check_interrupts();
+                let number = (key >> 32) as u32;
+                if of.replace(number) != Some(number) {
+                    notes.clear();
+                    bytes = usize::MAX;
+                }
+                let Some(other) = (key as u32).checked_sub(1) else {
+                    match notes.last_mut() {
+                        Some((from, count)) if *from + u64::from(*count) == tid => *count += 1,
+                        _ => {
+                            memory::push(&mut notes, (tid, 1))?;
+                            runs += 1;
+                        }
+                    }
+                    return Ok(());
+                };
+                compared += 1;
+                progress.compared(compared);
+                if last.replace(key) == Some(key) {
+                    return Ok(());
+                }
+                if bytes > TOGETHER {
+                    feeder.give(&mut take)?;
+                    bytes = 0;
+                    let text = kept.text(number, &mut buffer)?;
+                    feeder.add(GivenText { number, salt: 0, text, known: &notes })?;
+                }
+                let text = kept.text(other, &mut buffer)?;
+                bytes += text.len();
+                feeder.add(GivenText { number: other, salt: 0, text, known: &[] })
+            })?;
+            feeder.finish(&mut take)
+        })?;
+        Ok(runs)
     }
 
     /// The characters of a text.
@@ -246,53 +330,19 @@ impl Texts {
         Characters::with_places(&cut.normalization, text, &mut check_interrupts).map_err(Into::into)
     }
 
-    /// Has threads look at texts that `feed` gives.
+    /// Has threads look at texts that `feed` gives, out of those that are kept.
     pub fn by_hands<F: Find>(
-        &self,
+        &mut self,
         weight: usize,
         make: &dyn Fn() -> Made<F>,
-        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>) -> Result<()>,
+        feed: impl FnOnce(&mut Feeder<'_, '_, '_, F>, &mut KeptTexts, &Members) -> Result<()>,
     ) -> Result<()> {
+        let Self { kept, keys, out, table, .. } = self;
         let own = TextFinder(make()?);
-        let mut others = || threads(self.table.as_ref(), make);
-        hands(setting(self.out), own, &mut others, |hands| {
-            feed(&mut Feeder::new(hands, self.out, weight))
+        let mut others = || threads(table.as_ref(), make);
+        hands(setting(*out), own, &mut others, |hands| {
+            feed(&mut Feeder::new(hands, *out, weight), kept, keys)
         })
-    }
-}
-
-/// Texts that are read once more, in order.
-pub struct Rereading<'a> {
-    texts: &'a mut Texts,
-    /// The number of the next one.
-    next: u32,
-    /// The characters of the one before it, if that was asked for.
-    read: Characters<'static>,
-}
-
-impl Rereading<'_> {
-    /// The characters of a text. Texts are asked for in ascending order.
-    pub fn characters(&mut self, number: u32) -> Result<&Characters<'static>> {
-        let Texts { rows, cut, context, progress, .. } = &mut *self.texts;
-        while self.next <= number {
-            check_interrupts();
-            let is_it = self.next == number;
-            let read = rows.with_next(|row| {
-                let body = row.value(2).filter(|_| is_it)?;
-                Some(context.run_and_reset(|| {
-                    // SAFETY: a text, as the kind of the source says, whose detoasted copy lives in the context until
-                    // it is reset.
-                    let text = unsafe { lossless::read(body)? };
-                    Ok::<_, SqlError>(Texts::characters(cut, &text)?.into_owned()?)
-                }))
-            });
-            if let Some(read) = read.flatten() {
-                self.read = read?;
-            }
-            self.next += 1;
-            progress.compared(self.next.into());
-        }
-        Ok(&self.read)
     }
 }
 
@@ -354,38 +404,43 @@ impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     }
 }
 
-/// The state that the first reading keeps.
-struct Intake<'a, 'k> {
+/// The state of the first reading.
+struct Intake {
     /// A hash of each text, if equal ones count once.
     seen: AHashMap<u64, ()>,
-    documents: Vec<ReadText>,
+    kept: KeptTexts,
+    form: TextForm,
     sorter: Sorter,
     collapses: bool,
     min_match: usize,
     short: usize,
     progress: Rc<Progress>,
-    keep: Option<&'a mut Keep<'k>>,
 }
 
-impl Intake<'_, '_> {
+impl Intake {
     fn take(&mut self, batch: &TextBatch<<Fingerprinting as Find>::Found>) -> Result<()> {
         for (given, (of_text, fingerprints, normalized)) in batch.texts().zip(batch.found.each()) {
             check_interrupts();
             self.short += usize::from((of_text.length as usize) < self.min_match);
             let is_copy =
                 self.collapses && memory::insert_at(&mut self.seen, of_text.hash, ())?.is_some();
-            let document = ReadText { salt: given.salt, is_copy, length: of_text.length };
-            memory::push(&mut self.documents, document)?;
-            let Self { sorter, keep, .. } = self;
-            if let Some(keep) = keep {
-                keep(document, normalized)?;
-            }
+            let text = match self.form {
+                TextForm::Original => given.text,
+                // Nobody reads it again.
+                TextForm::Normalized if is_copy => "",
+                TextForm::Normalized => normalized,
+            };
+            let (salt, length, bytes) = (given.salt, of_text.length, text.len() as u32);
+            let KeptTexts { spool, documents } = &mut self.kept;
+            let place = spool.append(text.as_bytes())?;
+            let document = ReadText { salt, is_copy, length, place, bytes };
+            memory::push(documents, document)?;
             let fingerprints = if is_copy { &[] } else { fingerprints };
             fingerprints.iter().try_for_each(|entry| {
-                sorter.push(Entry { key: entry ^ given.salt, tid: of_text.number.into() })
+                self.sorter.push(Entry { key: entry ^ salt, tid: of_text.number.into() })
             })?;
         }
-        self.progress.read(self.documents.len() as u64);
+        self.progress.read(self.kept.documents.len() as u64);
         Ok(())
     }
 }
@@ -394,18 +449,26 @@ impl Intake<'_, '_> {
 pub struct Frequent(Vec<u64>);
 
 impl Frequent {
-    /// Counts them.
-    pub fn of(sorter: Sorter, min_documents: u32, memory: usize) -> Result<Arc<Self>> {
+    /// Those that `is_enough` says: it gets the first document that has one, another one, and how many have it so far.
+    pub fn of(
+        sorter: Sorter,
+        memory: usize,
+        is_enough: impl Fn(u64, u64, u32) -> bool,
+    ) -> Result<Arc<Self>> {
         let words = (memory / size_of::<u64>()).max(1024);
         let words = 1_usize << words.ilog2();
         let mut frequent = Self(memory::filled(0_u64, words)?);
-        let (mut key, mut count) = (None, 0);
+        let (mut first, mut count) = (None, 0);
         sorter.finish(|entry| {
-            if key != Some(entry.key) {
-                (key, count) = (Some(entry.key), 0);
-            }
+            let first = match first {
+                Some(Entry { key, tid }) if key == entry.key => tid,
+                _ => {
+                    (first, count) = (Some(entry), 0);
+                    entry.tid
+                }
+            };
             count += 1;
-            if count == min_documents {
+            if is_enough(first, entry.tid, count) {
                 let (word, bit) = frequent.place(entry.key);
                 frequent.0[word] |= bit;
             }

@@ -78,28 +78,42 @@ impl<L: Look> Visit<Windowing> for Looking<L> {
     }
 }
 
-/// Sorts what `record` makes of every window whose fingerprint is frequent.
-pub fn sorted(
-    texts: &mut Texts,
-    frequent: &Arc<Frequent>,
-    record: &dyn Fn(TextWindow) -> u64,
-) -> Result<Sorter> {
-    struct Sorting<'a> {
-        sorter: Sorter,
-        record: &'a dyn Fn(TextWindow) -> u64,
+/// A place of a document, as one number in the order of documents and places.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WindowPlace(pub u64);
+
+impl WindowPlace {
+    /// That of a character.
+    pub fn new(document: u32, character: usize) -> Self {
+        Self(u64::from(document) << 32 | character as u64)
     }
-    impl Look for Sorting<'_> {
+
+    /// The number of the document.
+    pub fn document(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The character, counted from 0.
+    pub fn character(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+/// Sorts every window whose fingerprint is frequent by its hash, with its [`WindowPlace`].
+pub fn sorted(texts: &mut Texts, frequent: &Arc<Frequent>) -> Result<Sorter> {
+    struct Sorting(Sorter);
+    impl Look for Sorting {
         fn look(&mut self, _: &Members, _: GivenText, each: Each<'_>) -> Result<()> {
-            let Self { sorter, record } = self;
-            each(&mut |window| sorter.push(Entry { key: window.hash, tid: record(window) }))
+            each(&mut |TextWindow { number, place, hash }| {
+                self.0.push(Entry { key: hash, tid: WindowPlace::new(number, place as usize).0 })
+            })
         }
     }
     let (cut, all): (_, Test) = (texts.cut.clone(), Arc::new(|_| true));
-    let sorter = Sorter::new(texts.share);
-    let mut sorting = Looking(Sorting { sorter, record });
+    let mut sorting = Looking(Sorting(Sorter::new(texts.share)));
     let make = || finder(&cut, frequent, &all);
     texts.each_by_hands(JobPhase::Counting, false, WEIGHT, &make, &mut sorting)?;
-    Ok(sorting.0.sorter)
+    Ok(sorting.0.0)
 }
 
 /// The number of documents of each window that is in enough of them, and the number of the window.
@@ -115,7 +129,7 @@ impl WindowCounts {
         /// Bytes that a window takes in the table, at most.
         const SIZE: usize = 40;
         let limit = texts.share / SIZE;
-        let sorter = sorted(texts, frequent, &|window| window.number.into())?;
+        let sorter = sorted(texts, frequent)?;
         let mut counts: AHashMap<u64, (u32, u32)> = AHashMap::new();
         let mut run = Run::default();
         let mut keep = |run: Run| {
@@ -129,12 +143,13 @@ impl WindowCounts {
             memory::insert_at(&mut counts, run.key, counted).map_err(Into::into).map(|_| ())
         };
         sorter.finish(|Entry { key, tid }| {
+            let document = WindowPlace(tid).document();
             if run.documents == 0 || key != run.key {
-                let before = std::mem::replace(&mut run, Run { key, documents: 1, last: tid });
+                let before = std::mem::replace(&mut run, Run { key, documents: 1, last: document });
                 return keep(before);
             }
-            run.documents += u32::from(tid != run.last);
-            run.last = tid;
+            run.documents += u32::from(document != run.last);
+            run.last = document;
             Ok(())
         })?;
         keep(run)?;
@@ -157,7 +172,7 @@ impl WindowCounts {
 struct Run {
     key: u64,
     documents: u32,
-    last: u64,
+    last: u32,
 }
 
 fn too_many() -> SqlError {

@@ -267,6 +267,10 @@ const LONG: &[(&str, &str)] = &[
     ("strip_passages", "SELECT count(*) FROM strip_passages('SELECT * FROM many_long', 2)"),
     ("repeated_passages", "SELECT count(*) FROM repeated_passages('SELECT * FROM many_long')"),
     ("contained_documents", "SELECT count(*) FROM contained_documents('SELECT * FROM many_long')"),
+    (
+        "passages_between",
+        "SELECT count(*) FROM passages_between('SELECT * FROM many_long', 'SELECT * FROM many_long', 16)",
+    ),
 ];
 
 /// Statements that end within the limit by themselves, whatever they are given, and why.

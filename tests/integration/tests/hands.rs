@@ -140,24 +140,25 @@ fn passages_are_the_same_whoever_finds_them() {
     let database = database();
     let mut client = database.connect();
     docs(&mut client);
+    // One of the texts is long enough to be looked at by itself.
+    let source = "'SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 700) \
+                  ELSE body END FROM docs WHERE id < 2000'";
     let jobs = [
         // Five have the passages of the long text: those of all would not fit.
         ("common_passages", "5", "64MB"),
         ("strip_passages", "5", "64MB"),
         ("repeated_passages", "50", "1MB"),
         ("contained_documents", "0.9", "1MB"),
+        ("passages_between", "'SELECT id, body FROM docs WHERE id < 900', 50", "1MB"),
     ];
     for (job, number, little) in jobs {
-        // One of the texts is long enough to be looked at by itself.
-        let source = "SELECT id, CASE id WHEN 9 THEN (SELECT string_agg(body, '' '') FROM docs WHERE id < 700) \
-                      ELSE body END FROM docs WHERE id < 2000";
         let mut answer = |settings: &str, memory: &str| {
             client
                 .batch_execute(&format!("{settings}; SET maintenance_work_mem = '{memory}'"))
                 .expect("settings");
             let ask = format!(
                 "SELECT count(*) || ' ' || coalesce(md5(string_agg(j::text, ',')), '') \
-                 FROM {job}('{source}', {number}, NULL::int) AS j"
+                 FROM {job}({source}, {number}, NULL::int) AS j"
             );
             texts(&mut client, &ask)
         };

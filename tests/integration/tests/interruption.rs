@@ -71,6 +71,8 @@ fn long_computations_can_be_cancelled() {
         "SELECT count(*) FROM contained_documents('SELECT i, body || i FROM long, generate_series(1, 100) i')",
         "SELECT count(*) FROM strip_passages('SELECT i, body || i FROM long, generate_series(1, 100) i', 2)",
         "SELECT count(*) FROM repeated_passages('SELECT i, body || i FROM long, generate_series(1, 100) i')",
+        "SELECT count(*) FROM passages_between('SELECT 0, body FROM long', \
+         'SELECT i, body || i FROM long, generate_series(1, 100) i')",
     ] {
         client.batch_execute("SET statement_timeout = '100ms'").expect("timeout");
         let start = Instant::now();

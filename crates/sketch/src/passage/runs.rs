@@ -30,6 +30,24 @@ impl Run {
     fn end(&self) -> usize {
         self.a + self.length
     }
+
+    /// The parts of it whose windows of `t` characters of the first text are not among these, which are in order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn without(self, windows: &[Range<usize>], t: usize) -> Result<Vec<Self>, Error> {
+        let (mut parts, mut from, end) = (Vec::new(), self.a, self.end() - t + 1);
+        let near = windows.partition_point(|windows| windows.end <= from);
+        let behind = end..end;
+        for next in windows[near..].iter().take_while(|next| next.start < end).chain([&behind]) {
+            if next.start > from {
+                let (b, length) = (self.b + from - self.a, next.start - from + t - 1);
+                memory::push(&mut parts, Self { a: from, b, length })?;
+            }
+            from = next.end;
+        }
+        Ok(parts)
+    }
 }
 
 /// The maximum number of hits that are extended for one gram.

@@ -26,7 +26,7 @@ pub use crew::{Compute, Crew, Next};
 pub use hands::{BatchWork, Hands, Setting, hands};
 pub use passages::{
     Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, OfText, PassageCut,
-    Stripped, Stripping, Test, TextWindow, Windowing,
+    Shared, SharedPassage, Sharing, Stripped, Stripping, Test, TextWindow, Windowing,
 };
 pub use signer::{CopiedDocument, Signer, SignerBatch};
 pub use texts::{Find, GivenText, TextBatch, TextFinder};

@@ -1,5 +1,6 @@
 //! Searches in the texts of a corpus on the way to their passages.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::texts::{Find, GivenText};
@@ -7,8 +8,8 @@ use crate::error::Error;
 use crate::hash::{Element, ElementHash, sort};
 use crate::memory;
 use crate::passage::{
-    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, needed,
-    whole_words,
+    Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, covered,
+    needed, shared_runs, whole_words,
 };
 use crate::text::Normalization;
 
@@ -364,6 +365,82 @@ impl Find for Containing {
         let covered = sought.covered(&text, check_interrupts)?;
         if covered >= *least {
             memory::push(&mut found.containers, (given.number, covered as u32))?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the passages that the first text of a batch has in common with each other one.
+pub struct Sharing {
+    cut: PassageCut,
+    coverage: Option<f64>,
+    /// The first text, and its windows that do not count.
+    first: Option<(Characters<'static>, Vec<Range<usize>>)>,
+}
+
+impl Sharing {
+    /// Passages of texts that have such a share of the first one, if one is given. [`GivenText::known`] of that has the
+    /// windows that do not count: the first of neighbours, and their number.
+    #[must_use]
+    pub fn new(cut: PassageCut, coverage: Option<f64>) -> Self {
+        Self { cut, coverage, first: None }
+    }
+}
+
+/// A passage that two texts have in common.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SharedPassage {
+    /// The number of the second text.
+    pub number: u32,
+    /// Its characters in the first text, as that was given.
+    pub a: Range<usize>,
+    /// Its characters in the second.
+    pub b: Range<usize>,
+}
+
+/// The passages of a batch, whose first text may have been read.
+#[derive(Default)]
+pub struct Shared {
+    has_first: bool,
+    /// All of them.
+    pub passages: Vec<SharedPassage>,
+}
+
+impl Find for Sharing {
+    type Found = Shared;
+
+    fn clear(found: &mut Self::Found) {
+        found.has_first = false;
+        found.passages.clear();
+    }
+
+    fn find(
+        &mut self,
+        given: GivenText,
+        found: &mut Self::Found,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let min_match = self.cut.min_match;
+        let text = Characters::with_places(&self.cut.normalization, given.text, check_interrupts)?;
+        let (true, Some((first, left_out))) = (found.has_first, &self.first) else {
+            let windows =
+                |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
+            let left_out = memory::collect(given.known.iter().map(windows))?;
+            self.first = Some((text.into_owned()?, left_out));
+            found.has_first = true;
+            return Ok(());
+        };
+        let runs = shared_runs(first, &text, min_match, check_interrupts)?;
+        if self.coverage.is_some_and(|share| covered(&runs) < needed(share, first.len())) {
+            return Ok(());
+        }
+        for run in runs {
+            for part in run.without(left_out, min_match)? {
+                let a = first.original(part.a..part.a + part.length);
+                let b = text.original(part.b..part.b + part.length);
+                let passage = SharedPassage { number: given.number, a, b };
+                memory::push(&mut found.passages, passage)?;
+            }
         }
         Ok(())
     }

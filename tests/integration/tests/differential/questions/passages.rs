@@ -1,7 +1,7 @@
 //! Questions about passages: joins and searches by `~>`, coverages, and jobs of a whole corpus. Nothing may be
 //! missed, so each has one answer.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::operators::WAYS;
 use super::{As, Asker, Expected, Question, rounded};
@@ -24,12 +24,16 @@ impl Sought {
     }
 }
 
+const EVEN: &str = " WHERE flag % 2 = 0";
+
 /// A row, the values of its scopes, and its text.
 type Document = (usize, Vec<Option<usize>>, Vec<char>);
 
 /// The documents of a job.
 struct Corpus {
     sql: String,
+    /// The same, of some of the rows.
+    even: String,
     /// The arguments that follow, each after a comma.
     arguments: String,
     min_match: usize,
@@ -42,7 +46,8 @@ impl Asker<'_> {
         if !matches!(self.scene.kind, Kind::Text(_)) {
             return None;
         }
-        match self.random.below(9) {
+        match self.random.below(10) {
+            9 => Some(self.between()),
             8 => Some(self.contained()),
             0 => Some(self.coverages()),
             1 => Some(self.repeated()),
@@ -220,19 +225,23 @@ impl Asker<'_> {
             scopes.push(at);
         }
         let only_even = self.random.below(3) == 0;
-        let condition = if only_even { " WHERE flag % 2 = 0" } else { "" };
+        let condition = if only_even { EVEN } else { "" };
         let in_scopes = self.scopes(&scopes, false);
         let texts = self.characters(Of::Column, cut);
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|row| self.facts.rank[*row]);
         let wanted = |row: &usize| !only_even || self.is_even(*row);
+        let rows = |condition: &str| {
+            quoted(&format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table))
+        };
         let documents = order.into_iter().filter(wanted).filter_map(|row| {
             let scope = in_scopes[row].clone()?;
             Some((row, scope, texts[row].clone()?))
         });
         Corpus {
             documents: documents.collect(),
-            sql: quoted(&format!("SELECT {} FROM {}{condition}", columns.join(", "), scene.table)),
+            sql: rows(condition),
+            even: rows(EVEN),
             arguments,
             min_match: cut.min_match,
         }
@@ -240,7 +249,7 @@ impl Asker<'_> {
 
     /// The windows of each document that an earlier one has.
     fn repeated(&mut self) -> Question {
-        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
         let mut seen = HashSet::new();
         let mut rows = Vec::new();
         for (row, scope, text) in &documents {
@@ -258,9 +267,44 @@ impl Asker<'_> {
         Question::new("repeated passages", sql, Expected::OneOf(vec![rows]))
     }
 
+    /// The windows that documents have in common with the even ones.
+    fn between(&mut self) -> Question {
+        let Corpus { sql, even, arguments, min_match, documents } = self.corpus();
+        let coverage = [None, Some(0.05), Some(0.5), Some(1.0)][self.random.below(4)];
+        let most = [1, 2, 3, 100][self.random.below(4)];
+        let others: Vec<_> = documents.iter().filter(|other| self.is_even(other.0)).collect();
+        let mut count = HashMap::new();
+        for (_, scope, text) in &others {
+            for window in text.windows(min_match).collect::<HashSet<_>>() {
+                *count.entry((scope, window)).or_insert(0) += 1;
+            }
+        }
+        let mut rows = Vec::new();
+        for (a, scope, text) in documents.iter().filter(|one| one.2.len() >= min_match) {
+            for (b, _, other) in others.iter().filter(|other| other.1 == *scope) {
+                if coverage.is_some_and(|share| !contains(text, other, min_match, share)) {
+                    continue;
+                }
+                let has: HashSet<_> = other.windows(min_match).collect();
+                for (at, window) in text.windows(min_match).enumerate() {
+                    if has.contains(window) && count[&(scope, window)] <= most {
+                        let keys = &self.facts.keys;
+                        rows.push(format!("{} | {} | {}", keys[*a], keys[*b], at + 1));
+                    }
+                }
+            }
+        }
+        let coverage = coverage.map_or_else(|| "NULL".to_owned(), |share| share.to_string());
+        let sql = format!(
+            "SELECT DISTINCT a_id, b_id, generate_series(a_from, a_from + a_length - {min_match}) \
+             FROM passages_between({sql}, {even}, coverage => {coverage}, max_documents => {most}{arguments})"
+        );
+        Question::new("passages between", sql, Expected::OneOf(vec![rows]))
+    }
+
     /// Asks which documents others have a share of: the longest of these, and how many there are.
     fn contained(&mut self) -> Question {
-        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
         let coverage = [1.0, 0.9, 0.8, 0.5, 0.3, 0.05][self.random.below(6)];
         let mut different: Vec<&Document> = Vec::new();
         for one in documents.iter().filter(|one| one.2.len() >= min_match) {
@@ -294,7 +338,7 @@ impl Asker<'_> {
 
     /// The windows that enough different documents have.
     fn common(&mut self) -> Question {
-        let Corpus { sql, arguments, min_match, documents } = self.corpus();
+        let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
         let least = 2 + self.random.below(3);
         let different: BTreeSet<_> =
             documents.iter().map(|(_, scope, text)| (scope, text)).collect();

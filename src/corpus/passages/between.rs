@@ -1,0 +1,123 @@
+//! `passages_between()`: what documents of two sources have in common.
+//!
+//! 1. The second source is read, then the first. Only windows of fingerprints that both have can be in both.
+//! 2. Such windows are sorted by their hashes. Those that too many documents of the second source have are noted of the
+//!    documents of the first one. The others make pairs.
+//! 3. The texts of each pair are compared character by character, and what was noted is left out.
+
+use pgrx::pg_sys::Datum;
+use sketch::memory;
+use sketch::passage::CharacterOffsets;
+use sketch::pipeline::{Shared, Sharing, TextBatch};
+
+use crate::corpus::members::Members;
+use crate::corpus::passages::question::PassageQuestion;
+use crate::corpus::passages::texts::{Frequent, Pairs, TextForm, Texts};
+use crate::corpus::passages::windows::{self, WindowPlace};
+use crate::error::Result;
+use crate::index::layout::Entry;
+use crate::index::sort::Sorter;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::spi::Session;
+use crate::pg::text;
+
+sql_function!(minlsh_passages_between, passages_between);
+
+/// Pairs that are remembered: neighbouring windows are in the same ones.
+const RECENT: usize = 1 << 16;
+
+/// `passages_between(a, b, min_match, [key], coverage, max_documents, ...)
+/// → (a_id, b_id, a_from, a_length, b_from, b_length, passage)`
+fn passages_between(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let (question, coverage, max_documents) = PassageQuestion::of_two(call)?;
+    let session = Session::open();
+    let (mut texts, sorter) = Texts::read(&session, &question, TextForm::Original)?;
+    // Documents of `a` have the numbers behind those of `b`.
+    let first = u64::from(texts.keys.second());
+    let is_in_both = |least: u64, document: u64, _| least < first && document >= first;
+    let shared = Frequent::of(sorter, texts.share, is_in_both)?;
+    let windows = windows::sorted(&mut texts, &shared)?;
+    drop(shared);
+    let pairs = pairs(windows, &texts, max_documents as usize)?;
+    let cut = texts.cut.clone();
+    let make = || Ok(Sharing::new(cut.clone(), coverage));
+    let mut context = Memory::scratch(c"minlsh passages listed");
+    let left_out = texts.compare(pairs, &make, &mut |keys, batch| {
+        list(keys, batch, &mut |row| result.push(row), &mut context)
+    })?;
+    if left_out > 0 {
+        pgrx::notice!(
+            "passages that more than {max_documents} documents of b have are left out: {left_out} in documents of a"
+        );
+    }
+    Ok(None)
+}
+
+/// The pairs of documents that have windows in common, and the windows that too many have.
+fn pairs(windows: Sorter, texts: &Texts, max_documents: usize) -> Result<Pairs> {
+    let (first, documents) = (texts.keys.second(), &texts.kept.documents);
+    let mut pairs = Pairs::new(texts.share);
+    let mut recent = memory::filled(u64::MAX, RECENT)?;
+    let (mut of, mut having) = (None, Vec::new());
+    windows.finish(|Entry { key, tid }| {
+        let (number, character) = (WindowPlace(tid).document(), WindowPlace(tid).character());
+        if of.replace(key) != Some(key) {
+            having.clear();
+        }
+        if number < first {
+            if having.len() <= max_documents && having.last() != Some(&number) {
+                memory::push(&mut having, number)?;
+            }
+            return Ok(());
+        }
+        if having.len() > max_documents {
+            return pairs.note(number, character as u64);
+        }
+        for &other in &having {
+            check_interrupts();
+            let pair = WindowPlace::new(number, other as usize).0;
+            // The golden ratio spreads neighbours.
+            let slot =
+                pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (usize::BITS - RECENT.ilog2());
+            let is_new = std::mem::replace(&mut recent[slot], pair) != pair;
+            if is_new && documents[number as usize].salt == documents[other as usize].salt {
+                pairs.push(number, other)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(pairs)
+}
+
+/// Lists what a document of `a` has in common with some of `b`.
+fn list(
+    keys: &Members,
+    batch: &TextBatch<Shared>,
+    push: &mut dyn FnMut(&[Option<Datum>; 7]),
+    context: &mut Memory,
+) -> Result<()> {
+    let Some(a) = batch.texts().next().filter(|_| !batch.found.passages.is_empty()) else {
+        return Ok(());
+    };
+    let offsets = CharacterOffsets::of(a.text)?;
+    let number = |number: usize| Some(Datum::from(number as i32));
+    for shared in &batch.found.passages {
+        check_interrupts();
+        context.run_and_reset(|| {
+            push(&[
+                Some(keys.key(a.number)),
+                Some(keys.key(shared.number)),
+                number(shared.a.start + 1),
+                number(shared.a.len()),
+                number(shared.b.start + 1),
+                number(shared.b.len()),
+                Some(text::write(&a.text[offsets.bytes(&shared.a)])),
+            ]);
+        });
+    }
+    Ok(())
+}
