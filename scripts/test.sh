@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# make test: everything once. Each file of integration tests runs on one PostgreSQL: those of pages, locks, snapshots
-# and memory on the server with assertions, the others on the newest version; regression tests run on every version.
-# make test-all (--all): integration tests on every version too, and the engine's fuzz targets.
+# make test: everything once, by quick builds. Each file of integration tests runs on one PostgreSQL: those of pages,
+# locks, snapshots and memory on the server with assertions, the others on the newest version; regression tests run on
+# every version.
+# make test-all (--all): integration tests on every version too, the oldest by the build that is installed, and the
+# engine's fuzz targets.
 # With a version: everything on that one.
 here=$(dirname "$0")
 "$here/install-dependencies.sh" --test || exit
@@ -59,26 +61,22 @@ mapfile -t found < <(awk -F'\t' '$2 !~ /^SKIPPED/ && $1 != "cassert" { print $1 
 awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' <<<"$versions" >"$work/summary"
 cassert=$(config_of cassert)
 [ ${#found[@]} -gt 0 ] || [ -n "$cassert" ] || die "no PostgreSQL could be tested"
-# The first one is built as it is installed, the others in half the time.
-export PROFILE=quick
 first=${found[0]:-} newest=${found[-1]:-}
+asserted=
+[ -z "$cassert" ] || asserted=$(pg_config=$cassert pg_major)
+export PROFILE=quick
 
 on_assertions() {
 	[ -z "$cassert" ] || PG_CONFIG=$cassert check "PostgreSQL with assertions" test_version "$cassert" "${below[@]}"
 }
-# version NUMBER [TEST...]
+# version NUMBER PROFILE [TEST...]
 version() {
-	local number=$1 config profile=quick
-	config=$(config_of "$number")
-	shift
-	[ "$number" != "$first" ] || [ ${#found[@]} = 1 ] || profile=release
-	PROFILE=$profile check "PostgreSQL $number, $profile build" test_version "$config" "$@"
+	PROFILE=$2 check "PostgreSQL $1, $2 build" test_version "$(config_of "$1")" "${@:3}"
 }
-engine() {
-	check "lint" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/lint.sh
-	check "engine" make -s engine
-}
-packages() {
+on_newest() { [ -z "$newest" ] || version "$newest" quick "${others[@]}"; }
+lint() { check "lint" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/lint.sh; }
+engine() { check "engine" make -s engine; }
+upgrades() {
 	local old new from to
 	# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
 	while read -r from to; do
@@ -90,7 +88,21 @@ packages() {
 				>>"$work/summary"
 		fi
 	done <<<$'16 18\n18 19'
-	[ -z "$newest" ] || check "clients" env PG_CONFIG="$(config_of "$newest")" scripts/clients.sh
+}
+# The other versions, and then pg_upgrade, which installs into the same folders.
+older() {
+	local number
+	for number in "${found[@]}"; do
+		if [ "$number" = "$asserted" ] && [ "$number" != "$newest" ]; then
+			printf '0\tPostgreSQL %s: by the server with assertions\n' "$number" >>"$work/summary"
+		elif [ "$number" != "$newest" ]; then
+			version "$number" quick
+		fi
+	done
+	upgrades
+}
+clients() { [ -z "$newest" ] || check "clients" env PG_CONFIG="$(config_of "$newest")" scripts/clients.sh; }
+book() {
 	if PATH=$PATH:$root/build/mdbook/bin command -v mdbook >/dev/null; then
 		check "book" scripts/book.sh
 	else
@@ -99,39 +111,56 @@ packages() {
 }
 
 if [ -n "$all" ]; then
+	lint
 	engine
 	check "fuzzing the engine" scripts/fuzz.sh --engine
 	on_assertions
 	mapfile -t every < <(but_for)
 	mapfile -t dependent < <(but_for "${once[@]}")
 	for number in "${found[@]}"; do
-		if [ "$number" = "$newest" ]; then version "$number" "${every[@]}"; else version "$number" "${dependent[@]}"; fi
+		# One is built as it is installed, the others in half the time.
+		profile=quick
+		[ "$number" != "$first" ] || profile=release
+		if [ "$number" = "$newest" ]; then
+			version "$number" $profile "${every[@]}"
+		else
+			version "$number" $profile "${dependent[@]}"
+		fi
 	done
-	packages
+	upgrades
+	clients
+	book
 else
-	# What both lanes need is built first, by all cores.
-	check "building" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/build.sh
 	covered=()
 	[ -z "$cassert" ] || covered=("${below[@]}")
 	mapfile -t others < <(but_for "${covered[@]}")
-	# Two lanes, as tests wait for disks, locks and one another much of the time. Each has a process group, to be
-	# stopped by.
-	set -m
-	(
-		on_assertions
-		[ -z "$newest" ] || version "$newest" "${others[@]}"
-	) &
-	servers=$!
-	(
-		engine
-		for number in "${found[@]}"; do [ "$number" = "$newest" ] || version "$number"; done
-		packages
-	) >"$work/second" 2>&1 &
-	beside=$!
-	set +m
-	trap 'kill -TERM -- -$servers -$beside 2>/dev/null; wait; exit 130' INT TERM HUP
-	wait "$servers" "$beside" || true
-	cat "$work/second"
+	parts=(engine on_newest on_assertions older lint clients book)
+	# lane: runs the parts that no other lane has taken, one after the other, and shows what each of them wrote.
+	lane() {
+		local part
+		for part in "${parts[@]}"; do
+			mkdir "$work/$part" 2>/dev/null || continue
+			say "$part begins"
+			"$part" >"$work/$part/output" 2>&1 || printf '0\t%s: FAILED\n' "$part" >>"$work/summary"
+			flock "$work" cat "$work/$part/output"
+		done
+	}
+	# Three lanes on two processors, as tests also wait for disks, locks and one another. Each has a process group, to
+	# be stopped by.
+	lanes=()
+	start_lane() {
+		set -m
+		lane &
+		lanes+=("-$!")
+		set +m
+	}
+	trap 'kill -TERM -- "${lanes[@]}" 2>/dev/null; wait; exit 130' INT TERM HUP
+	start_lane
+	# From the first build others take what does not depend on the version of PostgreSQL.
+	check "building" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/build.sh
+	start_lane
+	start_lane
+	wait
 fi
 say "summary"
 sort -rn "$work/summary" | sed 's/\([0-9]*\)\t\(.*\)/\1 s\t\2/'

@@ -4,6 +4,7 @@
 //! Allocations of less than [`GRANTED`] bytes are never refused: they do not grow with the input
 //! (see the documentation of `memory`), or have grown only little.
 
+#[path = "engine/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

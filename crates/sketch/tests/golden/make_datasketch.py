@@ -1,4 +1,4 @@
-"""Known answers of datasketch, for tests/datasketch.rs, which needs no Python.
+"""Known answers of datasketch, for tests/engine/datasketch.rs, which needs no Python.
 
     python make_datasketch.py 60 > datasketch.txt
 

@@ -7,7 +7,7 @@ use sketch::{Config, Lean, Scheme, Sketcher, from_lean, shingle_hashes, to_lean}
 fn signatures_and_bytes_are_those_of_datasketch() {
     let answers = match std::env::var("MINLSH_DATASKETCH_ANSWERS") {
         Ok(file) => std::fs::read_to_string(file).unwrap(),
-        Err(_) => include_str!("golden/datasketch.txt").to_owned(),
+        Err(_) => include_str!("../golden/datasketch.txt").to_owned(),
     };
     for (number, line) in answers.lines().enumerate() {
         check(line, number + 1);

@@ -1,10 +1,8 @@
 //! Texts of every kind give what the specification says, on every level.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{config, exact_jaccard, hashes, shingles, signature, sketch};
+use crate::common::{config, exact_jaccard, hashes, shingles, signature, sketch};
 use proptest::prelude::*;
 use sketch::{Config, ShingleSet, Sketcher, for_each_shingle, shingle_hashes};
 
@@ -61,8 +59,8 @@ proptest! {
 /// Longer than several chunks, and mostly but not only ASCII.
 fn long_text() -> String {
     let word = |i: u64| {
-        let accent = if common::mix64(i + 1).is_multiple_of(90) { "\u{2014}" } else { "" };
-        format!("{accent}{:x} ", common::mix64(i) >> 40)
+        let accent = if crate::common::mix64(i + 1).is_multiple_of(90) { "\u{2014}" } else { "" };
+        format!("{accent}{:x} ", crate::common::mix64(i) >> 40)
     };
     (0..3000).map(word).collect()
 }

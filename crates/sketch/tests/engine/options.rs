@@ -1,11 +1,9 @@
 //! Every way to cut a text gives what the specification says, plainly written.
 
-mod common;
-
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use common::{mix64, sketch};
+use crate::common::{mix64, sketch};
 use proptest::prelude::*;
 use sketch::{
     Config, Normalization, ShingleSet, Sketcher, StopWords, Unit, for_each_shingle, normalize_text,

@@ -1,9 +1,7 @@
 //! The statistical promises, measured over many pairs of sets. All randomness
 //! is fixed, and the bounds are five standard errors wide or more.
 
-mod common;
-
-use common::{config, mix64};
+use crate::common::{config, mix64};
 use sketch::{Banding, Sketcher, estimate_jaccard, standard_error};
 
 /// A pair of sets with `common` shared elements and `a` and `b` of their own,

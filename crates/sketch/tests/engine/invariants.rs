@@ -1,8 +1,6 @@
 //! Invariants of signatures, and what can be made from signatures.
 
-mod common;
-
-use common::{config, mix64};
+use crate::common::{config, mix64};
 use proptest::prelude::*;
 use sketch::{Scheme, Sketcher, estimate_jaccard, union};
 

@@ -1,10 +1,8 @@
 //! Every job against brute force, on random corpora.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::signatures::{BANDS, SLOTS, Signatures};
+use crate::common::signatures::{BANDS, SLOTS, Signatures};
 use proptest::prelude::*;
 use sketch::corpus::{
     Corpus, Identical, LeftOut, Pair, PairSide, connect, groups, leaders, pairs, split,
@@ -182,7 +180,7 @@ proptest! {
         let threshold = f64::from(percent) / 100.0;
         let mut corpus = Signatures::new(&signatures, threshold);
         let mut documents: Vec<u32> = (0..signatures.len() as u32).collect();
-        documents.sort_by_key(|document| common::mix64(order ^ u64::from(*document)));
+        documents.sort_by_key(|document| crate::common::mix64(order ^ u64::from(*document)));
         let similar = brute_force(&signatures, threshold);
         let mut kept: Vec<u32> = Vec::new();
         let mut expected = BTreeMap::new();

@@ -1,13 +1,11 @@
 //! The known answers of the specification, on every level of the machine.
 
-mod common;
-
-use common::{config, signature, sketch};
+use crate::common::{config, signature, sketch};
 
 #[test]
 fn signatures_are_the_known_answers() {
-    let texts = include_str!("golden/golden_texts.txt");
-    let mut answers = include_str!("golden/golden.txt").lines();
+    let texts = include_str!("../golden/golden_texts.txt");
+    let mut answers = include_str!("../golden/golden.txt").lines();
     let mut compared = 0;
     for text in texts.split('\0') {
         for answer in answers.by_ref().take(8) {
