@@ -17,8 +17,8 @@ use sketch::pipeline::{Crew, Hands, Signer, SignerBatch, hands};
 use sketch::{Banding, Config, Sketcher, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::aside::Aside;
-use crate::corpus::boilerplate::{Boilerplates, Collecting};
+use crate::corpus::aside::{Again, Aside};
+use crate::corpus::boilerplate::{Boilerplates, Collecting, EachDocument};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::columns::BandColumns;
 use crate::corpus::form::Form;
@@ -170,7 +170,7 @@ impl Documents {
 
     /// Takes the hashes of a batch.
     fn take(&mut self, batch: &mut SignerBatch) -> Result<()> {
-        for (document, hashes) in batch.documents().zip(batch.hashes()) {
+        for hashes in batch.hashes() {
             let Some(Note { size, least, scope, origin, key }) = self.notes.pop_front() else {
                 break;
             };
@@ -180,7 +180,7 @@ impl Documents {
                 continue;
             };
             if let Some(collecting) = &mut self.collecting {
-                collecting.take(origin, *first as u64, document)?;
+                collecting.take(origin, *first as u64)?;
             } else {
                 let salt = scope.salt();
                 self.columns.push(hashes.iter().map(|&hash| hash as u64 ^ salt))?;
@@ -201,12 +201,13 @@ impl Documents {
     }
 
     /// Finds out what does not count of the documents that were collected, if they were, and signs what does. `each`
-    /// calls its argument with all documents once more, in order.
+    /// gives them once more, and `again` if they can be had as often as they are needed.
     pub fn sign_collected(
         &mut self,
         threads: &dyn Fn() -> usize,
         memory: &JobShares,
-        each: impl FnOnce(&mut EachDocument) -> Result<()>,
+        again: Option<Again>,
+        each: &mut EachDocument,
     ) -> Result<()> {
         let Some(collecting) = self.collecting.take() else { return Ok(()) };
         let config = collecting.config.clone();
@@ -217,12 +218,13 @@ impl Documents {
             // They count beside the texts that are out.
             threads => Crew::With(setting(memory.reading / 2), threads),
         };
-        let found = collecting.finish(&mut crew, memory.reading, memory.boilerplate);
+        let JobShares { reading, boilerplate, .. } = *memory;
+        let found = collecting.finish(&self.sizes, again, each, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
         self.by_hands(threads, &Signer::without_boilerplate, Self::take_counted, |intake| {
             let mut document = 0;
-            each(&mut |value| {
+            each(&|_| true, &mut |_, value| {
                 check_interrupts();
                 let origin = boilerplates.origin(document);
                 document += 1;
@@ -232,7 +234,7 @@ impl Documents {
                 }
                 let boilerplate = boilerplates.of_origin(origin)?;
                 // SAFETY: a value that was taken in before.
-                unsafe { intake.push_again(value, &config, boilerplate) }
+                unsafe { intake.push_again(value()?, &config, boilerplate) }
             })
         })?;
         self.boilerplates = Some(boilerplates);
@@ -288,9 +290,6 @@ impl Documents {
 
 /// Takes a batch that is done.
 type Take = fn(&mut Documents, &mut SignerBatch) -> Result<()>;
-
-/// Calls its argument with documents, one after the other.
-pub type EachDocument<'a> = dyn FnMut(pg_sys::Datum) -> Result<()> + 'a;
 
 /// The intake of the documents of a source.
 pub struct Intake<'a, 'scope, 'env> {

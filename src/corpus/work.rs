@@ -9,10 +9,10 @@ use sketch::corpus::LeftOut;
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::{Again, Aside, GiveDocument, place_of_source};
 use crate::corpus::batches::{Batches, RowsAgain, VisitDocument};
-use crate::corpus::boilerplate::Collecting;
+use crate::corpus::boilerplate::{Collecting, VisitPlaced};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::criteria::criteria;
-use crate::corpus::documents::{Documents, EachDocument, Reading};
+use crate::corpus::documents::{Documents, Reading};
 use crate::corpus::members::Members;
 use crate::corpus::progress::Progress;
 use crate::corpus::scopes::Scopes;
@@ -135,7 +135,7 @@ impl Work {
         };
         let collecting = is_collected.then(|| {
             let column = common("boilerplate", sources, &Source::origin_type)?;
-            Collecting::new(&criteria, &column, memory.documents)
+            Collecting::new(&criteria, &column)
         });
         let table = sources.iter().find_map(|source| source.relation);
         let documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
@@ -166,7 +166,11 @@ impl Work {
         let read = documents.len();
         let threads =
             || for_job(table.and_then(|table| Open::relation(table, Lock::Held)).as_ref());
-        documents.sign_collected(&threads, &memory, |sign| rows.each_document(sign))?;
+        let again = if is_collected { rows.again() } else { None };
+        let mut each = |wanted: &dyn Fn(u32) -> bool, visit: &mut VisitPlaced| {
+            rows.each_document(wanted, visit)
+        };
+        documents.sign_collected(&threads, &memory, again, &mut each)?;
         let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
         Ok(Self { members: rows.members, batches, read })
     }
@@ -205,10 +209,16 @@ struct Stored {
 }
 
 impl Stored {
-    /// Calls `visit` with each document, in order, before all else: rows that were put aside to be gone through twice
-    /// are at their beginning again.
-    fn each_document(&mut self, visit: &mut EachDocument) -> Result<()> {
-        self.each_row(&|_| true, &mut |_, _, _, _, document| visit(document()?))?;
+    /// Calls `visit` with each document that is wanted, in order, before all else: rows that were put aside to be gone
+    /// through several times are at their beginning again.
+    fn each_document(
+        &mut self,
+        wanted: &dyn Fn(u32) -> bool,
+        visit: &mut VisitPlaced,
+    ) -> Result<()> {
+        self.each_row(wanted, &mut |part, _, place, _, document| {
+            visit(place_of_source(part, place), document)
+        })?;
         self.stores.iter_mut().for_each(|(store, _)| store.rewind());
         Ok(())
     }

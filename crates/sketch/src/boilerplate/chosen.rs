@@ -6,31 +6,21 @@ use crate::memory;
 /// The most documents of an origin that are looked at.
 pub const CHOSEN: usize = 200;
 
-/// For each origin the documents of the least fingerprints, each with a value. They are the same in whichever order
+/// For each origin the documents of the least fingerprints, by their numbers. They are the same in whichever order
 /// documents come.
-pub struct OriginSample<T> {
+#[derive(Default)]
+pub struct OriginSample {
     /// By origin, in the order of fingerprints.
-    origins: Vec<Vec<(u64, T)>>,
+    origins: Vec<Vec<(u64, u32)>>,
 }
 
-impl<T> Default for OriginSample<T> {
-    fn default() -> Self {
-        Self { origins: Vec::new() }
-    }
-}
-
-impl<T> OriginSample<T> {
-    /// Adds a document of the origin of that number if it is chosen as things stand; `value` makes its value then.
-    /// A later one may take its place. Those of one fingerprint are one document.
+impl OriginSample {
+    /// Adds a document of the origin of that number if it is chosen as things stand. A later one may take its place.
+    /// Those of one fingerprint are one document.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], and those of `value`.
-    pub fn offer<E: From<Error>>(
-        &mut self,
-        origin: u32,
-        fingerprint: u64,
-        value: impl FnOnce() -> Result<T, E>,
-    ) -> Result<(), E> {
+    /// [`Error::OutOfMemory`].
+    pub fn offer(&mut self, origin: u32, fingerprint: u64, document: u32) -> Result<(), Error> {
         let origin = origin as usize;
         if origin >= self.origins.len() {
             let more = origin + 1 - self.origins.len();
@@ -38,28 +28,23 @@ impl<T> OriginSample<T> {
             self.origins.resize_with(origin + 1, Vec::new);
         }
         let chosen = &mut self.origins[origin];
-        let place = chosen.binary_search_by_key(&fingerprint, |(fingerprint, _)| *fingerprint);
-        let Err(place) = place else { return Ok(()) };
-        if place == CHOSEN {
+        let is_full = chosen.len() == CHOSEN;
+        // Most documents of an origin that has many.
+        if is_full && chosen.last().is_some_and(|(greatest, _)| fingerprint > *greatest) {
             return Ok(());
         }
-        let value = value()?;
-        if chosen.len() == CHOSEN {
+        let place = chosen.binary_search_by_key(&fingerprint, |(fingerprint, _)| *fingerprint);
+        let Err(place) = place else { return Ok(()) };
+        if is_full {
             chosen.pop();
         }
         memory::reserve(chosen, 1)?;
-        chosen.insert(place, (fingerprint, value));
+        chosen.insert(place, (fingerprint, document));
         Ok(())
     }
 
-    /// The number of origins, up to the greatest that has a document.
-    #[must_use]
-    pub fn origins(&self) -> u32 {
-        self.origins.len() as u32
-    }
-
-    /// The values of the documents that are chosen of an origin.
-    pub fn of_origin(&self, origin: u32) -> impl ExactSizeIterator<Item = &T> {
-        self.origins[origin as usize].iter().map(|(_, value)| value)
+    /// For each origin, by its number, the documents that are chosen of it.
+    pub fn into_origins(self) -> impl Iterator<Item = impl ExactSizeIterator<Item = u32>> {
+        self.origins.into_iter().map(|chosen| chosen.into_iter().map(|(_, document)| document))
     }
 }

@@ -8,14 +8,20 @@ use crate::memory;
 /// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
 const LITTLE: usize = 20;
 
+/// Bits of a word.
+const WORD: u64 = u64::BITS as u64;
+
 /// Moves of hashes to their other places before one is given none.
 const MOVES: usize = 100;
 
 /// The shingles of an origin that do not count.
 ///
 /// Each hash is at one of two places (cuckoo hashing: Pagh, Rodler 2004), so that a look at both is all, without a
-/// branch: whether a shingle of a text counts is as good as random.
+/// branch: whether a shingle of a text counts is as good as random. But most count, and documents come from one origin
+/// after the other: so a bit is looked at first, of which there are few enough for the cache.
 pub struct Boilerplate {
+    /// One bit of so many is set that most of those of other hashes are not.
+    bits: Vec<u64>,
     /// Half of the places or more are free.
     table: Vec<u64>,
     /// The number in free places, which no hash is.
@@ -34,12 +40,15 @@ impl Boilerplate {
         let free = (0..).zip(hashes).find(|(number, hash)| number != *hash);
         let free = free.map_or(hashes.len() as u64, |(number, _)| number);
         let table = memory::filled(free, Self::places(hashes.len()))?;
-        let mut own = Self { table, free, others: Vec::new() };
+        let bits = memory::filled(0, Self::words(hashes.len()))?;
+        let mut own = Self { bits, table, free, others: Vec::new() };
         hashes.iter().try_for_each(|hash| own.add(*hash))?;
         Ok(own)
     }
 
     fn add(&mut self, mut hash: u64) -> Result<(), Error> {
+        let word = self.word_of(hash);
+        self.bits[word] |= 1 << (hash % WORD);
         let mut at = self.places_of(hash)[0];
         for _ in 0..MOVES {
             let before = std::mem::replace(&mut self.table[at], hash);
@@ -66,10 +75,27 @@ impl Boilerplate {
         (2 * count).next_power_of_two().max(2)
     }
 
+    /// The word of bits in which that of a hash is.
+    #[inline(always)]
+    fn word_of(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.bits.len() - 1)
+    }
+
+    /// The number of words of bits for so many shingles: sixteen bits for each.
+    fn words(count: usize) -> usize {
+        (count / 4).next_power_of_two()
+    }
+
     /// The number of bytes that so many shingles take.
     #[must_use]
     pub fn bytes(count: usize) -> usize {
-        Self::places(count) * size_of::<u64>()
+        (Self::places(count) + Self::words(count)) * size_of::<u64>()
+    }
+
+    /// False if a shingle is not in it, as nearly all others show at once.
+    #[inline(always)]
+    fn may_have(&self, hash: u64) -> bool {
+        self.bits[self.word_of(hash)] >> (hash % WORD) & 1 > 0
     }
 
     /// True if a shingle is in it.
@@ -81,43 +107,60 @@ impl Boilerplate {
     }
 }
 
-/// Replaces `out` by the hashes of what counts of a document, in order and with repeats: all, or those without the
-/// boilerplate of its origin. There are some if it has shingles. `room` has all its hashes then.
+/// Replaces `out` by the hashes of what counts of a document, with repeats: all, or those without the boilerplate of
+/// its origin. There are some if it has shingles.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub fn counted(
     boilerplate: Option<&Boilerplate>,
     content: Shingled,
-    room: &mut Vec<u64>,
     out: &mut Vec<u64>,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
-    /// Hashes between two looks at interrupts.
-    const PART: usize = 64 * 1024;
     out.clear();
-    let Some(boilerplate) = boilerplate else { return content.hashes(out, check_interrupts) };
-    room.clear();
-    content.hashes(room, check_interrupts)?;
-    memory::resize(out, room.len(), 0)?;
-    let mut count = 0;
-    for part in room.chunks(PART) {
-        check_interrupts();
-        for &hash in part {
-            out[count] = hash;
-            count += usize::from(!boilerplate.has(hash));
-        }
-    }
-    out.truncate(count);
+    content.hashes(out, check_interrupts)?;
+    let Some(boilerplate) = boilerplate else { return Ok(()) };
+    leave_out(boilerplate, out, check_interrupts);
     if has_few(out) {
         let left = count_distinct(out, check_interrupts)?;
-        let all = count_distinct(room, check_interrupts)?;
-        if left * LITTLE < all {
+        let mut all = Vec::new();
+        content.hashes(&mut all, check_interrupts)?;
+        if left * LITTLE < count_distinct(&mut all, check_interrupts)? {
             out.clear();
             out.extend(content.fingerprint(check_interrupts)?);
         }
     }
     Ok(())
+}
+
+/// Leaves out the boilerplate among hashes.
+fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check_interrupts: &mut dyn FnMut()) {
+    /// Hashes after which the doubtful ones among them are looked at.
+    const PART: usize = 256;
+    let mut doubtful = [0; PART];
+    let mut count = 0;
+    let mut start = 0;
+    while start < hashes.len() {
+        check_interrupts();
+        let end = hashes.len().min(start + PART);
+        let mut doubts = 0;
+        for at in start..end {
+            let hash = hashes[at];
+            let is_doubtful = boilerplate.may_have(hash);
+            hashes[count] = hash;
+            doubtful[doubts % PART] = hash;
+            count += usize::from(!is_doubtful);
+            doubts += usize::from(is_doubtful);
+        }
+        // There is room, for these were read before.
+        for &hash in &doubtful[..doubts] {
+            hashes[count] = hash;
+            count += usize::from(!boilerplate.has(hash));
+        }
+        start = end;
+    }
+    hashes.truncate(count);
 }
 
 /// True if there are fewer distinct hashes than make a document by themselves.

@@ -32,8 +32,8 @@ pub struct Sampled {
 }
 
 /// The hashes, ascending, of those shingles that more than a fifth of some documents have, and at least five. `hashes`
-/// is called several times with each document, and more often if `memory` bytes do not suffice to count all shingles at
-/// once.
+/// is called once with each document if all hashes take half of `memory` bytes at most, else several times, and more
+/// often if the rest does not suffice to count all shingles at once.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and those of `hashes`.
@@ -48,8 +48,10 @@ pub fn shared_by_many(
     if documents < least {
         return Ok(Vec::new());
     }
+    let kept = Kept::read(sampled, memory / 2, hashes, check_interrupts)?;
+    let memory = if kept.is_some() { memory / 2 } else { memory };
     // So few shingles in each that hardly one with fewer documents is counted by itself.
-    let wanted = (shingles / least).saturating_mul(8).max(FEWEST);
+    let wanted = (shingles / least).saturating_mul(4).max(FEWEST);
     let most = (memory / 2).max(FEWEST);
     let mut parts = wanted.div_ceil(most).next_power_of_two() as u64;
     let mut counting = Counting { least: least as u8, ..Counting::default() };
@@ -62,14 +64,21 @@ pub fn shared_by_many(
         let room = if parts < MOST_PARTS { memory / 2 } else { usize::MAX };
         for part in 0..parts {
             let mut each = |take: &mut Take| {
-                for document in 0..documents as u32 {
+                for document in 0..documents {
                     check_interrupts();
                     buffer.clear();
-                    hashes(document as usize, &mut buffer, check_interrupts)?;
+                    match &kept {
+                        Some(kept) if parts == 1 => {
+                            take(document as u32, kept.of(document))?;
+                            continue;
+                        }
+                        Some(kept) => memory::extend(&mut buffer, kept.of(document))?,
+                        None => hashes(document, &mut buffer, check_interrupts)?,
+                    }
                     if parts > 1 {
                         buffer.retain(|hash| hash & (parts - 1) == part);
                     }
-                    take(document, &buffer)?;
+                    take(document as u32, &buffer)?;
                 }
                 Ok(())
             };
@@ -90,6 +99,43 @@ pub fn shared_by_many(
     }
 }
 
+/// The hashes of all documents.
+struct Kept {
+    hashes: Vec<u64>,
+    /// The end of each document among them.
+    ends: Vec<usize>,
+}
+
+impl Kept {
+    /// Reads them, unless they take more than `room` bytes.
+    fn read(
+        sampled: &Sampled,
+        room: usize,
+        read: &mut HashesOf,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> Result<Option<Self>, Error> {
+        let mut kept = Self { hashes: Vec::new(), ends: Vec::new() };
+        if sampled.shingles * size_of::<u64>() > room {
+            return Ok(None);
+        }
+        for document in 0..sampled.documents {
+            check_interrupts();
+            read(document, &mut kept.hashes, check_interrupts)?;
+            // They were counted about.
+            if size_of_val(&*kept.hashes) > room {
+                return Ok(None);
+            }
+            memory::push(&mut kept.ends, kept.hashes.len())?;
+        }
+        Ok(Some(kept))
+    }
+
+    fn of(&self, document: usize) -> &[u64] {
+        let start = if document == 0 { 0 } else { self.ends[document - 1] };
+        &self.hashes[start..self.ends[document]]
+    }
+}
+
 /// Takes the hashes of the document of a number.
 type Take<'a> = dyn FnMut(u32, &[u64]) -> Result<(), Error> + 'a;
 
@@ -101,6 +147,8 @@ struct Counting {
     counters: Vec<u8>,
     /// Counts of single shingles.
     entries: Entries,
+    /// Room for the hashes of a document that are counted by themselves.
+    many: Vec<u64>,
 }
 
 impl Counting {
@@ -112,7 +160,7 @@ impl Counting {
         room: usize,
         each: &mut dyn FnMut(&mut Take) -> Result<(), Error>,
     ) -> Result<bool, Error> {
-        let Self { least, counters: counts, entries } = self;
+        let Self { least, counters: counts, entries, many } = self;
         counts.clear();
         memory::resize(counts, counters, 0)?;
         let shift = u64::BITS - counters.trailing_zeros();
@@ -126,10 +174,17 @@ impl Counting {
         entries.clear()?;
         let mut fits = true;
         each(&mut |document, hashes| {
+            if many.len() < hashes.len() {
+                memory::resize(many, hashes.len(), 0)?;
+            }
+            // Without a branch, for whether one is counted is as good as random.
+            let mut count = 0;
             for &hash in hashes {
-                if counts[(hash >> shift) as usize] >= *least {
-                    fits = fits && entries.add(hash, document, room)?;
-                }
+                many[count] = hash;
+                count += usize::from(counts[(hash >> shift) as usize] >= *least);
+            }
+            for &hash in &many[..count] {
+                fits = fits && entries.add(hash, document, room)?;
             }
             Ok(())
         })?;

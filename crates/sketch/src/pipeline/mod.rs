@@ -28,5 +28,5 @@ pub use passages::{
     Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, OfText, PassageCut,
     Shared, SharedPassage, Sharing, Stripped, Stripping, Test, TextWindow, Windowing,
 };
-pub use signer::{CopiedDocument, Signer, SignerBatch};
+pub use signer::{Signer, SignerBatch};
 pub use texts::{Find, GivenText, TextBatch, TextFinder};

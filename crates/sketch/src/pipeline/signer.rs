@@ -52,13 +52,10 @@ struct Document {
 }
 
 /// A document as it was copied.
-#[derive(Clone, Copy)]
-pub enum CopiedDocument<'a> {
-    /// A text.
+enum CopiedDocument<'a> {
     Text(StoredBytes<'a>),
-    /// A set, by the hashes of its elements.
     Elements(&'a [u64]),
-    /// A signature, each of whose slots is a number.
+    /// Each slot is a number.
     Signature(&'a [u64]),
 }
 
@@ -144,11 +141,6 @@ impl SignerBatch {
         })
     }
 
-    /// The documents, in order.
-    pub fn documents(&self) -> impl Iterator<Item = CopiedDocument<'_>> {
-        copied(&self.documents, &self.texts, &self.numbers)
-    }
-
     /// The number of shingles that count of each document, with repeats, where boilerplate is left out.
     #[must_use]
     pub fn counted(&self) -> &[u32] {
@@ -208,7 +200,6 @@ struct Counting {
     signs: bool,
     /// With a scheme that hashes to 64 bits.
     config: Config,
-    all: Vec<u64>,
     counted: Vec<u64>,
 }
 
@@ -272,8 +263,7 @@ impl Signer {
 
     fn counting(self, signs: bool) -> Self {
         let config = self.sketcher.config().with_scheme(Scheme::Fss);
-        let (all, counted) = (Vec::new(), Vec::new());
-        Self { counting: Some(Counting { signs, config, all, counted }), ..self }
+        Self { counting: Some(Counting { signs, config, counted: Vec::new() }), ..self }
     }
 
     /// Looks for texts that are too long for their shingles, as [`saturated`] does.
@@ -331,7 +321,7 @@ impl Signer {
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<usize, Error> {
         self.bands.clear();
-        let Some(Counting { signs, config, all, counted: hashes }) = &mut self.counting else {
+        let Some(Counting { signs, config, counted: hashes }) = &mut self.counting else {
             return Ok(0);
         };
         let unpacked;
@@ -349,13 +339,11 @@ impl Signer {
             self.bands.extend(fingerprint.map(|hash| hash as i64));
             return Ok(0);
         }
-        counted(boilerplate, content, all, hashes, check_interrupts)?;
+        counted(boilerplate, content, hashes, check_interrupts)?;
         let signature = self.sketcher.sketch_hashes(hashes, check_interrupts)?;
         band(signature, self.banding, self.whole, &mut self.bands)?;
         let count = hashes.len();
         // One long text is no reason to keep so much room.
-        all.clear();
-        all.shrink_to(LONG);
         hashes.clear();
         hashes.shrink_to(LONG);
         Ok(count)
