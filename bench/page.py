@@ -212,8 +212,9 @@ def boilerplate_table(figures: dict) -> str:
     body = []
     for count, each in by_size(figures["sizes"]):
         plain, without = (each[way] for way in ways)
-        body.append([f"{count:,}", duration(plain), f"{duration(without)}, {times(without / plain)}"])
-    return table(["documents", *ways], body)
+        cells = [duration(plain), f"{duration(without)}, {times(without / plain)}"]
+        body.append([f"{count:,}", *cells, *(megabytes(each.get(f"{way}: memory")) for way in ways)])
+    return table(["documents", *ways, *(f"{way}: memory" for way in ways)], body)
 
 
 def threads_table(figures: dict) -> str:

@@ -21,11 +21,11 @@ CALLS = {
 PEERS = ("rensa", "datasketch", "datasketch, xxh32")
 
 
-def peer(server: Server, name: str, limit: float, pairs_file=None) -> dict:
+def peer(server: Server, name: str, limit: float, pairs_file=None, threshold=THRESHOLD) -> dict:
     """Its stages in seconds, their sum, and its pairs; nothing if it was not done at the limit."""
-    bands, rows = server.rows(f"SELECT bands, rows FROM lsh_params({THRESHOLD}, recall => 0.99)")[0]
+    bands, rows = server.rows(f"SELECT bands, rows FROM lsh_params({threshold}, recall => 0.99)")[0]
     program = Path(__file__).resolve().parents[1] / "peers.py"
-    command = [sys.executable, program, name, server.address, "--threshold", THRESHOLD]
+    command = [sys.executable, program, name, server.address, "--threshold", threshold]
     command += ["--bands", bands, "--rows", rows, *(["--pairs", pairs_file] if pairs_file else [])]
     note(name)
     try:
