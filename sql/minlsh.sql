@@ -751,7 +751,7 @@ COMMENT ON FUNCTION minlsh_drop_index(regclass) IS
 CREATE FUNCTION minlsh_reindex(index regclass) RETURNS regclass
 	AS 'MODULE_PATHNAME', 'minlsh_reindex' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION minlsh_reindex(regclass) IS
-	'builds a side table from scratch, with the options of the index on its bands';
+	'fills a side table again from its table, with the options that its index has now';
 
 CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, sample double precision DEFAULT NULL,
 		sample_seed bigint DEFAULT 0, OUT doc_id text, OUT problem text) RETURNS SETOF record
@@ -1002,7 +1002,7 @@ COMMENT ON FUNCTION minlsh_describe(regclass) IS 'properties of an index that th
 CREATE FUNCTION minlsh_warn_reindex() RETURNS bigint
 	AS 'MODULE_PATHNAME', 'minlsh_warn_reindex' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION minlsh_warn_reindex() IS
-	'warns of the indexes that another version built and that must be built again; returns their number';
+	'warns of indexes that another version has built and this one cannot use; returns their number';
 
 CREATE VIEW minlsh_indexes AS
 	SELECT d.storage AS index, d.relation, d.kind, k.attname AS key,
