@@ -1,6 +1,7 @@
-//! The rows of a source by their keys as text, and the order in which samples take them.
+//! The rows of a source by their keys as text, the order in which samples take them, and the buckets of a sample.
 
 use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::memory;
 
 use crate::corpus::chosen::Chosen;
 use crate::corpus::source::Source;
@@ -62,5 +63,36 @@ pub fn sample_order(key: &str, seed: i64) -> i64 {
         let (function, seed) = (pg_sys::F_HASHTEXTEXTENDED.into(), Datum::from(seed));
         let collation = pg_sys::C_COLLATION_OID;
         pg_sys::OidFunctionCall2Coll(function, collation, text::write(key), seed).value() as i64
+    }
+}
+
+/// The bands of a sample's documents, each by its number and its hash.
+#[derive(Default)]
+pub struct SampleBuckets(Vec<(u32, i64, u32)>);
+
+impl SampleBuckets {
+    /// Adds the bands of a document of the sample, by its number.
+    pub fn add(&mut self, bands: &[i64], document: u32) -> Result<()> {
+        let mut each = (0..).zip(bands);
+        Ok(each.try_for_each(|(band, hash)| memory::push(&mut self.0, (band, *hash, document)))?)
+    }
+
+    /// No more documents come.
+    pub fn finish(&mut self) {
+        self.0.sort_unstable();
+    }
+
+    /// Lists the documents of the sample that share a band with another one, in order.
+    pub fn sharing(&self, bands: &[i64], documents: &mut Vec<u32>) -> Result<()> {
+        documents.clear();
+        for (band, &hash) in (0..).zip(bands) {
+            let start = self.0.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
+            let mut bucket =
+                self.0[start..].iter().take_while(|(b, h, _)| (*b, *h) == (band, hash));
+            bucket.try_for_each(|(.., document)| memory::push(documents, *document))?;
+        }
+        documents.sort_unstable();
+        documents.dedup();
+        Ok(())
     }
 }

@@ -1,14 +1,13 @@
 //! `minlsh_suggest()`: which options and which threshold suit a source, by a sample of its documents.
 //!
 //! 1. [`sample`] reads the source once: it takes the sample, and counts the texts that are too long for their
-//!    shingles. The options are [chosen](choice) by what the sample is like.
+//!    shingles. The options are chosen by what the sample is like.
 //! 2. [`nearest`] reads it once more: for each document of the sample it finds the nearest of all. How similar
 //!    those are makes a histogram, which the engine reads a threshold from.
 //! 3. [`report`] says it in rows.
 //!
 //! Memory is `work_mem`, and a few bytes for each value of a scope.
 
-mod choice;
 mod nearest;
 mod report;
 mod sample;
@@ -32,10 +31,9 @@ use crate::pg::guc::LocalSettings;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::rights::may_read;
 use crate::pg::spi::Session;
-use choice::Choice;
 use nearest::Neighbors;
 use report::Report;
-use sample::{Sample, SampleSize};
+use sample::{Choice, Sample, SampleSize};
 
 sql_function!(minlsh_suggest, suggest);
 
@@ -111,14 +109,6 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
 /// The columns that may say where a document comes from, by their places: of a table or a query, other than its key,
 /// its document and its scopes, of types whose equality is PostgreSQL's own.
 fn origins(source: &Source) -> Vec<usize> {
-    const TYPES: [Oid; 6] = [
-        pg_sys::TEXTOID,
-        pg_sys::VARCHAROID,
-        pg_sys::INT2OID,
-        pg_sys::INT4OID,
-        pg_sys::INT8OID,
-        pg_sys::UUIDOID,
-    ];
     // A view computes its columns, and who may read a document need not be allowed to read other columns.
     let is_stored =
         |table| matches!(relation_kind(table), b'r' | b'p' | b'm') && may_read(table, &[]);
@@ -127,7 +117,11 @@ fn origins(source: &Source) -> Vec<usize> {
     }
     let is_used =
         |place: &usize| [source.key, source.body].contains(place) || source.scopes.contains(place);
-    let is_origin = |place: &usize| TYPES.contains(&source.columns[*place].type_oid);
+    let is_origin = |place: &usize| {
+        use pg_sys::{INT2OID, INT4OID, INT8OID, TEXTOID, UUIDOID, VARCHAROID};
+        let types = [TEXTOID, VARCHAROID, INT2OID, INT4OID, INT8OID, UUIDOID];
+        types.contains(&source.columns[*place].type_oid)
+    };
     let places = (0..source.columns.len()).filter(|place| is_origin(place) && !is_used(place));
     places.take(ORIGINS).collect()
 }

@@ -4,13 +4,15 @@
 //! that is kept, and compared exactly at the end; so a document of the sample has one comparison, however many
 //! are like it. Exact copies have the same fingerprint: texts that are equal after normalization, and equal sets.
 
+use std::cmp::Reverse;
+
 use sketch::{
     Banding, Config, DEFAULT_RECALL, ElementHash, Histogram, Sketcher, WithinOrigin,
     estimate_jaccard, memory,
 };
 
 use super::sample::{NEAREST, Sample, Taken};
-use crate::corpus::keyed_rows::KeyedRows;
+use crate::corpus::keyed_rows::{KeyedRows, SampleBuckets};
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
@@ -54,8 +56,7 @@ struct Nearest {
 /// The sample, and where its bands are found.
 struct Search {
     members: Vec<Member>,
-    /// The bands of all members, each by its number and its hash.
-    buckets: Vec<(u32, i64, u32)>,
+    buckets: SampleBuckets,
     document: Document,
     /// The members that share a band with the document at hand.
     sharing: Vec<u32>,
@@ -84,12 +85,12 @@ impl Neighbors {
     ) -> Result<Self> {
         let mut search = Search {
             members: Vec::new(),
-            buckets: Vec::new(),
+            buckets: SampleBuckets::default(),
             document: Document::new(reader, config.clone())?,
             sharing: Vec::new(),
         };
         std::mem::take(&mut sample.taken).into_iter().try_for_each(|taken| search.add(taken))?;
-        search.buckets.sort_unstable();
+        search.buckets.finish();
         let common = search.common(sample.documents)?;
         let mut found = Self { common, ..Self::default() };
         let mut compared = 0;
@@ -164,8 +165,7 @@ impl Document {
             let text = self.reader.fingerprint(&self.config, &self.bytes, &mut check_interrupts);
             return text.map_err(Into::into);
         }
-        let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts);
-        let set = set?;
+        let set = self.reader.set(&self.config, &self.bytes, &mut check_interrupts)?;
         let hash = |shingle: u64| ElementHash::Xxh3.hash(&shingle.to_ne_bytes());
         let sum = set.iter().map(hash).fold(0, u64::wrapping_add);
         Ok((set.len() as u128) << 64 | u128::from(sum))
@@ -182,9 +182,7 @@ impl Search {
             return Ok(());
         }
         let number = members.len() as u32;
-        for (band, hash) in (0..).zip(&document.bands) {
-            memory::push(buckets, (band, *hash, number))?;
-        }
+        buckets.add(&document.bands, number)?;
         let signature = memory::copied(&document.signature)?;
         let fingerprint = document.fingerprint()?;
         let member = Member { taken, signature, fingerprint, has_copy: false, nearest: None };
@@ -214,8 +212,8 @@ impl Search {
 
     /// Compares the document at hand with the members that share a band with it.
     fn compare(&mut self, key: &str, scope: Scope) -> Result<()> {
-        self.share()?;
-        let Self { members, document, sharing, .. } = self;
+        let Self { members, buckets, document, sharing } = self;
+        buckets.sharing(&document.bands, sharing)?;
         let mut fingerprint = None;
         for number in sharing {
             let Member { taken, signature, fingerprint: of_member, has_copy, nearest } =
@@ -233,7 +231,9 @@ impl Search {
                     continue;
                 }
             }
-            if nearest.as_ref().is_none_or(|nearest| nearest.is_behind(estimate, key)) {
+            // Of equal estimates the lowest key, so that the order of the rows does not matter.
+            let best = nearest.as_ref().map(|best| (best.estimate, Reverse(best.key.as_str())));
+            if best.is_none_or(|best| (estimate, Reverse(key)) > best) {
                 let fits = document.bytes.len() <= NEAREST * taken.bytes.len();
                 let bytes = fits.then(|| memory::copied(&document.bytes)).transpose();
                 let key = memory::owned(key)?;
@@ -241,31 +241,5 @@ impl Search {
             }
         }
         Ok(())
-    }
-
-    /// Finds the members that share a band with the document at hand.
-    fn share(&mut self) -> Result<()> {
-        let Self { buckets, document, sharing, .. } = self;
-        sharing.clear();
-        for (band, hash) in (0..).zip(&document.bands) {
-            let start = buckets.partition_point(|(b, h, _)| (b, h) < (&band, hash));
-            let bucket = buckets[start..].iter().take_while(|(b, h, _)| (b, h) == (&band, hash));
-            for (_, _, member) in bucket {
-                memory::push(sharing, *member)?;
-            }
-        }
-        sharing.sort_unstable();
-        sharing.dedup();
-        Ok(())
-    }
-}
-
-impl Nearest {
-    /// True if a document with that estimate and key comes before it. The order of the rows must not matter.
-    fn is_behind(&self, estimate: f64, key: &str) -> bool {
-        match estimate.total_cmp(&self.estimate) {
-            std::cmp::Ordering::Equal => key < self.key.as_str(),
-            order => order.is_gt(),
-        }
     }
 }

@@ -3,9 +3,8 @@
 use pgrx::pg_sys::{self, Datum};
 use sketch::{Config, DEFAULT_THRESHOLD, Histogram, Suggested, Unit};
 
-use super::choice::Choice;
 use super::nearest::Neighbors;
-use super::sample::{Sample, SampleSize};
+use super::sample::{Choice, Sample, SampleSize};
 use crate::corpus::arguments::{Arguments, label, raw_text};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
@@ -15,6 +14,7 @@ use crate::pg::call::float8_datum;
 use crate::pg::catalog::{base_type, is_stored_as, relation_kind};
 use crate::pg::names::{literal, quoted, visible_name};
 use crate::pg::result_rows::ResultRows;
+use crate::pg::select::SelectColumn;
 use crate::pg::text;
 
 /// Of fewer documents, random pairs say nothing about a template.
@@ -63,29 +63,23 @@ impl Report<'_> {
         };
         if let Some((of, origin, share)) = &template {
             let why = format!("{of} that have a fifth of their text in common");
-            self.row("template", Some(origin), None, Some(thousandths(*share)), &why);
+            self.row("template", Some(origin), None, Some(rounded(*share, 1000.0)), &why);
         }
         self.index(source, &job, threshold);
         self.advice("pairs", None, &job.pairs(threshold, ""));
         if let Some((_, origin, _)) = &template {
-            let boilerplate = format!(", boilerplate => {}", literal(origin));
-            let pairs = job.pairs(DEFAULT_THRESHOLD, &boilerplate);
-            self.advice("pairs", Some("without template"), &pairs);
+            let more = format!(", boilerplate => {}", literal(origin));
+            self.advice("pairs", Some("without template"), &job.pairs(DEFAULT_THRESHOLD, &more));
         }
-        if let Some(pairs) = self.shortest().and_then(|least| job.long(threshold, least)) {
+        // A text has this many characters more than shingles.
+        let Choice { config, robust, cut, .. } = choice;
+        let least = (robust + config.shingle_size() - 1).next_multiple_of(10);
+        let are_few = (1..=self.sample.count / 2).contains(&cut.short);
+        if let (true, Unit::Char, Some(long)) = (are_few, config.unit(), &job.long) {
+            let pairs = job.call(&literal(&format!("{long}{least}")), threshold, &job.scope);
             self.advice("pairs", Some("without short"), &pairs);
         }
         Ok(())
-    }
-
-    /// The characters from which on a text is not short, if some texts are, but not most.
-    fn shortest(&self) -> Option<usize> {
-        let Choice { config, robust, cut, .. } = self.choice;
-        let are_few = (1..=self.sample.count / 2).contains(&cut.short);
-        // A text has this many characters more than shingles.
-        let more = config.shingle_size() - 1;
-        let is_char = config.unit() == Unit::Char;
-        (are_few && is_char).then(|| (robust + more).next_multiple_of(10))
     }
 
     /// Reports what was looked at.
@@ -138,16 +132,14 @@ impl Report<'_> {
             Suggested::AboveRandom => "above random pairs: a lower one finds unrelated documents",
         };
         let common = "19 of 20 random pairs are no more similar";
-        let mut lines = vec![
-            ("threshold", threshold, '-', why),
-            ("random pairs", choice.cut.unrelated, '.', common),
-        ];
-        lines.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut lines = lines.into_iter().peekable();
+        let random = choice.cut.unrelated;
+        let mut lines =
+            vec![("random pairs", random, ".", common), ("threshold", threshold, "-", why)];
+        lines.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut draw = |above: f64| {
-            while let Some((item, at, dash, why)) = lines.next_if(|line| line.1 > above + 1e-9) {
-                let line = format!("{} {why}", String::from(dash).repeat(LINE));
-                self.advice(item, Some(&hundredths(at)), &line);
+            while let Some((item, at, dash, why)) = lines.pop_if(|line| line.1 > above + 1e-9) {
+                let line = format!("{} {why}", dash.repeat(LINE));
+                self.advice(item, Some(&rounded(at, 100.0).to_string()), &line);
             }
         };
         let most = found.nearest.bins().map(|(.., count)| count).max().unwrap_or(0).max(1);
@@ -173,24 +165,18 @@ impl Report<'_> {
                 self.advice("index", Some(&quoted(&named.name)), &reason);
             }
             (None, Some(table)) if matches!(relation_kind(table), b'r' | b'p' | b'm') => {
-                let mut with = format!("threshold = {threshold}");
-                job.options
-                    .iter()
-                    .for_each(|(name, value)| with.push_str(&format!(", {name} = {value}")));
-                let scope = source.scopes.first().zip(source.scope_types().first().copied());
-                let scope = scope.map(|(place, (scope, _))| {
-                    let name = quoted(&label(&source.columns[*place].name));
+                let option = |(name, value): &(&str, String)| format!(", {name} = {value}");
+                let options: String = job.options.iter().map(option).collect();
+                let scope = source.scopes.first().map_or(String::new(), |place| {
+                    let SelectColumn { name, type_oid, .. } = &source.columns[*place];
                     // By its default class a text would be a second document.
-                    let is_text = is_stored_as(base_type(scope), pg_sys::TEXTOID);
-                    if is_text {
-                        format!("{name} minlsh_text_scope_ops, ")
-                    } else {
-                        format!("{name}, ")
-                    }
+                    let is_text = is_stored_as(base_type(*type_oid), pg_sys::TEXTOID);
+                    let class = if is_text { " minlsh_text_scope_ops" } else { "" };
+                    format!("{}{class}, ", quoted(&label(name)))
                 });
-                let (scope, table) = (scope.unwrap_or_default(), visible_name(table));
+                let columns = format!("{} USING minlsh ({scope}{body})", visible_name(table));
                 let sql =
-                    format!("CREATE INDEX ON {table} USING minlsh ({scope}{body}) WITH ({with});");
+                    format!("CREATE INDEX ON {columns} WITH (threshold = {threshold}{options});");
                 self.advice("index", None, &sql);
             }
             _ => {}
@@ -228,7 +214,7 @@ impl Report<'_> {
 /// The job that is suggested, as SQL.
 struct Job {
     source: String,
-    /// A query that reads the source, up to the number of characters that a text must have; none of an index.
+    /// A query that reads a source of texts, up to the number of characters that one must have; none of an index.
     long: Option<String>,
     /// Arguments that name the text and the key, and the one that names the scope.
     columns: String,
@@ -246,7 +232,8 @@ impl Job {
             given(place).map_or(String::new(), |value| format!(", {name} => {}", literal(&value)))
         };
         let text = given(0).unwrap_or_default();
-        let from = source.relation.map_or_else(|| format!("({text}) AS docs"), visible_name);
+        let query = || format!("({}) AS docs", text.trim_end_matches([';', ' ', '\n']));
+        let from = source.relation.map_or_else(query, visible_name);
         let name = |place: usize| quoted(&label(&source.columns[place].name));
         let scope: String =
             source.scopes.iter().map(|place| format!(", {}", name(*place))).collect();
@@ -254,7 +241,7 @@ impl Job {
         let long = format!("SELECT {key}, {body}{scope} FROM {from} WHERE length({body}) >= ");
         Ok(Self {
             source: literal(&text),
-            long: named.is_none().then_some(long),
+            long: (named.is_none() && source.kind == Kind::Text).then_some(long),
             columns: argument("body", 1) + &argument("key_column", 2),
             scope: argument("scope", 3),
             options: if named.is_none() { differing(source, config)? } else { Vec::new() },
@@ -267,12 +254,6 @@ impl Job {
         self.call(&self.source, threshold, &format!("{}{}{more}", self.columns, self.scope))
     }
 
-    /// The same of texts with so many characters or more.
-    fn long(&self, threshold: f64, characters: usize) -> Option<String> {
-        let query = format!("{}{characters}", self.long.as_ref()?);
-        Some(self.call(&literal(&query), threshold, &self.scope))
-    }
-
     fn call(&self, source: &str, threshold: f64, more: &str) -> String {
         let option = |(name, value): &(&str, String)| format!(", {name} => {value}");
         let options: String = self.options.iter().map(option).collect();
@@ -281,17 +262,13 @@ impl Job {
     }
 }
 
-/// A similarity with two digits.
-fn hundredths(similarity: f64) -> String {
-    ((similarity * 100.0).round() / 100.0).to_string()
-}
-
-fn thousandths(share: f64) -> f64 {
-    (share * 1000.0).round() / 1000.0
+/// A number of so many parts of one.
+fn rounded(number: f64, parts: f64) -> f64 {
+    (number * parts).round() / parts
 }
 
 fn share(count: u64, of: u64) -> Option<f64> {
-    (of > 0).then(|| thousandths(count as f64 / of as f64))
+    (of > 0).then(|| rounded(count as f64 / of as f64, 1000.0))
 }
 
 /// The options of texts that are not the default, as SQL.

@@ -1,18 +1,19 @@
-//! The first reading of a suggestion: the sample, and what all texts are counted by.
+//! The first reading of a suggestion: the sample, what all texts are counted by, and how they are best cut.
 //!
 //! The sample is taken in the order of a hash of the keys, as many documents as were asked for and memory holds.
 //! So it is the same whatever the order of the rows.
 
 use std::collections::BinaryHeap;
 
-use sketch::{Config, ShingleSet, memory, saturated};
+use sketch::{Config, DEFAULT_THRESHOLD, ShingleSet, Unit, memory, robust_from, saturated};
 
 use crate::corpus::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::Reader;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, invalid_parameter, out_of_memory, shortened};
+use crate::error::{Result, invalid_parameter, out_of_memory, shortened};
+use crate::options::Options;
 use crate::pg::interrupts::check_interrupts;
 
 /// The bytes that the nearest document of a member may take, as a multiple of its own.
@@ -21,6 +22,9 @@ pub const NEAREST: usize = 2;
 const MEMBER: usize = 2048;
 /// A document that takes a greater part of the memory is left out, so that there is room for others.
 const PARTS: usize = 16;
+
+/// Characters of a shingle for texts that are too short for the default.
+const SHORT_SIZE: i32 = 3;
 
 /// The sample that is wanted.
 #[derive(Clone, Copy)]
@@ -112,10 +116,12 @@ impl Sample {
         })?;
         sample.count = least.len() as u64;
         sample.taken = least.into_sorted_vec();
-        match sample.taken.windows(2).find(|pair| pair[0].key == pair[1].key) {
-            None => Ok(sample),
-            Some(pair) => Err(repeated(&pair[0].key)),
-        }
+        let Some(pair) = sample.taken.windows(2).find(|pair| pair[0].key == pair[1].key) else {
+            return Ok(sample);
+        };
+        let key = shortened(&pair[0].key);
+        Err(invalid_parameter(format!("source has several documents with the key \"{key}\""))
+            .set_hint("Use the primary key, or a combination of columns that is unique."))
     }
 
     /// Looks whether a text is too long for its shingles.
@@ -170,13 +176,55 @@ impl Cut {
     }
 }
 
+/// A choice of how the texts are cut, and its reason.
+pub struct Choice {
+    /// The options by which they are cut and signed.
+    pub config: Config,
+    /// The shingles from which on one change leaves a text similar.
+    pub robust: usize,
+    /// The properties of the sample when it is cut so.
+    pub cut: Cut,
+    /// The reasons for the unit, and for the size of shingles.
+    pub why: (&'static str, String),
+}
+
+impl Choice {
+    /// Chooses how the texts of `sample` are cut, unless that is given.
+    pub fn of(sample: &Sample, reader: Reader, config: Config, is_given: bool) -> Result<Self> {
+        let cut = |config: Config, unit, size: &str| -> Result<Self> {
+            let robust = robust_from(config.shingle_size(), DEFAULT_THRESHOLD);
+            let cut = Cut::of(sample, reader, &config, robust)?;
+            Ok(Self { config, robust, cut, why: (unit, size.to_owned()) })
+        };
+        let with_size = |config: &Config, shingle_size: i32| {
+            let options = Options { shingle_size, unit: "char".into(), ..Options::of(config) };
+            options.config()
+        };
+        if is_given {
+            let why = "as the call, the index or the documents have it";
+            return cut(config, why, why);
+        }
+        // One alone has no other to be confused with.
+        if sample.saturated > 1 {
+            let config = with_size(&config, sample.better_size as i32)?;
+            let unit = "the default; for long texts try 'word' as well";
+            return cut(config, unit, "the texts are too long for less");
+        }
+        let usual =
+            cut(config, "the default, for every language", "the default suits these lengths")?;
+        let is_short = usual.config.unit() == Unit::Char && usual.cut.median < usual.robust;
+        if !is_short || sample.taken.is_empty() {
+            return Ok(usual);
+        }
+        let unit = "the default; for titles try 'word' as well";
+        let short = cut(with_size(&usual.config, SHORT_SIZE)?, unit, "")?;
+        let half = short.cut.median;
+        let size = format!("most texts are short: half have at most {half} shingles of this size");
+        Ok(Self { why: (unit, size), ..short })
+    }
+}
+
 /// The memory that a document of the sample takes.
 fn cost_of(bytes: &[u8], key: &str) -> usize {
     bytes.len() * (1 + NEAREST) + key.len() + MEMBER
-}
-
-fn repeated(key: &str) -> SqlError {
-    let key = shortened(key);
-    invalid_parameter(format!("source has several documents with the key \"{key}\""))
-        .set_hint("Use the primary key, or a combination of columns that is unique.")
 }

@@ -5,6 +5,7 @@ use sketch::{Sketcher, estimate_jaccard, memory};
 
 use super::audit::{NearFinder, Similar};
 use crate::corpus::arguments::Criteria;
+use crate::corpus::keyed_rows::SampleBuckets;
 use crate::error::Result;
 use crate::options::Verify;
 
@@ -22,15 +23,14 @@ pub struct ByBands {
     criteria: Criteria,
     sketcher: Sketcher,
     members: Vec<SignedMember>,
-    /// The bands of all members, each by its number and its hash.
-    buckets: Vec<(u32, i64, u32)>,
+    buckets: SampleBuckets,
 }
 
 impl ByBands {
     /// No documents yet, which are of the kind that the criteria were made for.
     pub fn new(criteria: Criteria) -> Self {
         let sketcher = Sketcher::new(criteria.config.clone());
-        Self { criteria, sketcher, members: Vec::new(), buckets: Vec::new() }
+        Self { criteria, sketcher, members: Vec::new(), buckets: SampleBuckets::default() }
     }
 
     fn sign(&mut self, value: Datum) -> Result<SignedMember> {
@@ -48,21 +48,19 @@ impl ByBands {
 impl NearFinder for ByBands {
     fn begin(&mut self) {
         self.members.clear();
-        self.buckets.clear();
+        self.buckets = SampleBuckets::default();
     }
 
     fn take(&mut self, _key: Datum, value: Datum) -> Result<usize> {
         let (signed, number) = (self.sign(value)?, self.members.len() as u32);
-        for (band, hash) in (0..).zip(&signed.bands) {
-            memory::push(&mut self.buckets, (band, *hash, number))?;
-        }
+        self.buckets.add(&signed.bands, number)?;
         let bytes = size_of_val(&*signed.signature) + size_of_val(&*signed.bands);
         memory::push(&mut self.members, signed)?;
         Ok(bytes)
     }
 
     fn taken(&mut self) {
-        self.buckets.sort_unstable();
+        self.buckets.finish();
     }
 
     /// Those that share a band, as far as the job takes them for near-duplicates.
@@ -75,15 +73,7 @@ impl NearFinder for ByBands {
     ) -> Result<()> {
         let signed = self.sign(value)?;
         let mut sharing = Vec::new();
-        for (band, &hash) in (0..).zip(&signed.bands) {
-            let start = self.buckets.partition_point(|(b, h, _)| (*b, *h) < (band, hash));
-            let bucket = self.buckets[start..].iter();
-            for (_, _, member) in bucket.take_while(|(b, h, _)| (*b, *h) == (band, hash)) {
-                memory::push(&mut sharing, *member)?;
-            }
-        }
-        sharing.sort_unstable();
-        sharing.dedup();
+        self.buckets.sharing(&signed.bands, &mut sharing)?;
         for number in sharing {
             let member = &self.members[number as usize];
             let given = match self.criteria.verify {
