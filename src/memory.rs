@@ -8,7 +8,7 @@
 //! | beside them, where boilerplate is left out: texts by which it is found, if they are put aside; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
-//! | passages of a whole corpus: the rows that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
+//! | passages of a whole corpus: the texts that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
 //! | once these are read: the entries of an index for the rows that it writes | `maintenance_work_mem` | a quarter |

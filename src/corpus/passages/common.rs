@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
+use pgrx::PgLogLevel;
 use pgrx::pg_sys::Datum;
-use sketch::memory;
 use sketch::passage::{CharacterOffsets, CommonRun, CommonRuns};
 use sketch::pipeline::{CountOf, Find, GivenText, PassageCut, Stripping, Test, TextBatch};
+use sketch::{counted, memory};
 
 use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Frequent, TextForm, Texts, Visit};
 use crate::corpus::passages::windows::{Each, Look, Looking, WEIGHT, WindowCounts, finder, test};
 use crate::corpus::progress::JobPhase;
-use crate::error::Result;
+use crate::error::{Result, notice};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -39,13 +40,25 @@ fn common_passages(call: &Call) -> Result<Option<Datum>> {
     let cut = texts.cut.clone();
     let taken = memory::filled(false, counts.len())?;
     let context = Memory::scratch(c"minlsh passages listed");
-    let listing = Listing { counts, taken, cut: cut.clone(), result: &result, context };
+    let mut listing =
+        Looking(Listing { counts, taken, cut: cut.clone(), result: &result, context, count: 0 });
     let make = || finder(&cut, &frequent, &wanted);
-    texts.each_by_hands(JobPhase::Finding, false, WEIGHT, &make, &mut Looking(listing))?;
+    texts.each_by_hands(JobPhase::Finding, false, WEIGHT, &make, &mut listing)?;
+    if listing.0.count == 0 {
+        let most = frequent.most.max(1);
+        notice(format!("no passage is in {min_documents} documents or more"))
+            .set_detail(format!(
+                "No {} characters are in more than {}.",
+                cut.min_match,
+                counted(most as usize, "document")
+            ))
+            .set_hint("Pass a lower min_documents or min_match.")
+            .report(PgLogLevel::NOTICE);
+    }
     Ok(None)
 }
 
-/// Lists passages, each window once: of the first document that has it.
+/// Lists passages, each of the first document that has it.
 struct Listing<'a> {
     counts: Arc<WindowCounts>,
     /// Marks the windows that are listed.
@@ -53,23 +66,45 @@ struct Listing<'a> {
     cut: PassageCut,
     result: &'a ResultRows,
     context: Memory,
+    /// The number of passages so far.
+    count: usize,
 }
 
 impl Look for Listing<'_> {
     fn look(&mut self, keys: &Members, given: GivenText, each: Each<'_>) -> Result<()> {
-        let Self { counts, taken, cut, result, context } = self;
+        let Self { counts, taken, cut, result, context, count } = self;
         let mut runs = CommonRuns::new(cut.min_match);
+        let mut has_new = false;
         each(&mut |window| {
             let Some((documents, number)) = counts.get(window.hash) else { return Ok(()) };
-            if std::mem::replace(&mut taken[number as usize], true) {
-                return Ok(());
+            let place = window.place as usize;
+            if taken[number as usize] {
+                runs.mark(place)?;
+            } else {
+                has_new = true;
             }
-            runs.push(window.place as usize, documents).map_err(Into::into)
+            runs.push(place, documents).map_err(Into::into)
         })?;
-        let runs = runs.finish();
+        if !has_new {
+            return Ok(());
+        }
+        let runs = runs.unlisted()?;
         if runs.is_empty() {
             return Ok(());
         }
+        let mut rest = runs.iter().peekable();
+        each(&mut |window| {
+            let place = window.place as usize;
+            let is_behind = |run: &&CommonRun| run.range.end < place + cut.min_match;
+            while rest.next_if(is_behind).is_some() {}
+            if rest.peek().is_some_and(|run| run.range.start <= place)
+                && let Some((_, number)) = counts.get(window.hash)
+            {
+                taken[number as usize] = true;
+            }
+            Ok(())
+        })?;
+        *count += runs.len();
         let characters = Texts::characters(cut, given.text)?;
         let offsets = CharacterOffsets::of(given.text)?;
         for CommonRun { range, documents } in runs {

@@ -446,7 +446,11 @@ impl Intake {
 }
 
 /// The fingerprints that enough documents have, as bits: some others pass, too.
-pub struct Frequent(Vec<u64>);
+pub struct Frequent {
+    bits: Vec<u64>,
+    /// The number of documents that have the most frequent one.
+    pub most: u32,
+}
 
 impl Frequent {
     /// Those that `is_enough` says: it gets the first document that has one, another one, and how many have it so far.
@@ -457,7 +461,7 @@ impl Frequent {
     ) -> Result<Arc<Self>> {
         let words = (memory / size_of::<u64>()).max(1024);
         let words = 1_usize << words.ilog2();
-        let mut frequent = Self(memory::filled(0_u64, words)?);
+        let mut frequent = Self { bits: memory::filled(0_u64, words)?, most: 0 };
         let (mut first, mut count) = (None, 0);
         sorter.finish(|entry| {
             let first = match first {
@@ -468,9 +472,10 @@ impl Frequent {
                 }
             };
             count += 1;
+            frequent.most = frequent.most.max(count);
             if is_enough(first, entry.tid, count) {
                 let (word, bit) = frequent.place(entry.key);
-                frequent.0[word] |= bit;
+                frequent.bits[word] |= bit;
             }
             Ok(())
         })?;
@@ -480,10 +485,10 @@ impl Frequent {
     /// True if as many documents may have it.
     pub fn has(&self, entry: u64) -> bool {
         let (word, bit) = self.place(entry);
-        self.0[word] & bit != 0
+        self.bits[word] & bit != 0
     }
 
     fn place(&self, entry: u64) -> (usize, u64) {
-        ((entry >> 6) as usize & (self.0.len() - 1), 1 << (entry % 64))
+        ((entry >> 6) as usize & (self.bits.len() - 1), 1 << (entry % 64))
     }
 }

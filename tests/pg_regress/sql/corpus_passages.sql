@@ -19,6 +19,16 @@ SELECT documents, passage, passage = substr(p.body, passage_from, passage_length
 FROM common_passages('pages', 100, key => NULL::integer, body => 'body') AS c JOIN pages AS p ON p.id = c.doc_id;
 SELECT count(*) FROM common_passages('pages', 121, body => 'body');
 
+-- Signatures of mails: two passages are meant. What some mails happen to have before or behind them is none.
+SELECT documents, passage_length, left(passage, 30) AS starts, right(passage, 20) AS ends FROM common_passages($$
+	SELECT i, repeat(chr(97 + i % 7), 3) || md5(i::text) || 'x' || i % 3
+	|| ' This message is for its addressee alone. If it is not for you, please delete it and tell its sender. '
+	|| i % 4 || md5((i * 7)::text) || chr(97 + i % 5)
+	|| ' Registered office of the company: 12 Harbour Road, Port Town. Directors: A. Smith and B. Jones. '
+	|| (i % 6)::text || md5((i * 3)::text) FROM generate_series(1, 400) AS i$$, 20);
+-- If min_documents hides all, a notice says so.
+SELECT * FROM common_passages('SELECT id, body FROM pages WHERE id < 50', 100);
+
 -- The documents without it. Words stay whole.
 SELECT doc_id, removed, length(body), left(body, 20) AS start, right(body, 20) AS ends
 FROM strip_passages('pages', 30, key => NULL::integer, body => 'body')

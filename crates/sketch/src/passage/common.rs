@@ -1,5 +1,6 @@
 //! Passages that many texts have, made of windows in order.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::error::Error;
@@ -20,13 +21,15 @@ pub struct CommonRuns {
     min_match: usize,
     runs: Vec<CommonRun>,
     before: u32,
+    /// The characters of windows that are listed, as far as there are any.
+    listed: Vec<bool>,
 }
 
 impl CommonRuns {
     /// No window yet.
     #[must_use]
     pub fn new(min_match: usize) -> Self {
-        Self { min_match, runs: Vec::new(), before: 0 }
+        Self { min_match, runs: Vec::new(), before: 0, listed: Vec::new() }
     }
 
     /// Adds the window at a place, behind those before, which so many documents have.
@@ -49,10 +52,43 @@ impl CommonRuns {
         }
     }
 
+    /// Marks the window at a place, behind those before, as one that is listed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn mark(&mut self, place: usize) -> Result<(), Error> {
+        let before = place.max(self.listed.len());
+        memory::resize(&mut self.listed, before, false)?;
+        memory::resize(&mut self.listed, place + self.min_match, true)
+    }
+
     /// The runs, in order.
     #[must_use]
     pub fn finish(self) -> Vec<CommonRun> {
         self.runs
+    }
+
+    /// The runs that are worth to be listed, in order: those that most documents have first, each if it has
+    /// `min_match` characters that are not listed yet. So what some documents happen to have next to a passage is not
+    /// listed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn unlisted(self) -> Result<Vec<CommonRun>, Error> {
+        let Self { min_match, mut runs, mut listed, .. } = self;
+        let end = runs.last().map_or(0, |last| last.range.end);
+        memory::resize(&mut listed, end, false)?;
+        runs.sort_unstable_by_key(|run| (Reverse(run.documents), run.range.start));
+        runs.retain(|run| {
+            let own = &mut listed[run.range.clone()];
+            let is_new = own.iter().filter(|listed| !**listed).count() >= min_match;
+            if is_new {
+                own.fill(true);
+            }
+            is_new
+        });
+        runs.sort_unstable_by_key(|run| run.range.start);
+        Ok(runs)
     }
 }
 
@@ -96,5 +132,32 @@ mod tests {
         }
         let run = |range, documents| CommonRun { range, documents };
         assert_eq!(runs.finish(), [run(3..14, 5), run(5..16, 12), run(9..19, 12)]);
+    }
+
+    #[test]
+    fn edges_of_a_passage_are_not_listed() {
+        // Few documents go on as this text does, and before it some begin in the same way.
+        let mut runs = CommonRuns::new(10);
+        let counts =
+            [(3, 40), (4, 40), (5, 500), (30, 500), (31, 100), (32, 40), (45, 40), (46, 40)];
+        let mut before = 0;
+        for (end, documents) in counts {
+            (before..end).for_each(|place| runs.push(place, documents).unwrap());
+            before = end;
+        }
+        let run = |range, documents| CommonRun { range, documents };
+        let all = [run(0..13, 40), run(4..39, 500), run(30..40, 100), run(31..55, 40)];
+        assert_eq!(runs.runs, all);
+        assert_eq!(runs.unlisted().unwrap(), [run(4..39, 500), run(31..55, 40)]);
+        // What is listed already is not listed again, unless it is part of a longer one.
+        let again = |marked: std::ops::Range<usize>| {
+            let mut runs = CommonRuns::new(10);
+            marked.for_each(|place| runs.mark(place).unwrap());
+            (0..30).for_each(|place| runs.push(place, 7).unwrap());
+            runs.unlisted().unwrap()
+        };
+        assert_eq!(again(0..30), []);
+        assert_eq!(again(1..22), []);
+        assert_eq!(again(0..20), [run(0..39, 7)]);
     }
 }

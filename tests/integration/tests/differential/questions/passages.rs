@@ -1,7 +1,7 @@
 //! Questions about passages: joins and searches by `~>`, coverages, and jobs of a whole corpus. Nothing may be
 //! missed, so each has one answer.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::operators::WAYS;
 use super::{As, Asker, Expected, Question, rounded};
@@ -336,27 +336,58 @@ impl Asker<'_> {
         Question::new("contained documents", sql, Expected::OneOf(vec![rows]))
     }
 
-    /// The windows that enough different documents have.
+    /// The passages that enough different documents have, each of the first document that has most of it.
     fn common(&mut self) -> Question {
         let Corpus { sql, arguments, min_match, documents, .. } = self.corpus();
         let least = 2 + self.random.below(3);
-        let different: BTreeSet<_> =
-            documents.iter().map(|(_, scope, text)| (scope, text)).collect();
-        let mut count = BTreeMap::new();
-        for (scope, text) in different {
-            let windows: BTreeSet<_> = text.windows(min_match).collect();
-            for window in windows {
-                *count.entry((scope, window)).or_insert(0) += 1;
+        let mut different: Vec<&Document> = Vec::new();
+        let mut count: HashMap<_, usize> = HashMap::new();
+        for one in &documents {
+            if different.iter().all(|other| (&other.1, &other.2) != (&one.1, &one.2)) {
+                different.push(one);
+                for window in one.2.windows(min_match).collect::<HashSet<_>>() {
+                    *count.entry((&one.1, window)).or_default() += 1;
+                }
             }
         }
-        let common = count.into_iter().filter(|(_, count)| *count >= least);
-        let rows: BTreeSet<String> =
-            common.map(|((_, window), _)| window.iter().collect()).collect();
+        let mut listed = HashSet::new();
+        let mut rows = Vec::new();
+        for (row, scope, text) in different {
+            let mut runs: Vec<(std::ops::Range<usize>, usize)> = Vec::new();
+            let mut is_listed = vec![false; text.len()];
+            let mut before = 0;
+            for (at, window) in text.windows(min_match).enumerate() {
+                let documents = count[&(scope, window)];
+                if documents < least {
+                    continue;
+                }
+                if listed.contains(&(scope, window)) {
+                    is_listed[at..at + min_match].fill(true);
+                }
+                let is_alike = documents < 2 * before && before < 2 * documents;
+                before = documents;
+                match runs.last_mut() {
+                    Some((run, of)) if is_alike && run.end == at + min_match - 1 => {
+                        (run.end, *of) = (at + min_match, documents.min(*of));
+                    }
+                    _ => runs.push((at..at + min_match, documents)),
+                }
+            }
+            runs.sort_by_key(|(_, documents)| std::cmp::Reverse(*documents));
+            for (run, documents) in runs {
+                let new = run.clone().filter(|at| !is_listed[*at]).count();
+                if new >= min_match {
+                    is_listed[run.clone()].fill(true);
+                    listed.extend(text[run.clone()].windows(min_match).map(|one| (scope, one)));
+                    let passage: String = text[run.clone()].iter().collect();
+                    let key = &self.facts.keys[*row];
+                    rows.push(format!("{passage} | {documents} | {key} | {}", run.start + 1));
+                }
+            }
+        }
         let sql = format!(
-            "SELECT DISTINCT substr(passage, s, {min_match}) FROM common_passages({sql}, {least}{arguments}), \
-             generate_series(1, length(passage) - {min_match} + 1) AS s"
+            "SELECT passage, documents, doc_id, passage_from FROM common_passages({sql}, {least}{arguments})"
         );
-        let rows = rows.into_iter().collect();
         Question::new("common passages", sql, Expected::OneOf(vec![rows]))
     }
 }
