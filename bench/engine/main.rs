@@ -1,4 +1,4 @@
-//! `cargo bench -p minlsh-sketch`: sketches per scheme, level and length, band
+//! `cargo run --release -p minlsh-bench-engine -- --bench`: sketches per scheme, level and length, band
 //! hashes, and the estimate.
 
 use std::hint::black_box;
