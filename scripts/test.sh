@@ -11,7 +11,9 @@ here=$(dirname "$0")
 all=
 [ "${1:-}" != --all ] || { all=1 && shift; }
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+groups=()
+trap 'kill -TERM -- "${groups[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 
 # What assertions are about.
 below=(access_method attacks concurrency differential dump_restore interruption near_unique replication torture values)
@@ -53,12 +55,35 @@ test_version() (
 	exit $status
 )
 
+# part NAME: runs it, unless another lane does or has done so, and then shows what it wrote.
+part() {
+	mkdir "$work/$1" 2>/dev/null || return 0
+	say "$1 begins"
+	"$1" >"$work/$1/output" 2>&1 || printf '0\t%s: FAILED\n' "$1" >>"$work/summary"
+	flock "$work" cat "$work/$1/output"
+}
+lane() {
+	local name
+	for name in "$@"; do part "$name"; done
+}
+# beside COMMAND...: in the background, in a process group of its own, to be stopped by.
+beside() {
+	set -m
+	"$@" &
+	groups+=("-$!")
+	set +m
+}
+
+engine() { check "engine" make -s engine; }
+# It needs no server: those are fetched meanwhile.
+[ -n "$all" ] || beside part engine
+
 say "PostgreSQL versions"
 versions=$(scripts/postgres-versions.sh "$@")
 echo "$versions"
 config_of() { awk -F'\t' -v version="$1" '$1 == version && $2 !~ /^SKIPPED/ { print $2 }' <<<"$versions"; }
 mapfile -t found < <(awk -F'\t' '$2 !~ /^SKIPPED/ && $1 != "cassert" { print $1 }' <<<"$versions")
-awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' <<<"$versions" >"$work/summary"
+awk -F'\t' -v OFS='\t' '$2 ~ /^SKIPPED/ { print 0, "PostgreSQL " $1 ": " $2 }' <<<"$versions" >>"$work/summary"
 cassert=$(config_of cassert)
 [ ${#found[@]} -gt 0 ] || [ -n "$cassert" ] || die "no PostgreSQL could be tested"
 first=${found[0]:-} newest=${found[-1]:-}
@@ -75,7 +100,6 @@ version() {
 }
 on_newest() { [ -z "$newest" ] || version "$newest" quick "${others[@]}"; }
 lint() { check "lint" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/lint.sh; }
-engine() { check "engine" make -s engine; }
 upgrades() {
 	local old new from to
 	# pg_upgrade looks for libraries in the new server's own folder: one that was fetched is ours to install into.
@@ -134,32 +158,10 @@ else
 	covered=()
 	[ -z "$cassert" ] || covered=("${below[@]}")
 	mapfile -t others < <(but_for "${covered[@]}")
-	parts=(engine on_newest on_assertions older lint clients book)
-	# lane: runs the parts that no other lane has taken, one after the other, and shows what each of them wrote.
-	lane() {
-		local part
-		for part in "${parts[@]}"; do
-			mkdir "$work/$part" 2>/dev/null || continue
-			say "$part begins"
-			"$part" >"$work/$part/output" 2>&1 || printf '0\t%s: FAILED\n' "$part" >>"$work/summary"
-			flock "$work" cat "$work/$part/output"
-		done
-	}
-	# Three lanes on two processors, as tests also wait for disks, locks and one another. Each has a process group, to
-	# be stopped by.
-	lanes=()
-	start_lane() {
-		set -m
-		lane &
-		lanes+=("-$!")
-		set +m
-	}
-	trap 'kill -TERM -- "${lanes[@]}" 2>/dev/null; wait; exit 130' INT TERM HUP
-	start_lane
 	# From the first build others take what does not depend on the version of PostgreSQL.
 	check "building" env PG_CONFIG="$(config_of "${newest:-cassert}")" scripts/build.sh
-	start_lane
-	start_lane
+	# Three lanes on two processors, as tests also wait for disks, locks and one another. The longest parts come first.
+	for _ in 1 2 3; do beside lane on_newest on_assertions older lint clients book; done
 	wait
 fi
 say "summary"
