@@ -23,8 +23,6 @@ pub struct Group<'a, 'c> {
     /// Hashes of documents that are in a file.
     hashes: Rows<u64>,
     signatures: Rows<i32>,
-    /// Room for the signature of a document that is compared with another one.
-    signature: Vec<i32>,
     crew: &'a mut Crew<'c>,
 }
 
@@ -100,19 +98,8 @@ impl<'a, 'c> Group<'a, 'c> {
         memory: usize,
         crew: &'a mut Crew<'c>,
     ) -> Self {
-        let (hashes, signatures, signature) = (Rows::default(), Rows::default(), Vec::new());
-        Self {
-            held,
-            bytes,
-            places,
-            measure,
-            threshold,
-            memory,
-            hashes,
-            signatures,
-            signature,
-            crew,
-        }
+        let (hashes, signatures) = Default::default();
+        Self { held, bytes, places, measure, threshold, memory, hashes, signatures, crew }
     }
 
     /// The name of a document.
@@ -232,11 +219,8 @@ impl<'a, 'c> Group<'a, 'c> {
             Measure::Same => Ok(Some(1.0)),
             Measure::Estimated(slots) => {
                 let slots = *slots;
-                let mut own = std::mem::take(&mut self.signature);
-                own.clear();
-                memory::extend(&mut own, self.signature(a, slots)?)?;
+                let own = memory::copied(self.signature(a, slots)?)?;
                 let estimate = estimate_jaccard(&own, self.signature(b, slots)?)?;
-                self.signature = own;
                 Ok(Some(estimate).filter(|estimate| *estimate >= threshold))
             }
             Measure::Exact(distinct, sets) => {

@@ -51,7 +51,8 @@ CREATE TABLE evil.calls AS SELECT name, act, call
 		unnest(string_to_array($$near_duplicates('4', 0.9, '@', 'signature'); near_duplicates('4', 0.9, '@');
 			nearest_documents('4', 3, '@', 'signature'); near_duplicates_of('some text 1', 0.9, '@', 'signature');
 			minlsh_explain('@', '4', '5'); minlsh_recall('@', 0.9, verify => 'signature');
-			near_duplicate_pairs('@', 0.9, 'signature'); near_duplicate_cluster_of('4', 0.9, '@'); minlsh_check('@')$$, ';')) AS call;
+			near_duplicate_pairs('@', 0.9, 'signature'); near_duplicate_cluster_of('4', 0.9, '@');
+			minlsh_check('@')$$, ';')) AS call;
 -- gives:
 SELECT outcome FROM evil.calls,
 	evil.outcome(act, 0, 'SELECT count(*) FROM ' || replace(call, '@', 'evil.' || name)) AS outcome
