@@ -6,11 +6,11 @@ use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::corpus::form::{Form, Plain};
-use crate::corpus::soon;
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::datums::Datums;
 use crate::pg::guc::cache_pages;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
 use crate::pg::row::Row;
@@ -136,8 +136,10 @@ impl Again {
             let fetcher = from.fetcher();
             // Documents are in the order of sources.
             let own = || places.next_if(|place| place >> PLACE_BITS == source);
-            let own = std::iter::from_fn(own).map(|place| place & PLACE);
-            soon::each(&from.table, own, &mut |place| visit(fetcher.document(place)?))?;
+            for place in std::iter::from_fn(own) {
+                check_interrupts();
+                visit(fetcher.document(place & PLACE)?)?;
+            }
         }
         Ok(())
     }

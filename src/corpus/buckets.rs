@@ -11,7 +11,6 @@ use pgrx::prelude::*;
 use sketch::{ElementHash, memory};
 
 use crate::corpus::arguments::Criteria;
-use crate::corpus::soon;
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error};
 use crate::index::info::Info;
@@ -21,6 +20,7 @@ use crate::index::leaves;
 use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::guc::is_serializable;
+use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -138,9 +138,9 @@ impl Buckets {
         let snapshot = Snapshot::statement();
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
         let marked = self.marked(table.pages(), &snapshot)?;
-        let places = marked.places().map(tid_to_u64);
-        soon::each(&table, places, &mut |place| {
-            rows.at(u64_to_tid(place)).map_or(Ok(()), &mut *visit)
+        marked.places().try_for_each(|place| {
+            check_interrupts();
+            rows.at(place).map_or(Ok(()), &mut *visit)
         })
     }
 

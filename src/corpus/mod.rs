@@ -20,8 +20,8 @@
 //! scopes and keys; [`batch`], [`sets`], [`group`], [`batches`]; [`work`], which does a job up to
 //! its groups; and a file for each SQL function.
 //!
-//! So files are read and written from one end to the other, rows of a table that the cache holds are fetched
-//! [`soon`], and memory beyond maintenance_work_mem is a few bytes for each document.
+//! So files are read and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for
+//! each document.
 
 pub mod arguments;
 mod aside;
@@ -50,7 +50,6 @@ mod progress;
 pub mod reader;
 pub mod scopes;
 mod sets;
-mod soon;
 pub mod source;
 mod spool;
 pub mod statement;

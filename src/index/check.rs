@@ -14,14 +14,13 @@ use crate::error::Result;
 use crate::extension::access_method;
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
-use crate::index::share::Share;
+use crate::index::pages::LockedPage;
 use crate::index::sort::Sorter;
-use crate::index::table_scan;
+use crate::index::table_scan::{self, Share};
 use crate::index::{reloptions, stored_options, tree_check};
 use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, table_of_index};
-use crate::pg::heap_page::look_at;
 use crate::pg::versions;
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
@@ -236,12 +235,10 @@ unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowStat
     // SAFETY: the caller's promise; the page is pinned and locked while its line pointers are read.
     unsafe {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
-        if tid.ip_posid == 0 || block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
+        if block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
             return RowState::Gone;
         }
-        if look_at(heap, tid, |_, item| {
-            item.is_none_or(|item| item.lp_flags() == pg_sys::LP_UNUSED)
-        }) {
+        if !LockedPage::of(heap, block).is_used(tid.ip_posid) {
             return RowState::Gone;
         }
         let methods = &*(*heap).rd_tableam;

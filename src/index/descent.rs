@@ -6,9 +6,8 @@
 //! These are the rules of access/nbtree/README for those who only read. One page is locked at a time. It may be split
 //! before we come to it: a key above its high key is looked for on the page to the right. It may be deleted as well:
 //! then all keys are. Nobody makes another page of it as long as a snapshot sees the time before, and no search runs
-//! without one. The leaf pages that come next are pinned, a few at a time, so that they are looked at together
-//! ([`ahead`](super::ahead)). In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and
-//! without any page the whole index. Rows are given when the lock of their page was released.
+//! without one. In a SERIALIZABLE transaction the leaf pages that are read get predicate locks, and without any page
+//! the whole index. Rows are given when the lock of their page was released.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -18,11 +17,10 @@ use pgrx::pg_sys::{self, BlockNumber, Relation};
 use sketch::memory;
 
 use crate::error::{Result, SqlError};
-use crate::index::ahead::{Ahead, Span, look};
 use crate::index::layout::{Layout, downlink};
 use crate::index::leaves::{damaged, entries, first_item};
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
-use crate::index::pages::{LockedPage, Page, PinnedPage};
+use crate::index::pages::{LockedPage, Page};
 use crate::index::pivot::Pivot;
 use crate::pg::interrupts::check_interrupts;
 
@@ -47,10 +45,26 @@ struct Step {
     keys: Range<usize>,
     /// Between which keys its entries are, about.
     span: Span,
-    /// A leaf page that was looked at.
-    page: Option<PinnedPage>,
-    /// About where the first key is in it.
-    place: Option<u16>,
+}
+
+/// A range of keys. They are hashes, so how far a key is between two others says about where it stands.
+#[derive(Clone, Copy)]
+struct Span {
+    low: u64,
+    high: u64,
+}
+
+impl Span {
+    /// All keys.
+    const ALL: Self = Self { low: 0, high: u64::MAX };
+
+    /// About where a key is among some items; perhaps behind them.
+    fn place(self, key: u64, items: Range<u16>) -> u16 {
+        let width = self.high.saturating_sub(self.low).max(1);
+        let share = key.saturating_sub(self.low) as f64 / width as f64;
+        // A number beyond the range of the type is its greatest.
+        items.start.saturating_add((share * items.len() as f64) as u16)
+    }
 }
 
 /// The distance of a key from where its span says that it is, as a rule.
@@ -58,14 +72,6 @@ const NEAR: u16 = 8;
 
 /// Rows for which room is kept.
 const LONG: usize = 1 << 12;
-
-/// The most pages that a search pins at a time: few of those that there are.
-fn most_pins() -> usize {
-    const MOST: i32 = 16;
-    const SHARE: i32 = 256;
-    // SAFETY: reads a setting of the server.
-    unsafe { (pg_sys::NBuffers / SHARE).clamp(0, MOST) as usize }
-}
 
 struct Search<'a> {
     index: Relation,
@@ -119,7 +125,7 @@ pub unsafe fn each(
             return Ok(());
         }
         let mut room = ROOM.take();
-        let step = Step { block, level: None, keys, span: Span::ALL, page: None, place: None };
+        let step = Step { block, level: None, keys, span: Span::ALL };
         memory::push(&mut room.steps, step)?;
         Search { index, layout, snapshot, wanted, room }.run(visit)
     }
@@ -159,8 +165,7 @@ impl Search<'_> {
     /// # Safety
     /// As for [`each`].
     unsafe fn run(mut self, visit: &mut VisitRows) -> Result<()> {
-        // SAFETY: the caller's promise.
-        while let Some(step) = unsafe { self.next() } {
+        while let Some(step) = self.room.steps.pop() {
             check_interrupts();
             self.room.rows.clear();
             // SAFETY: the caller's promise.
@@ -177,46 +182,14 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The next page to be read. Before the first of several leaf pages, all of them are looked at.
-    ///
-    /// # Safety
-    /// The index is open.
-    unsafe fn next(&mut self) -> Option<Step> {
-        if let WantedEntries::Keys(wanted) = self.wanted {
-            let is_new = |step: &&mut Step| step.level == Some(0) && step.place.is_none();
-            let mut leaves: Vec<&mut Step> =
-                self.room.steps.iter_mut().rev().take_while(is_new).take(most_pins()).collect();
-            if leaves.len() > 1 {
-                // SAFETY: the caller's promise.
-                let pinned =
-                    unsafe { PinnedPage::each(self.index, leaves.iter().map(|step| step.block)) };
-                let of = |(page, step): (PinnedPage, &&mut Step)| {
-                    Ahead::new(page, wanted[step.keys.start], step.span)
-                };
-                let mut pages: Vec<Ahead> = pinned.zip(&leaves).map(of).collect();
-                look(self.layout, &mut pages);
-                for (step, ahead) in leaves.iter_mut().zip(pages) {
-                    let (page, place) = ahead.into_parts();
-                    (step.page, step.place) = (Some(page), Some(place));
-                }
-            }
-        }
-        self.room.steps.pop()
-    }
-
     /// Reads a page: notes where to go on, and the rows that are wanted.
     ///
     /// # Safety
     /// The index is open.
-    unsafe fn read(&mut self, mut step: Step) -> Result<()> {
+    unsafe fn read(&mut self, step: Step) -> Result<()> {
         let (index, block) = (self.index, step.block);
         // SAFETY: the caller's promise; no page is locked.
-        let page = unsafe {
-            match step.page.take() {
-                Some(page) => page.lock(),
-                None => LockedPage::of(index, block),
-            }
-        };
+        let page = unsafe { LockedPage::of(index, block) };
         // SAFETY: the page is locked.
         let read = unsafe { self.locked(&page, step) };
         drop(page);
@@ -267,7 +240,6 @@ impl Search<'_> {
             let next = sound(partition(
                 first + 1..end,
                 step.span.place(wanted[at], first..end),
-                NEAR,
                 |offset| Some(bound(offset)?.order(layout, wanted[at]).is_gt()),
             ))?;
             let mut span = step.span;
@@ -281,10 +253,7 @@ impl Search<'_> {
                 shared = up_to(wanted, &(at..until), |key| bound.order(layout, key).is_le());
             }
             let block = sound(child(next - 1))?;
-            memory::push(
-                &mut self.room.steps,
-                Step { block, level, keys: at..shared, span, page: None, place: None },
-            )?;
+            memory::push(&mut self.room.steps, Step { block, level, keys: at..shared, span })?;
             at = shared;
         }
         Ok(())
@@ -308,12 +277,9 @@ impl Search<'_> {
         let key = |offset| layout.key(page.item(offset)?);
         while step.keys.start < step.keys.end {
             let wanted = wanted[step.keys.start];
-            let (place, distance) = match step.place.take() {
-                Some(place) => (place, 1),
-                None => (step.span.place(wanted, first..end), NEAR),
-            };
             let is_before = |offset| Some(key(offset)? < wanted);
-            let mut offset = sound(partition(first..end, place, distance, is_before))?;
+            let place = step.span.place(wanted, first..end);
+            let mut offset = sound(partition(first..end, place, is_before))?;
             while offset < end && sound(key(offset))? == wanted {
                 self.collect(page, offset)?;
                 offset += 1;
@@ -345,7 +311,7 @@ impl Search<'_> {
         let until = up_to(wanted, &step.keys, |key| is_here(high.order(self.layout, key)));
         if until < step.keys.end {
             let keys = until..step.keys.end;
-            self.go_right(opaque, Step { keys, page: None, place: None, ..*step })?;
+            self.go_right(opaque, Step { keys, ..*step })?;
         }
         Ok(until)
     }
@@ -372,16 +338,15 @@ fn up_to(wanted: &[u64], keys: &Range<usize>, holds: impl Fn(u64) -> bool) -> us
 }
 
 /// The first of some items for which `holds` is not true, as it is for those before it; `None` if it cannot be said for
-/// one. It is looked for around `place` first, from which it is about so far away.
+/// one. It is looked for around `place` first.
 fn partition(
     items: Range<u16>,
     place: u16,
-    distance: u16,
     mut holds: impl FnMut(u16) -> Option<bool>,
 ) -> Option<u16> {
     let (mut low, mut high) = (items.start, items.end.max(items.start));
     let mut at = place;
-    let mut step = distance;
+    let mut step = NEAR;
     let mut direction = None;
     while low < high {
         let middle = at.clamp(low, high - 1);

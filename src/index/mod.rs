@@ -6,7 +6,6 @@
 //! functions. A search looks up the keys of its bands and gives the rows found for recheck. It reads the pages by
 //! itself, for all keys together.
 
-mod ahead;
 mod build;
 pub mod check;
 mod cost;
@@ -29,10 +28,9 @@ pub mod reloptions;
 pub mod rows_of;
 mod scan;
 mod selectivity;
-pub mod share;
 pub mod sort;
 pub mod stored_options;
-mod table_scan;
+pub mod table_scan;
 mod tree_check;
 mod tree_writer;
 mod validate;

@@ -25,12 +25,11 @@ use crate::document::prepared::elements;
 use crate::document::shingling::same;
 use crate::error::{Result, out_of_memory};
 use crate::index::keys::Keys;
-use crate::index::layout::u64_to_tid;
+use crate::index::pages::LockedPage;
 use crate::index::stored_options;
 use crate::memory::of_own_rows;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
-use crate::pg::heap_page::look_at;
 use crate::pg::versions;
 
 /// An index and its file.
@@ -373,19 +372,18 @@ const TOKEN_OFFSET: u16 = 0xfffe;
 /// # Safety
 /// `heap` is open, a heap, and has the page of that row.
 unsafe fn insertion(heap: Relation, row: u64) -> Insertion {
-    let tuple = |page: *const u8, item: Option<pg_sys::ItemIdData>| {
-        let item = item.filter(|item| item.lp_flags() == pg_sys::LP_NORMAL);
-        let Some(item) = item else { return Insertion::TakenBack };
-        // SAFETY: the item is a tuple within the page, which is locked.
-        unsafe {
-            let tuple = page.add(item.lp_off() as usize).cast::<pg_sys::HeapTupleHeaderData>();
-            if !pg_sys::TransactionIdIsCurrentTransactionId((*tuple).t_choice.t_heap.t_xmin) {
-                return Insertion::TakenBack;
-            }
-            let under_way = (*tuple).t_ctid.ip_posid == TOKEN_OFFSET;
-            if under_way { Insertion::UnderWay } else { Insertion::Complete }
-        }
+    // SAFETY: the caller's promise; whoever maintains or reads an index has no page of its table locked.
+    let page = unsafe { LockedPage::of(heap, (row >> 16) as pg_sys::BlockNumber) };
+    let tuple = page.item(row as u16).map(<[u8]>::as_ptr);
+    let Some(tuple) = tuple.map(|tuple| tuple.cast::<pg_sys::HeapTupleHeaderData>()) else {
+        return Insertion::TakenBack;
     };
-    // SAFETY: the caller's promise.
-    unsafe { look_at(heap, u64_to_tid(row), tuple) }
+    // SAFETY: an item of a heap is a tuple, of which the page is locked.
+    unsafe {
+        if !pg_sys::TransactionIdIsCurrentTransactionId((*tuple).t_choice.t_heap.t_xmin) {
+            return Insertion::TakenBack;
+        }
+        let under_way = (*tuple).t_ctid.ip_posid == TOKEN_OFFSET;
+        if under_way { Insertion::UnderWay } else { Insertion::Complete }
+    }
 }

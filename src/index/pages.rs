@@ -266,132 +266,6 @@ pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy>
     Some(copy)
 }
 
-/// A page that keeps its place in memory until this is dropped, but that others may write meanwhile. An ERROR
-/// releases it.
-pub struct PinnedPage {
-    buffer: Buffer,
-    page: *const Page,
-}
-
-/// Bytes of an item that are read at a time while others may write them.
-const GLIMPSE: usize = 32;
-
-impl PinnedPage {
-    /// Pins pages of an index, or of a table. An ERROR is raised if it has no such block.
-    ///
-    /// # Safety
-    /// `relation` is open.
-    pub unsafe fn each(
-        relation: Relation,
-        blocks: impl Iterator<Item = BlockNumber>,
-    ) -> impl Iterator<Item = Self> {
-        let mut pages: Vec<_> =
-            blocks.map(|block| (block, pg_sys::InvalidBuffer as Buffer)).collect();
-        // SAFETY: the caller's promise.
-        unsafe { ffi::pin_each(relation, &mut pages) };
-        // SAFETY: pinned, each for its own.
-        pages.into_iter().map(|(_, buffer)| Self { buffer, page: unsafe { page_of(buffer) } })
-    }
-
-    /// Locks it for reading.
-    ///
-    /// # Safety
-    /// This transaction has no other page of the index locked for writing.
-    pub unsafe fn lock(self) -> LockedPage {
-        let page = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the buffer is pinned; the pin is the other's from now on.
-        unsafe { ffi::lock_page(page.buffer, false) };
-        LockedPage { buffer: page.buffer, page: page.page }
-    }
-
-    /// Has the processor fetch the page's header.
-    pub fn fetch_header(&self) {
-        self.fetch(0);
-    }
-
-    /// Has the processor fetch the page's header and its last words.
-    pub fn fetch_ends(&self) {
-        self.fetch(0);
-        self.fetch(PAGE - OPAQUE);
-    }
-
-    /// Has the processor fetch a line pointer.
-    pub fn fetch_pointer(&self, offset: u16) {
-        self.fetch(pointer(offset));
-    }
-
-    /// Has the processor fetch an item, or some other part of the page.
-    pub fn fetch_item(&self, offset: u16) {
-        if let Some(start) = self.glimpse_start(offset) {
-            self.fetch(start);
-        }
-    }
-
-    /// Has the processor fetch all of an item, as it may be.
-    pub fn fetch_whole_item(&self, offset: u16) {
-        const LINE: usize = 64;
-        let Some(start) = self.glimpse_start(offset) else { return };
-        let end = start + self.glimpse_pointer(offset).lp_len() as usize;
-        (start..end.min(PAGE)).step_by(LINE).for_each(|place| self.fetch(place));
-    }
-
-    /// The number of the last item, and the page to the right, as they may be.
-    pub fn glimpse_ends(&self) -> (u16, BlockNumber) {
-        let lower = self.glimpse_at::<u16>(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
-        let next = PAGE - OPAQUE + std::mem::offset_of!(Opaque, next);
-        (last_item(lower.into()), self.glimpse_at(next))
-    }
-
-    /// The first bytes of an item as they may be.
-    pub fn glimpse(&self, offset: u16) -> Option<[u8; GLIMPSE]> {
-        let start = self.glimpse_start(offset)?;
-        let mut bytes = [0; GLIMPSE];
-        for (number, word) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
-            *word = self.glimpse_at::<u64>(start + number * size_of::<u64>()).to_ne_bytes();
-        }
-        Some(bytes)
-    }
-
-    fn glimpse_start(&self, offset: u16) -> Option<usize> {
-        let start = self.glimpse_pointer(offset).lp_off() as usize;
-        (start.is_multiple_of(8) && start + GLIMPSE <= PAGE).then_some(start)
-    }
-
-    fn glimpse_pointer(&self, offset: u16) -> pg_sys::ItemIdData {
-        let bits = self.glimpse_at::<u32>(pointer(offset).min(PAGE - 8));
-        // SAFETY: any bits make a line pointer.
-        unsafe { std::mem::transmute::<u32, pg_sys::ItemIdData>(bits) }
-    }
-
-    /// Reads a number, which others may be writing: it may be any.
-    fn glimpse_at<T: Copy>(&self, place: usize) -> T {
-        assert!(place.is_multiple_of(align_of::<T>()) && place + size_of::<T>() <= PAGE);
-        // SAFETY: within the page, which is pinned and begins at a multiple of 8; the types this is called with
-        // take any bits. The reading is volatile: the memory is shared with other processes.
-        unsafe { self.page.cast::<u8>().add(place).cast::<T>().read_volatile() }
-    }
-
-    fn fetch(&self, place: usize) {
-        // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing.
-        #[cfg(target_arch = "x86_64")]
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch(self.page.cast::<i8>().wrapping_add(place), _MM_HINT_T0);
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = place;
-    }
-}
-
-impl Drop for PinnedPage {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: pinned by `of`, released once.
-            unsafe { pg_sys::ReleaseBuffer(self.buffer) };
-        }
-    }
-}
-
 /// A page that is read where it is: nobody writes it until this is dropped. An ERROR meanwhile releases it.
 pub struct LockedPage {
     buffer: Buffer,
@@ -503,18 +377,27 @@ impl Page {
     /// The number of the last item.
     pub fn last_item(&self) -> u16 {
         let lower = self.word(std::mem::offset_of!(pg_sys::PageHeaderData, pd_lower));
-        last_item(lower)
+        (lower.min(PAGE - OPAQUE).saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
     }
 
-    /// The bytes of item `offset` (from 1); `None` if its line pointer leads astray.
-    pub fn item(&self, offset: u16) -> Option<&[u8]> {
+    /// The line pointer of item `offset` (from 1); `None` if the page has no such.
+    fn line_pointer(&self, offset: u16) -> Option<pg_sys::ItemIdData> {
         if offset == 0 || offset > self.last_item() {
             return None;
         }
         let place = pointer(offset);
         // SAFETY: within the copy, as just checked; any bits make a line pointer.
-        let pointer =
-            unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() };
+        Some(unsafe { self.0.as_ptr().add(place).cast::<pg_sys::ItemIdData>().read_unaligned() })
+    }
+
+    /// True if a place of the page is taken: by an item, or by what is left of one.
+    pub fn is_used(&self, offset: u16) -> bool {
+        self.line_pointer(offset).is_some_and(|pointer| pointer.lp_flags() != pg_sys::LP_UNUSED)
+    }
+
+    /// The bytes of item `offset` (from 1); `None` if its line pointer leads astray.
+    pub fn item(&self, offset: u16) -> Option<&[u8]> {
+        let pointer = self.line_pointer(offset)?;
         let (start, length) = (pointer.lp_off() as usize, pointer.lp_len() as usize);
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
@@ -528,12 +411,6 @@ impl Page {
 unsafe fn page_of(buffer: Buffer) -> *const Page {
     // SAFETY: the caller's promise.
     unsafe { pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
-}
-
-/// The number of the last item of a page whose line pointers end there.
-fn last_item(lower: usize) -> u16 {
-    let end = lower.min(PAGE - OPAQUE);
-    (end.saturating_sub(PAGE_HEADER) / LINE_POINTER) as u16
 }
 
 /// The place of a line pointer, from 1.

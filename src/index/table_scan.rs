@@ -6,15 +6,14 @@ use std::ffi::c_void;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
-use sketch::memory;
 use sketch::pipeline::{Hands, hands};
+use sketch::{ElementHash, memory};
 
 use crate::document::saturation::Saturated;
 use crate::error::{Result, SqlError, raise};
 use crate::index::entries::{Maker, RowCopies};
 use crate::index::keys::Keys;
 use crate::index::layout::{Entry, tid_to_u64};
-use crate::index::share::Share;
 use crate::options::IndexOptions;
 use crate::pg::hands::{for_build, setting};
 use crate::pg::open::Open;
@@ -216,5 +215,31 @@ unsafe extern "C-unwind" fn take_row(
     let result = unsafe { (*state.cast::<Scan>()).row(values, nulls, tid_to_u64(*tid)) };
     if let Err(report) = result {
         raise(report);
+    }
+}
+
+/// A share of all rows, picked by a hash.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// Rows with a greater hash are left out.
+    most: u64,
+    seed: u64,
+}
+
+impl Share {
+    /// All rows.
+    pub const ALL: Self = Self { most: u64::MAX, seed: 0 };
+
+    /// About that part of them, above 0 and at most 1; another seed picks others.
+    pub fn new(part: f64, seed: i64) -> Self {
+        Self { most: (part * u64::MAX as f64) as u64, seed: seed as u64 }
+    }
+
+    /// True if it has the row with that number, such as its address.
+    pub fn has(self, row: u64) -> bool {
+        let hash = || {
+            ElementHash::Xxh3.hash(&(u128::from(self.seed) << 64 | u128::from(row)).to_le_bytes())
+        };
+        self.most == u64::MAX || hash() <= self.most
     }
 }

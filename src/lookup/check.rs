@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::clusters;
 use crate::error::{Result, SqlError, error, invalid_parameter, not_supported};
 use crate::index;
-use crate::index::share::Share;
+use crate::index::table_scan::Share;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
 use crate::pg::names::relation_name;

@@ -72,24 +72,6 @@ pub unsafe fn predicate_lock(relation: pg_sys::Relation, snapshot: pg_sys::Snaps
     unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(relation, snapshot)) }
 }
 
-/// Pins some pages of a relation: replaces the second of each pair, by the buffer that has that block.
-///
-/// # Safety
-/// The relation is open.
-pub unsafe fn pin_each(
-    relation: pg_sys::Relation,
-    pages: &mut [(pg_sys::BlockNumber, pg_sys::Buffer)],
-) {
-    // SAFETY: the caller's promise; nothing that must be dropped is made within the guard.
-    unsafe {
-        pg_guard_ffi_boundary(|| {
-            for (block, buffer) in pages {
-                *buffer = raw::ReadBuffer(relation, *block);
-            }
-        });
-    }
-}
-
 /// Pins a page of a relation, and locks it for reading.
 ///
 /// # Safety

@@ -21,7 +21,6 @@ pub mod ffi;
 pub mod foreign_code;
 pub mod guc;
 pub mod hands;
-pub mod heap_page;
 pub mod index;
 pub mod interrupts;
 pub mod job;

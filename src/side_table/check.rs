@@ -4,7 +4,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::ElementHash;
 
 use crate::error::Result;
-use crate::index::share::Share;
+use crate::index::table_scan::Share;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;

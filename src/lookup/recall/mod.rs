@@ -1,9 +1,9 @@
 //! `minlsh_recall()`: an audit of what is found, against a comparison of each document of a sample
 //! with all documents.
 //!
-//! [`audit`] compares, by the exact similarity of the documents. What is found comes [`of_index`], which is asked for
-//! the near-duplicates of each; or, where there is none, [`of_job`]: what shares a band, as in a whole-corpus job. Both
-//! see what the caller sees. [`tally`] counts.
+//! [`audit`] compares, by the exact similarity of the documents. What is found is what an index gives that is asked for
+//! the near-duplicates of each ([`of_index`]); or, where there is none, what shares a band, as in a whole-corpus job
+//! ([`of_job`]). Both see what the caller sees. [`tally`] counts.
 
 mod audit;
 mod of_index;
