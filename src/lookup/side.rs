@@ -133,8 +133,7 @@ impl<'a> Side<'a> {
 
     /// True if the caller sees the document with that key.
     fn is_seen(&self, session: &Session, key: Datum) -> Result<bool> {
-        // COMMIT may have emptied a temporary table, which fires no trigger.
-        if self.visibility == Visibility::All && !self.table.table.is_temporary() {
+        if self.visibility == Visibility::All {
             return Ok(true);
         }
         let (table, place) = (self.index.table(), self.index.info.index.oid);

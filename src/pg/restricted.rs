@@ -16,21 +16,12 @@ pub struct Restricted {
 
 /// Acts as `role`.
 pub fn restricted_to(role: Oid) -> Restricted {
-    limited_to(role, pg_sys::SECURITY_RESTRICTED_OPERATION)
-}
-
-/// Acts as `role` where PostgreSQL would not let a security-restricted operation do it: to create
-/// a temporary table, as CREATE SCHEMA creates what is named in it.
-pub fn local_to(role: Oid) -> Restricted {
-    limited_to(role, pg_sys::SECURITY_LOCAL_USERID_CHANGE)
-}
-
-fn limited_to(role: Oid, flag: u32) -> Restricted {
     let (mut previous, mut context) = (Oid::INVALID, 0);
     // SAFETY: plain reads and writes of backend-local state; `Drop` undoes them.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut previous, &mut context);
-        pg_sys::SetUserIdAndSecContext(role, context | flag as i32);
+        let context = context | pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
+        pg_sys::SetUserIdAndSecContext(role, context);
     }
     let settings = LocalSettings::open();
     settings.set("search_path", "pg_catalog, pg_temp");
@@ -40,7 +31,7 @@ fn limited_to(role: Oid, flag: u32) -> Restricted {
 impl Drop for Restricted {
     fn drop(&mut self) {
         self.settings = None;
-        // SAFETY: restores what `limited_to` read.
+        // SAFETY: restores what `restricted_to` read.
         unsafe { pg_sys::SetUserIdAndSecContext(self.role, self.context) }
     }
 }

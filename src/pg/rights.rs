@@ -79,7 +79,7 @@ pub fn check(table: &Relation, columns: &[i16]) -> Result<Visibility> {
         // With row_security = off this raises the error that a plain SELECT would.
         let security = pg_sys::check_enable_rls(table.oid, Oid::INVALID, false);
         let enabled = pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32;
-        let joined = security == enabled || table.is_partitioned() || table.is_temporary();
+        let joined = security == enabled || table.is_partitioned();
         Ok(if joined { Visibility::Joined } else { Visibility::All })
     }
 }

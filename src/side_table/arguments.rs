@@ -49,9 +49,6 @@ pub fn open_table(table: Oid) -> Result<Relation> {
         _ => return Err(wrong()),
     }
     check_owner(relation.oid)?;
-    if relation.is_temporary() && catalog::is_of_other_session(relation.schema) {
-        return Err(not_supported("cannot index temporary tables of other sessions"));
-    }
     if let Some(open) = Open::relation(relation.oid, Lock::Held) {
         // SAFETY: an open table.
         unsafe { pg_sys::CheckTableNotInUse(open.raw(), c"CREATE INDEX".as_ptr()) };
@@ -74,6 +71,12 @@ fn refuse_children(relation: &Relation) -> Result<()> {
 
 /// Reads the arguments.
 pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
+    if relation.is_temporary() {
+        let message = format!("table \"{}\" is temporary", relation.name);
+        return Err(not_supported(message)
+            .set_detail("COMMIT may empty it, which fires no trigger.")
+            .set_hint("Create an index, as in CREATE INDEX ON docs USING minlsh (body)."));
+    }
     let body = column(relation, &call.raw_name(1).ok_or_else(null_table)?, "body")?;
     check_body(&body)?;
     let key = match call.raw_name(2) {

@@ -15,7 +15,7 @@ use crate::pg::catalog::{self, base_type, function_schema};
 use crate::pg::names::{self, regclass_literal};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation};
-use crate::pg::restricted::{local_to, restricted_to};
+use crate::pg::restricted::restricted_to;
 use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
 use crate::pg::trigger;
 use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
@@ -82,8 +82,8 @@ pub fn report(storage: Oid, table: &str, documents: usize, options: &IndexOption
 /// INDEX; reports and returns it. `extension` is the extension's schema.
 fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<Oid> {
     let name = side_table_name(documents, blueprint);
-    create_table(documents, blueprint, &name)?;
     let _rights = restricted_to(documents.owner);
+    create_table(documents, blueprint, &name)?;
     let storage = catalog::relation_called(&name, blueprint.schema);
     prepare_table(storage)?;
     let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
@@ -118,11 +118,9 @@ fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
 }
 
 fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Result<()> {
-    // PostgreSQL does not let a security-restricted operation create a temporary table.
-    let (_rights, create) = match documents.persistence {
-        b't' => (local_to(documents.owner), "CREATE TEMP TABLE "),
-        b'u' => (restricted_to(documents.owner), "CREATE UNLOGGED TABLE "),
-        _ => (restricted_to(documents.owner), "CREATE TABLE "),
+    let create = match documents.persistence {
+        b'u' => "CREATE UNLOGGED TABLE ",
+        _ => "CREATE TABLE ",
     };
     let key = &blueprint.key;
     Sql::new(create)
