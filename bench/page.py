@@ -35,7 +35,6 @@ def pairs_table(figures: dict) -> str:
 def corpus_table(figures: dict) -> str:
     calls = {
         "pairs": "pairs",
-        "pairs, keys as text": "pairs, keys as text",
         "pairs of a query": "pairs of `SELECT id, body FROM docs`",
         "pairs by signature": "pairs, `verify => 'signature'`",
         "pairs with the index": "pairs, with an index there",

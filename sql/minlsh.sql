@@ -1,5 +1,5 @@
 -- minlsh: the whole SQL interface, in the order: texts and shingles, signatures, measures, passages, sets, bands,
--- documents, searches for passages, access method, side tables, queries, whole corpus. The source of truth:
+-- documents, searches for passages, access method, keys, side tables, queries, whole corpus. The source of truth:
 -- C functions are declared here, and PostgreSQL checks at CREATE EXTENSION that each exists. More than 700 lines:
 -- CREATE EXTENSION runs one script.
 
@@ -725,6 +725,126 @@ CREATE OPERATOR CLASS minlsh_enum_scope_ops DEFAULT FOR TYPE pg_catalog.anyenum 
 	STORAGE pg_catalog."char";
 COMMENT ON OPERATOR CLASS minlsh_enum_scope_ops USING minlsh IS 'scopes: enums, searched by =';
 
+-- keys
+--
+-- A key of any type, as jobs and lookups return it: stored and shown as text. What reads and compares bytes is
+-- PostgreSQL's own. A comparison with a column takes place in the type of the column, by one of the casts; one implicit
+-- cast for each category of types leaves none of them ambiguous.
+
+CREATE TYPE minlsh_key;
+CREATE FUNCTION minlsh_key_in(cstring) RETURNS minlsh_key
+	AS 'textin' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_in(cstring) IS 'input of minlsh_key';
+CREATE FUNCTION minlsh_key_out(minlsh_key) RETURNS cstring
+	AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_out(minlsh_key) IS 'output of minlsh_key';
+CREATE FUNCTION minlsh_key_recv(internal) RETURNS minlsh_key
+	AS 'textrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_recv(internal) IS 'binary input of minlsh_key';
+CREATE FUNCTION minlsh_key_send(minlsh_key) RETURNS bytea
+	AS 'textsend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_send(minlsh_key) IS 'binary output of minlsh_key';
+CREATE TYPE minlsh_key (
+	INPUT = minlsh_key_in, OUTPUT = minlsh_key_out, RECEIVE = minlsh_key_recv, SEND = minlsh_key_send,
+	LIKE = pg_catalog.text, CATEGORY = 'S', COLLATABLE = true
+);
+COMMENT ON TYPE minlsh_key IS
+	'key of a document, stored as text; compared with an integer, numeric, uuid or text column in the type of that';
+
+CREATE CAST (minlsh_key AS text) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (minlsh_key AS bigint) WITH INOUT AS IMPLICIT;
+CREATE CAST (minlsh_key AS numeric) WITH INOUT AS IMPLICIT;
+CREATE CAST (minlsh_key AS uuid) WITH INOUT AS IMPLICIT;
+CREATE CAST (minlsh_key AS smallint) WITH INOUT AS ASSIGNMENT;
+CREATE CAST (minlsh_key AS integer) WITH INOUT AS ASSIGNMENT;
+
+CREATE FUNCTION minlsh_key_eq(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'byteaeq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_eq(minlsh_key, minlsh_key) IS 'implementation of = operator';
+CREATE FUNCTION minlsh_key_ne(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'byteane' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_ne(minlsh_key, minlsh_key) IS 'implementation of <> operator';
+CREATE FUNCTION minlsh_key_hash(minlsh_key) RETURNS integer
+	AS 'hashvarlena' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_hash(minlsh_key) IS 'hash';
+CREATE FUNCTION minlsh_key_hash_extended(minlsh_key, bigint) RETURNS bigint
+	AS 'hashvarlenaextended' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_hash_extended(minlsh_key, bigint) IS 'hash';
+CREATE FUNCTION minlsh_key_lt(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_key_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_lt(minlsh_key, minlsh_key) IS 'implementation of < operator';
+CREATE FUNCTION minlsh_key_le(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_key_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_le(minlsh_key, minlsh_key) IS 'implementation of <= operator';
+CREATE FUNCTION minlsh_key_gt(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_key_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_gt(minlsh_key, minlsh_key) IS 'implementation of > operator';
+CREATE FUNCTION minlsh_key_ge(minlsh_key, minlsh_key) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'minlsh_key_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_ge(minlsh_key, minlsh_key) IS 'implementation of >= operator';
+CREATE FUNCTION minlsh_key_cmp(minlsh_key, minlsh_key) RETURNS integer
+	AS 'MODULE_PATHNAME', 'minlsh_key_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_cmp(minlsh_key, minlsh_key) IS 'less-equal-greater';
+CREATE FUNCTION minlsh_key_smaller(minlsh_key, minlsh_key) RETURNS minlsh_key
+	AS 'MODULE_PATHNAME', 'minlsh_key_smaller' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_smaller(minlsh_key, minlsh_key) IS 'smaller of two';
+CREATE FUNCTION minlsh_key_larger(minlsh_key, minlsh_key) RETURNS minlsh_key
+	AS 'MODULE_PATHNAME', 'minlsh_key_larger' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION minlsh_key_larger(minlsh_key, minlsh_key) IS 'larger of two';
+
+CREATE OPERATOR = (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_eq, COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (minlsh_key, minlsh_key) IS 'equal';
+CREATE OPERATOR <> (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_ne, COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (minlsh_key, minlsh_key) IS 'not equal';
+CREATE OPERATOR < (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_lt, COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (minlsh_key, minlsh_key) IS 'less than';
+CREATE OPERATOR <= (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_le, COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (minlsh_key, minlsh_key) IS 'less than or equal';
+CREATE OPERATOR > (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_gt, COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (minlsh_key, minlsh_key) IS 'greater than';
+CREATE OPERATOR >= (
+	LEFTARG = minlsh_key, RIGHTARG = minlsh_key, FUNCTION = minlsh_key_ge, COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (minlsh_key, minlsh_key) IS 'greater than or equal';
+
+CREATE OPERATOR FAMILY minlsh_key_ops USING btree;
+COMMENT ON OPERATOR FAMILY minlsh_key_ops USING btree IS 'keys: numbers by value, then the rest as text';
+CREATE OPERATOR CLASS minlsh_key_ops DEFAULT FOR TYPE minlsh_key USING btree FAMILY minlsh_key_ops AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 minlsh_key_cmp(minlsh_key, minlsh_key);
+COMMENT ON OPERATOR CLASS minlsh_key_ops USING btree IS 'keys: numbers by value, then the rest as text';
+CREATE OPERATOR FAMILY minlsh_key_ops USING hash;
+COMMENT ON OPERATOR FAMILY minlsh_key_ops USING hash IS 'keys, by =';
+CREATE OPERATOR CLASS minlsh_key_ops DEFAULT FOR TYPE minlsh_key USING hash FAMILY minlsh_key_ops AS
+	OPERATOR 1 =, FUNCTION 1 minlsh_key_hash(minlsh_key), FUNCTION 2 minlsh_key_hash_extended(minlsh_key, pg_catalog.int8);
+COMMENT ON OPERATOR CLASS minlsh_key_ops USING hash IS 'keys, by =';
+
+-- PostgreSQL would otherwise take max(text), which orders 10 before 9.
+CREATE AGGREGATE min(minlsh_key) (
+	SFUNC = minlsh_key_smaller, STYPE = minlsh_key, COMBINEFUNC = minlsh_key_smaller, SORTOP = <, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE min(minlsh_key) IS 'smallest of all keys';
+CREATE AGGREGATE max(minlsh_key) (
+	SFUNC = minlsh_key_larger, STYPE = minlsh_key, COMBINEFUNC = minlsh_key_larger, SORTOP = >, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE max(minlsh_key) IS 'largest of all keys';
+
 -- side tables
 
 CREATE FUNCTION minlsh_sync() RETURNS trigger
@@ -754,7 +874,7 @@ COMMENT ON FUNCTION minlsh_reindex(regclass) IS
 	'fills a side table again from its table, with the options that its index has now';
 
 CREATE FUNCTION minlsh_check(index regclass DEFAULT NULL, sample double precision DEFAULT NULL,
-		sample_seed bigint DEFAULT 0, OUT doc_id text, OUT problem text) RETURNS SETOF record
+		sample_seed bigint DEFAULT 0, OUT doc_id minlsh_key, OUT problem text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_check' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION minlsh_check(regclass, double precision, bigint) IS
 	'checks that an index agrees with its table; returns a row for each difference';
@@ -785,16 +905,9 @@ COMMENT ON FUNCTION near_duplicates(bigint, double precision, regclass, text) IS
 	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates(text, double precision, regclass, text) IS
-	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
-
--- Without one of its own a "char" would fit text and anyelement alike.
-CREATE FUNCTION near_duplicates(key "char", threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION near_duplicates("char", double precision, regclass, text) IS
 	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 CREATE FUNCTION near_duplicates(key anyelement, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
@@ -804,13 +917,13 @@ COMMENT ON FUNCTION near_duplicates(anyelement, double precision, regclass, text
 	'documents similar to the stored one with that key, most similar first; NULL is the threshold of the index';
 
 -- Without these, PostgreSQL would only report that no such function exists.
-CREATE FUNCTION near_duplicates(index text, key bigint, threshold numeric, OUT doc_id text,
+CREATE FUNCTION near_duplicates(index text, key bigint, threshold numeric, OUT doc_id minlsh_key,
 		OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_wrong_order' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicates(text, bigint, numeric) IS
 	'refuses a call in the wrong order, and shows the right one';
 
-CREATE FUNCTION near_duplicates(key bigint, index regclass, threshold numeric, OUT doc_id text,
+CREATE FUNCTION near_duplicates(key bigint, index regclass, threshold numeric, OUT doc_id minlsh_key,
 		OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_wrong_order' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicates(bigint, regclass, numeric) IS
@@ -835,16 +948,9 @@ COMMENT ON FUNCTION near_duplicate_cluster_of(bigint, double precision, regclass
 	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key text, threshold double precision DEFAULT NULL,
-		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id text) RETURNS SETOF text
+		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id minlsh_key) RETURNS SETOF minlsh_key
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
 COMMENT ON FUNCTION near_duplicate_cluster_of(text, double precision, regclass, integer) IS
-	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
-
--- Without one of its own a "char" would fit text and anyelement alike.
-CREATE FUNCTION near_duplicate_cluster_of(key "char", threshold double precision DEFAULT NULL,
-		index regclass DEFAULT NULL, max_members integer DEFAULT 10000, OUT doc_id "char") RETURNS SETOF "char"
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_cluster_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 10;
-COMMENT ON FUNCTION near_duplicate_cluster_of("char", double precision, regclass, integer) IS
 	'all members of the cluster that a row is in now, found by the index, including the row; no rows if it is alone';
 
 CREATE FUNCTION near_duplicate_cluster_of(key anyelement, threshold double precision DEFAULT NULL,
@@ -855,39 +961,39 @@ COMMENT ON FUNCTION near_duplicate_cluster_of(anyelement, double precision, regc
 
 CREATE FUNCTION near_duplicates_of(body text, threshold double precision DEFAULT NULL, index regclass DEFAULT NULL,
 		verify text DEFAULT NULL, k integer DEFAULT NULL,
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(text, double precision, regclass, text, integer) IS
 	'stored documents similar to a text, most similar first, with keys as text';
 
 CREATE FUNCTION near_duplicates_of(elements anyarray, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL,
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(anyarray, double precision, regclass, text, integer) IS
 	'stored documents similar to a set or a signature, most similar first, with keys as text';
 
 CREATE FUNCTION near_duplicates_of(document minlsh_document, threshold double precision DEFAULT NULL,
 		index regclass DEFAULT NULL, verify text DEFAULT NULL, k integer DEFAULT NULL,
-		OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION near_duplicates_of(minlsh_document, double precision, regclass, text, integer) IS
 	'stored documents similar to a document, with its own options and threshold, most similar first, with keys as text';
 
 CREATE FUNCTION nearest_documents_of(body text, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents_of(text, integer, regclass, text) IS
 	'the k stored documents most similar to a text, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents_of(elements anyarray, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents_of(anyarray, integer, regclass, text) IS
 	'the k stored documents most similar to a set or a signature, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents_of(document minlsh_document, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents_of' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents_of(minlsh_document, integer, regclass, text) IS
 	'the k stored documents most similar to a document with its own options, from the threshold of the index up';
@@ -911,15 +1017,9 @@ COMMENT ON FUNCTION nearest_documents(bigint, integer, regclass, text) IS
 	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key text, k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id text, OUT similarity double precision) RETURNS SETOF record
+		verify text DEFAULT NULL, OUT doc_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION nearest_documents(text, integer, regclass, text) IS
-	'the k documents most similar to a stored one, among those that reach the threshold of the index';
-
-CREATE FUNCTION nearest_documents(key "char", k integer DEFAULT 10, index regclass DEFAULT NULL,
-		verify text DEFAULT NULL, OUT doc_id "char", OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_nearest_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000 ROWS 10;
-COMMENT ON FUNCTION nearest_documents("char", integer, regclass, text) IS
 	'the k documents most similar to a stored one, among those that reach the threshold of the index';
 
 CREATE FUNCTION nearest_documents(key anyelement, k integer DEFAULT 10, index regclass DEFAULT NULL,
@@ -1040,8 +1140,7 @@ GRANT SELECT ON minlsh_indexes TO PUBLIC;
 -- whole corpus
 --
 -- A source is the name of a table, view or index, or the text of a query: key first, then a text, an array or a
--- signature. Options that are NULL are those of the index, or the defaults of minhash(). Each function has a twin with
--- an argument key: a default cannot make a result polymorphic.
+-- signature. Options that are NULL are those of the index, or the defaults of minhash().
 
 CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
@@ -1049,24 +1148,11 @@ CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision DEF
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		key text DEFAULT NULL,
-		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
-	'all pairs of documents at least as similar as the threshold, each once, the lower key first; keys as text';
-
-CREATE FUNCTION near_duplicate_pairs(source text, threshold double precision, key anyelement,
-		verify text DEFAULT 'exact',
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
-		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_pairs' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_pairs(text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'all pairs of documents at least as similar as the threshold, the lower key first; keys of the type of key';
+	'all pairs of documents at least as similar as the threshold, each once, the lower key first';
 
 CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
@@ -1074,28 +1160,13 @@ CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision 
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		key text DEFAULT NULL,
-		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
+		OUT doc_id minlsh_key, OUT cluster_id minlsh_key, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
-	'members of clusters of verified pairs, with each member''s similarity to the representative; keys as text';
-
-CREATE FUNCTION near_duplicate_clusters(source text, threshold double precision, key anyelement,
-		verify text DEFAULT 'exact', linkage text DEFAULT 'single',
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
-		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		OUT doc_id anyelement, OUT cluster_id anyelement, OUT similarity double precision, OUT size bigint,
-		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
-		RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_clusters' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_clusters(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'members of clusters of verified pairs, with each member''s similarity to the representative; keys of the type of key';
+	'members of clusters of verified pairs, with each member''s similarity to the representative';
 
 CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision DEFAULT NULL,
 		verify text DEFAULT 'exact',
@@ -1103,26 +1174,12 @@ CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision D
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		key text DEFAULT NULL,
-		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
+		OUT cluster_id minlsh_key, OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
 COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
-	'pairs without which a cluster would fall in two, and the sizes of its parts; keys as text';
-
-CREATE FUNCTION near_duplicate_bridges(source text, threshold double precision, key anyelement,
-		verify text DEFAULT 'exact',
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
-		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		OUT cluster_id anyelement, OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision,
-		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_bridges' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000;
-COMMENT ON FUNCTION near_duplicate_bridges(text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'pairs without which a cluster would fall in two, and the sizes of its parts; keys of the type of key';
+	'pairs without which a cluster would fall in two, and the sizes of its parts';
 
 CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFAULT NULL,
 		keep text DEFAULT NULL, verify text DEFAULT 'exact',
@@ -1130,34 +1187,21 @@ CREATE FUNCTION near_duplicate_plan(source text, threshold double precision DEFA
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		key text DEFAULT NULL,
-		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT kept_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicate_plan(text, double precision, text, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
-	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep; keys as text';
-
-CREATE FUNCTION near_duplicate_plan(source text, threshold double precision, key anyelement,
-		keep text DEFAULT NULL, verify text DEFAULT 'exact',
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
-		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		OUT doc_id anyelement, OUT kept_id anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicate_plan' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicate_plan(text, double precision, anyelement, text, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'documents to remove so that no near-duplicates remain, and those kept by keep; keys of the type of key';
+	'documents to remove so that no near-duplicates remain, and those kept by the ORDER BY list keep';
 
 -- PostgreSQL does not cast a regclass to text by itself.
 CREATE FUNCTION near_duplicate_pairs(source regclass, threshold double precision DEFAULT NULL,
-		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_pairs(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
 
 CREATE FUNCTION near_duplicate_clusters(source regclass, threshold double precision DEFAULT NULL,
-		OUT doc_id text, OUT cluster_id text, OUT similarity double precision, OUT size bigint,
+		OUT doc_id minlsh_key, OUT cluster_id minlsh_key, OUT similarity double precision, OUT size bigint,
 		OUT weakest_link double precision, OUT least_similar double precision, OUT least_is_exact boolean)
 		RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
@@ -1165,14 +1209,14 @@ COMMENT ON FUNCTION near_duplicate_clusters(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
 
 CREATE FUNCTION near_duplicate_bridges(source regclass, threshold double precision DEFAULT NULL,
-		OUT cluster_id text, OUT doc_a text, OUT doc_b text, OUT similarity double precision,
+		OUT cluster_id minlsh_key, OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision,
 		OUT size_a bigint, OUT size_b bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_bridges(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
 
 CREATE FUNCTION near_duplicate_plan(source regclass, threshold double precision DEFAULT NULL,
-		OUT doc_id text, OUT kept_id text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT kept_id minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_source_as_regclass' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1 ROWS 1;
 COMMENT ON FUNCTION near_duplicate_plan(regclass, double precision) IS
 	'refuses a regclass as source, and shows how to pass its name';
@@ -1183,24 +1227,11 @@ CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precisi
 		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
 		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
 		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		key text DEFAULT NULL,
-		OUT doc_a text, OUT doc_b text, OUT similarity double precision) RETURNS SETOF record
+		OUT doc_a minlsh_key, OUT doc_b minlsh_key, OUT similarity double precision) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, text, text, text, text,
-	integer, text, text, text, boolean, integer, text, bigint, double precision, text, text) IS
-	'all pairs of documents of two sources at least as similar as the threshold; keys as text';
-
-CREATE FUNCTION near_duplicates_between(a text, b text, threshold double precision, key anyelement,
-		verify text DEFAULT 'exact',
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		shingle_size integer DEFAULT NULL, unit text DEFAULT NULL, normalization text DEFAULT NULL,
-		stop_words text DEFAULT NULL, bag boolean DEFAULT NULL, num_perm integer DEFAULT NULL, scheme text DEFAULT NULL,
-		seed bigint DEFAULT NULL, recall double precision DEFAULT NULL, boilerplate text DEFAULT NULL,
-		OUT doc_a anyelement, OUT doc_b anyelement, OUT similarity double precision) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_near_duplicates_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION near_duplicates_between(text, text, double precision, anyelement, text, text, text, text,
 	integer, text, text, text, boolean, integer, text, bigint, double precision, text) IS
-	'all pairs of documents of two sources at least as similar as the threshold; keys of the type of key';
+	'all pairs of documents of two sources at least as similar as the threshold';
 
 CREATE FUNCTION minlsh_suggest(source text, body text DEFAULT NULL, sample integer DEFAULT 1000,
 		sample_seed bigint DEFAULT 0, key_column text DEFAULT NULL, scope text DEFAULT NULL,
@@ -1283,96 +1314,50 @@ GRANT SELECT ON minlsh_progress TO PUBLIC;
 
 -- passages of a whole corpus
 --
--- Sources, keys and twins are those of near_duplicate_pairs(). Arguments that are NULL are the defaults.
+-- Sources and keys are those of near_duplicate_pairs(). Arguments that are NULL are the defaults.
 
 CREATE FUNCTION common_passages(source text, min_documents integer DEFAULT 100,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
-		OUT documents bigint, OUT passage_length integer, OUT passage text,
-		OUT doc_id text, OUT passage_from integer) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION common_passages(text, integer, text, text, text, integer, text, text) IS
-	'passages that at least min_documents documents have in common, as in the first of them; keys as text';
-
-CREATE FUNCTION common_passages(source text, min_documents integer, key anyelement,
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
 		OUT documents bigint, OUT passage_length integer, OUT passage text,
-		OUT doc_id anyelement, OUT passage_from integer) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT passage_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_common_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION common_passages(text, integer, anyelement, text, text, text, integer, text) IS
-	'passages that at least min_documents documents have in common, as in the first of them; keys of the type of key';
+COMMENT ON FUNCTION common_passages(text, integer, text, text, text, integer, text) IS
+	'passages that at least min_documents documents have in common, as in the first of them';
 
 CREATE FUNCTION strip_passages(source text, min_documents integer DEFAULT 100,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
-		OUT doc_id text, OUT body text, OUT removed integer) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION strip_passages(text, integer, text, text, text, integer, text, text) IS
-	'texts without the passages of common_passages(), and the number of characters removed; keys as text';
-
-CREATE FUNCTION strip_passages(source text, min_documents integer, key anyelement,
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
-		OUT doc_id anyelement, OUT body text, OUT removed integer) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT body text, OUT removed integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_strip_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION strip_passages(text, integer, anyelement, text, text, text, integer, text) IS
-	'texts without the passages of common_passages(), and the number of characters removed; keys of the type of key';
+COMMENT ON FUNCTION strip_passages(text, integer, text, text, text, integer, text) IS
+	'texts without the passages of common_passages(), and the number of characters removed';
 
 CREATE FUNCTION repeated_passages(source text, min_match integer DEFAULT 50,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		normalization text DEFAULT 'plain', key text DEFAULT NULL,
-		OUT doc_id text, OUT passage_from integer, OUT passage_length integer,
-		OUT of_doc_id text, OUT of_from integer) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text, text) IS
-	'passages of each document that an earlier one by key has, with one place where it is; keys as text';
-
-CREATE FUNCTION repeated_passages(source text, min_match integer, key anyelement,
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		normalization text DEFAULT 'plain',
-		OUT doc_id anyelement, OUT passage_from integer, OUT passage_length integer,
-		OUT of_doc_id anyelement, OUT of_from integer) RETURNS SETOF record
+		OUT doc_id minlsh_key, OUT passage_from integer, OUT passage_length integer,
+		OUT of_doc_id minlsh_key, OUT of_from integer) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_repeated_passages' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION repeated_passages(text, integer, anyelement, text, text, text, text) IS
-	'passages of each document that an earlier one by key has, with one place where it is; keys of the type of key';
+COMMENT ON FUNCTION repeated_passages(text, integer, text, text, text, text) IS
+	'passages of each document that an earlier one by key has, with one place where it is';
 
 CREATE FUNCTION contained_documents(source text, coverage double precision DEFAULT 0.9,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		min_match integer DEFAULT 50, normalization text DEFAULT 'plain', key text DEFAULT NULL,
-		OUT doc_id text, OUT container_id text,
-		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION contained_documents(text, double precision, text, text, text, integer, text, text) IS
-	'documents that other documents contain, with the longest of these and their number; keys as text';
-
-CREATE FUNCTION contained_documents(source text, coverage double precision, key anyelement,
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
 		min_match integer DEFAULT 50, normalization text DEFAULT 'plain',
-		OUT doc_id anyelement, OUT container_id anyelement,
+		OUT doc_id minlsh_key, OUT container_id minlsh_key,
 		OUT coverage double precision, OUT containers bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_contained_documents' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION contained_documents(text, double precision, anyelement, text, text, text, integer, text) IS
-	'documents that other documents contain, with the longest of these and their number; keys of the type of key';
+COMMENT ON FUNCTION contained_documents(text, double precision, text, text, text, integer, text) IS
+	'documents that other documents contain, with the longest of these and their number';
 
 CREATE FUNCTION passages_between(a text, b text, min_match integer DEFAULT 50,
 		coverage double precision DEFAULT NULL, max_documents integer DEFAULT 100,
 		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		normalization text DEFAULT 'plain', key text DEFAULT NULL,
-		OUT a_id text, OUT b_id text, OUT a_from integer, OUT a_length integer,
+		normalization text DEFAULT 'plain',
+		OUT a_id minlsh_key, OUT b_id minlsh_key, OUT a_from integer, OUT a_length integer,
 		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'minlsh_passages_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION passages_between(text, text, integer, double precision, integer,
-	text, text, text, text, text) IS
-	'passages that documents of two sources have in common, with their places in both; keys as text';
-
-CREATE FUNCTION passages_between(a text, b text, min_match integer, key anyelement,
-		coverage double precision DEFAULT NULL, max_documents integer DEFAULT 100,
-		body text DEFAULT NULL, key_column text DEFAULT NULL, scope text DEFAULT NULL,
-		normalization text DEFAULT 'plain',
-		OUT a_id anyelement, OUT b_id anyelement, OUT a_from integer, OUT a_length integer,
-		OUT b_from integer, OUT b_length integer, OUT passage text) RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'minlsh_passages_between' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000 ROWS 10000;
-COMMENT ON FUNCTION passages_between(text, text, integer, anyelement, double precision, integer,
 	text, text, text, text) IS
-	'passages that documents of two sources have in common, with their places in both; keys of the type of key';
+	'passages that documents of two sources have in common, with their places in both';

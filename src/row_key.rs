@@ -166,7 +166,9 @@ impl Key {
         if catalog::base_type(type_oid) == self.base_type {
             return expressions.relabelled(column, type_oid);
         }
-        expressions.as_text(expressions.relabelled(column, self.base_type))
+        // A `minlsh_key` is stored as text.
+        let text = expressions.as_text(expressions.relabelled(column, self.base_type));
+        expressions.relabelled(text, type_oid)
     }
 
     /// The collation of the column, invalid for a type that has none.

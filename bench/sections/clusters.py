@@ -20,7 +20,7 @@ OF_COPIES = {
     "deleted": "DELETE FROM docs WHERE id = {first} + {copies} / 2",
 }
 REFRESH = "SELECT was_full FROM minlsh_refresh_clusters('docs_clusters')"
-JOB = "SELECT count(*) FROM near_duplicate_clusters('docs_near', NULL, NULL::bigint)"
+JOB = "SELECT count(*) FROM near_duplicate_clusters('docs_near')"
 CALLS = {
     "near_duplicate_cluster_of": "* FROM near_duplicate_cluster_of(number)",
     "near_duplicates": "* FROM near_duplicates(number)",

@@ -20,8 +20,8 @@ TRUE = """SELECT kind, sum(n * (n - 1) / 2)::bigint, sum(n)::bigint
 FROM (SELECT kind, count(*) AS n FROM labelled GROUP BY kind, copies) AS groups GROUP BY kind"""
 FOUND = """SELECT a.kind, count(*) FILTER (WHERE a.copies = b.copies), count(*) FILTER (WHERE a.copies <> b.copies)
 FROM {pairs} AS p JOIN labelled AS a ON a.id = doc_a JOIN labelled AS b ON b.id = doc_b GROUP BY a.kind"""
-LABELLED = "near_duplicate_pairs('labelled', {threshold}, key => NULL::integer, body => 'body'{way})"
-PAIRS = "SELECT count(*) FROM near_duplicate_pairs('docs', {threshold}, key => NULL::bigint, body => 'body'{way})"
+LABELLED = "near_duplicate_pairs('labelled', {threshold}, body => 'body'{way})"
+PAIRS = "SELECT count(*) FROM near_duplicate_pairs('docs', {threshold}, body => 'body'{way})"
 
 
 def labelled(server: Server, options) -> dict:

@@ -64,7 +64,7 @@ def measure(options) -> dict:
     with Server() as server:
         server.load("docs", corpus.write(options.directory / "docs.tsv", texts))
         params = server.rows(f"SELECT bands, rows FROM lsh_params({THRESHOLD}, recall => 0.99)")[0]
-        call = f"SELECT doc_id FROM near_duplicate_clusters('docs', {THRESHOLD}, key => NULL::bigint)"
+        call = f"SELECT doc_id FROM near_duplicate_clusters('docs', {THRESHOLD})"
         found["minlsh, from the table, verified"] = {key for (key,) in server.rows(call)}
         call = call.replace("doc_id", "count(*)")
         figures = alternate(options, {

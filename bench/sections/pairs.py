@@ -11,12 +11,11 @@ from harness import THRESHOLD, Server, alternate, note
 QUERY = "'SELECT id, body FROM docs'"
 CALLS = {
     "scan": "SELECT count(body) FROM docs WHERE octet_length(body) > 0",
-    "pairs": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, key => NULL::bigint)",
-    "pairs, keys as text": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD})",
-    "pairs of a query": f"SELECT count(*) FROM near_duplicate_pairs({QUERY}, {THRESHOLD}, key => NULL::bigint)",
-    "pairs by signature": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, NULL::bigint, 'signature')",
-    "clusters": f"SELECT count(*) FROM near_duplicate_clusters('docs', {THRESHOLD}, key => NULL::bigint)",
-    "plan": f"SELECT count(*) FROM near_duplicate_plan('docs', {THRESHOLD}, key => NULL::bigint)",
+    "pairs": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD})",
+    "pairs of a query": f"SELECT count(*) FROM near_duplicate_pairs({QUERY}, {THRESHOLD})",
+    "pairs by signature": f"SELECT count(*) FROM near_duplicate_pairs('docs', {THRESHOLD}, 'signature')",
+    "clusters": f"SELECT count(*) FROM near_duplicate_clusters('docs', {THRESHOLD})",
+    "plan": f"SELECT count(*) FROM near_duplicate_plan('docs', {THRESHOLD})",
 }
 PEERS = ("rensa", "datasketch", "datasketch, xxh32")
 

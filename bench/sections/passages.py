@@ -28,12 +28,12 @@ INDEXES = {
 ROWS = ("md5(body)", "passage_hashes(body)")
 CALLS = {"minlsh": 1000, "pg_trgm": 50}
 JOBS = {
-    "near_duplicate_pairs": "near_duplicate_pairs('few', 0.9, NULL::bigint)",
-    "common_passages": "common_passages('few', 100, NULL::bigint)",
-    "strip_passages": "strip_passages('few', 100, NULL::bigint)",
-    "repeated_passages": "repeated_passages('few', 50, NULL::bigint)",
-    "contained_documents, whole": "contained_documents('few', 1, NULL::bigint)",
-    "contained_documents, 0.9": "contained_documents('few', 0.9, NULL::bigint)",
+    "near_duplicate_pairs": "near_duplicate_pairs('few', 0.9)",
+    "common_passages": "common_passages('few', 100)",
+    "strip_passages": "strip_passages('few', 100)",
+    "repeated_passages": "repeated_passages('few', 50)",
+    "contained_documents, whole": "contained_documents('few', 1)",
+    "contained_documents, 0.9": "contained_documents('few', 0.9)",
 }
 
 

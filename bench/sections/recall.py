@@ -16,7 +16,7 @@ def against(truth: dict, found: set) -> dict:
 
 
 def ours(server: Server, source: str, verify: str = "exact") -> set:
-    call = f"near_duplicate_pairs('{source}', {THRESHOLD}, NULL::bigint, '{verify}')"
+    call = f"near_duplicate_pairs('{source}', {THRESHOLD}, '{verify}')"
     return set(server.rows(f"SELECT doc_a, doc_b FROM {call}"))
 
 

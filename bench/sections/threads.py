@@ -7,9 +7,9 @@ import corpus
 from harness import CORES, Server, alternate, note
 
 JOBS = {
-    "pairs": "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9, NULL::bigint)",
-    "clusters": "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9, NULL::bigint)",
-    "plan": "SELECT count(*) FROM near_duplicate_plan('docs', 0.9, NULL::bigint)",
+    "pairs": "SELECT count(*) FROM near_duplicate_pairs('docs', 0.9)",
+    "clusters": "SELECT count(*) FROM near_duplicate_clusters('docs', 0.9)",
+    "plan": "SELECT count(*) FROM near_duplicate_plan('docs', 0.9)",
 }
 CREATE = "CREATE INDEX docs_near ON docs USING minlsh (body)"
 THREADS = (1, 2)

@@ -5,6 +5,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
+use crate::clusters::tracked::Tracked;
 use crate::corpus::arguments::{Arguments, Criteria, Positions};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
@@ -36,23 +37,26 @@ pub struct Found {
 impl Found {
     /// The key of the document of that name.
     pub fn key(&self, name: u32) -> Datum {
-        self.members.key(name)
+        self.members.stored(name)
     }
 }
 
 /// The documents of an index, to be compared as `near_duplicate_clusters()` compares them.
-pub fn question(
-    session: &Session,
+/// Their keys are those of the tracked column, also where the table has another key by now.
+pub fn question<'a>(
+    session: &'a Session,
     index: Oid,
-    key_type: Oid,
+    tracked: &Tracked,
     threshold: f64,
-) -> Result<Question<'_>> {
+) -> Result<Question<'a>> {
     let mut values = vec![None; ARGUMENTS];
     values[0] = Some(text::write(&names::qualified(index)));
     values[POSITIONS.threshold] = Some(float8_datum(threshold));
-    let mut arguments = Arguments::new(values, POSITIONS);
-    arguments.key_type = key_type;
-    Question::new(session, &arguments, false)
+    // There is no column of the empty name.
+    let key = tracked.documents.column(tracked.key.column);
+    let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
+    values[POSITIONS.options - 2] = Some(text::write(&key));
+    Question::new(session, &Arguments::new(values, POSITIONS), false)
 }
 
 /// The components of the documents of a job, be they all or some.

@@ -326,13 +326,12 @@ impl<'a> Refresh<'a> {
     /// Adds the documents of all components. Returns what that has cost.
     fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
         let session = Session::open();
-        let (key, threshold) = (self.tracked.key.base_type, self.state.threshold);
         let index = self.index.index.oid;
-        let question = components::question(&session, index, key, threshold)?;
+        let question = components::question(&session, index, self.tracked, self.state.threshold)?;
         let found = components::find(question.of_all(None)?)?;
         for &(name, component, print) in &found.documents {
             check_interrupts();
-            // SAFETY: the keys that the job was asked for are of that type.
+            // SAFETY: a value of the key column, by which `question` has asked, and of whose type these are.
             unsafe { places.push(found.key(name), None, Some((component, Some(print))))? };
         }
         Ok(cost_of_all(index, found.read))

@@ -213,10 +213,10 @@ impl Seeded<'_> {
         let session = Session::open();
         let key = &self.tracked.key;
         let (oid, key_type) = (self.index.index.oid, key.base_type);
-        let question = components::question(&session, oid, key_type, self.threshold)?;
+        let question = components::question(&session, oid, self.tracked, self.threshold)?;
         if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
             || !question.source().has_scopes_of(self.index, &documents)
-            || !question.source().key_is_unique(key_type)
+            || !question.source().key_is_unique
             || catalog::array_of(key_type) == Oid::INVALID
         {
             return Ok(None);

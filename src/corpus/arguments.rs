@@ -2,24 +2,21 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 use sketch::{Banding, Config};
 
 use crate::corpus::reader::Reader;
-use crate::error::{Result, invalid_parameter};
+use crate::error::Result;
 use crate::extension::Extension;
 use crate::options::{Options, Threshold, Verify};
 use crate::pg::bytes;
 use crate::pg::call::Call;
 use crate::pg::text;
-use crate::types;
 
 /// The positions of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall, and behind them some have
-/// `boilerplate`. Where there
-/// are sources, body, key_column and scope stand before them, and `key` stands last; each such function
-/// has a twin with a `key` of any type behind the threshold. Jobs of passages have options of their own, and another
-/// number in the place of the threshold.
+/// `boilerplate`. Where there are sources, body, key_column and scope stand before them. Jobs of passages have options of
+/// their own, and another number in the place of the threshold.
 #[derive(Clone, Copy)]
 pub struct Positions {
     pub threshold: usize,
@@ -34,8 +31,6 @@ const OPTIONS: usize = 9;
 pub struct Arguments {
     values: Vec<Option<Datum>>,
     positions: Positions,
-    /// The type of the keys in the result: text, or that of the argument `key`.
-    pub key_type: Oid,
     /// The type `minlsh_document`, invalid where no value can be of it.
     pub document: Oid,
 }
@@ -43,49 +38,13 @@ pub struct Arguments {
 impl Arguments {
     /// Arguments, `None` for NULL.
     pub fn new(values: Vec<Option<Datum>>, positions: Positions) -> Self {
-        Self { values, positions, key_type: pg_sys::TEXTOID, document: Oid::INVALID }
+        Self { values, positions, document: Oid::INVALID }
     }
 
-    /// Those of `call`, which has all options.
-    ///
-    /// # Errors
-    /// SQLSTATE 22023 for a `key` that is not NULL: it stands for its type.
-    pub fn of(call: &Call, positions: Positions) -> Result<Self> {
-        Self::with_key(call, positions, OPTIONS)
-    }
-
-    /// The same, of a function that has `boilerplate`.
-    ///
-    /// # Errors
-    /// As for [`Self::of`].
-    pub fn with_boilerplate(call: &Call, positions: Positions) -> Result<Self> {
-        Self::with_key(call, positions, OPTIONS + 1)
-    }
-
-    /// The same, of functions that have so many other options.
-    ///
-    /// # Errors
-    /// As for [`Self::of`].
-    pub fn with_key(call: &Call, positions: Positions, options: usize) -> Result<Self> {
+    /// Those of `call`.
+    pub fn of(call: &Call, positions: Positions) -> Self {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
-        let mut arguments = Self::new(values, positions);
-        arguments.document = Extension::of(call).document;
-        if call.count() > positions.options + options {
-            // With a type of its own it stands behind the threshold, where PostgreSQL takes the type of the result
-            // from; as a text it comes last, where a misplaced name meets it too.
-            let behind = positions.threshold + 1;
-            let key = if call.is_polymorphic(behind) { behind } else { call.count() - 1 };
-            arguments.key_type = call.argument_type(key);
-            let hint = "Pass a NULL of the type of the keys, as in key => NULL::bigint.";
-            types::check(arguments.key_type, || "key".to_owned(), hint)?;
-            if arguments.values.remove(key).is_some() {
-                return Err(invalid_parameter("key must be a NULL of the type of the keys, not a value").set_hint(
-                    "Pass key => NULL::bigint for keys of type bigint. To name the column of the keys, pass \
-                     key_column => '...'.",
-                ));
-            }
-        }
-        Ok(arguments)
+        Self { document: Extension::of(call).document, ..Self::new(values, positions) }
     }
 
     /// An argument as it is.

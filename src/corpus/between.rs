@@ -17,22 +17,20 @@ sql_function!(minlsh_near_duplicates_between, near_duplicates_between);
 
 const POSITIONS: Positions = Positions { threshold: 2, verify: 3, options: 7 };
 
-/// `near_duplicates_between(a, b, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
+/// `near_duplicates_between(a, b, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicates_between(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_two(&session, &Arguments::with_boilerplate(call, POSITIONS)?)?;
+        Work::of_two(&session, &Arguments::of(call, POSITIONS))?;
     let (limit, second) = (bucket_limit(), members.second());
-    let mut rows = result.many();
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| Across { second, emit }.group(group, limit),
         &mut |(a, b, similarity): Found| {
-            rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
+            result.push(&[members.key(a), members.key(b), float8_datum(similarity)].map(Some));
             Ok(())
         },
     )?;
-    rows.finish();
     report(left_out);
     Ok(None)
 }

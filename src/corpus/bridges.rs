@@ -18,13 +18,13 @@ sql_function!(minlsh_near_duplicate_bridges, near_duplicate_bridges);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
-/// `near_duplicate_bridges(source, threshold, [key], verify, body, ...) →
+/// `near_duplicate_bridges(source, threshold, verify, body, ...) →
 /// (cluster_id, doc_a, doc_b, similarity, size_a, size_b)`
 fn near_duplicate_bridges(call: &Call) -> crate::error::Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::with_boilerplate(call, POSITIONS)?, None)?;
+        Work::of_one(&session, &Arguments::of(call, POSITIONS), None)?;
     // In the order of keys.
     let ranks = Ranks::of(&members.sorted())?;
     let limit = bucket_limit();

@@ -26,11 +26,11 @@ const TEMPLATE_LEAST: u32 = 1000;
 /// A cluster of more than one in so many documents may be a template.
 const TEMPLATE_SHARE: u64 = 100;
 
-/// `near_duplicate_clusters(source, threshold, [key], verify, linkage, body, ...) →
+/// `near_duplicate_clusters(source, threshold, verify, linkage, body, ...) →
 /// (doc_id, cluster_id, similarity, size, weakest_link, least_similar, least_is_exact)`
 fn near_duplicate_clusters(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::with_boilerplate(call, POSITIONS)?;
+    let arguments = Arguments::of(call, POSITIONS);
     let linkage = linkage(&arguments)?;
     let session = Session::open();
     let work = Work::of_one(&session, &arguments, None)?;

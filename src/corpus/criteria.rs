@@ -1,6 +1,5 @@
 //! Decides how the documents of a job are read, signed, banded and compared.
 
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use sketch::{Banding, Config, DEFAULT_RECALL};
 
@@ -22,9 +21,8 @@ impl Source {
         if self.kind != Kind::Document {
             return Ok(Reader::new(self.kind));
         }
-        let (key_type, _) = self.key_column(pg_sys::TEXTOID);
         let mut own = None;
-        self.select(session, key_type, None, Chosen::All)?.each(&[], &mut |row| {
+        self.select(session, None, Chosen::All)?.each(&[], &mut |row| {
             let Some(document) = row.value(2) else { return Ok(()) };
             // SAFETY: a value of the column, which is of documents.
             unsafe { Own::add(&mut own, document, self.argument) }

@@ -30,8 +30,8 @@ pub type VisitWithKey<'a> =
 impl<'a> KeyedRows<'a> {
     /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
     pub fn of(session: &'a Session, source: &Source) -> Result<Self> {
-        let (key_type, _) = source.key_column(pg_sys::TEXTOID);
-        Ok(Self { select: source.select(session, key_type, None, Chosen::All)?, key_type })
+        let (key_type, _) = source.key_column();
+        Ok(Self { select: source.select(session, None, Chosen::All)?, key_type })
     }
 
     /// Calls `visit` with each row that has a document.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::{Result, shortened};
 use crate::pg::document_keys::DocumentKeys;
@@ -18,17 +18,13 @@ struct Part {
     /// The number of its first one.
     first: u32,
     keys: DocumentKeys,
-    /// True if the result wants the keys as text.
-    as_text: bool,
 }
 
 impl Members {
-    /// None yet. For each source the type of its keys as they are read, and their collation; and
-    /// the type that the result wants.
-    pub fn new(keys: &[(Oid, Oid)], wanted: Oid) -> Result<Self> {
+    /// None yet. For each source the type of its keys and their collation.
+    pub fn new(keys: &[(Oid, Oid)]) -> Result<Self> {
         let parts = keys.iter().map(|&(type_oid, collation)| {
-            let keys = DocumentKeys::new(type_oid, collation)?;
-            Ok(Part { first: u32::MAX, keys, as_text: wanted == pg_sys::TEXTOID })
+            Ok(Part { first: u32::MAX, keys: DocumentKeys::new(type_oid, collation)? })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
@@ -60,23 +56,16 @@ impl Members {
         &self.parts[place.unwrap_or(0)]
     }
 
-    /// The key of a document as the result wants it.
+    /// The key of a document as a `minlsh_key`, whose bytes are those of a text.
     pub fn key(&self, document: u32) -> Datum {
         let part = self.part(document);
-        let number = document - part.first;
-        if part.as_text { part.keys.text(number) } else { part.keys.datum(number) }
-    }
-
-    /// The key of a document as the result wants it, if it was read so: it stays valid.
-    pub fn lasting_key(&self, document: u32) -> Option<Datum> {
-        (!self.part(document).as_text).then(|| self.stored(document))
+        part.keys.text(document - part.first)
     }
 
     /// The key of a document as messages show it.
     pub fn shown(&self, document: u32) -> String {
-        let part = self.part(document);
         // SAFETY: a text that was just made; it is copied here.
-        let key = unsafe { text::read(part.keys.text(document - part.first)) };
+        let key = unsafe { text::read(self.key(document)) };
         shortened(key.unwrap_or_default()).into_owned()
     }
 

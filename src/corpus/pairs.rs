@@ -14,7 +14,7 @@ use crate::corpus::work::{Work, report};
 use crate::error::{Result, out_of_memory};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::result_rows::{ManyRows, ResultRows};
+use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::settings::bucket_limit;
 
@@ -22,20 +22,19 @@ sql_function!(minlsh_near_duplicate_pairs, near_duplicate_pairs);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 2, options: 6 };
 
-/// `near_duplicate_pairs(source, threshold, [key], verify, body, ...) → (doc_a, doc_b, similarity)`
+/// `near_duplicate_pairs(source, threshold, verify, body, ...) → (doc_a, doc_b, similarity)`
 fn near_duplicate_pairs(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let session = Session::open();
     let Work { members, mut batches, .. } =
-        Work::of_one(&session, &Arguments::with_boilerplate(call, POSITIONS)?, None)?;
+        Work::of_one(&session, &Arguments::of(call, POSITIONS), None)?;
     let limit = bucket_limit();
-    let mut rows =
-        Rows { members: &members, rows: result.many(), copies: VecDeque::new(), left: 0 };
+    let mut rows = Rows { members: &members, rows: &result, copies: VecDeque::new(), left: 0 };
     let left_out = batches.each(
         &|group: &mut Group, emit: &mut Emit<Found>| of_group(group, limit, emit),
         &mut rows,
     )?;
-    rows.finish();
+    rows.give(u64::MAX);
     report(left_out);
     Ok(None)
 }
@@ -58,7 +57,7 @@ const AT_A_TIME: usize = 4096;
 /// time, while threads compare other documents.
 struct Rows<'a> {
     members: &'a Members,
-    rows: ManyRows<'a, 3>,
+    rows: &'a ResultRows,
     copies: VecDeque<Copies>,
     /// The number of their pairs that were not given out.
     left: u64,
@@ -67,48 +66,35 @@ struct Rows<'a> {
 /// Copies of one document, in the order of their keys, and the places of the next pair.
 struct Copies {
     names: Vec<u32>,
-    /// The key of each, if it need not be made.
-    keys: Vec<Datum>,
     a: usize,
     b: usize,
 }
 
 impl Rows<'_> {
-    fn pair(&mut self, a: u32, b: u32, similarity: f64) {
-        let Self { members, rows, .. } = self;
-        rows.push([members.key(a), members.key(b), float8_datum(similarity)]);
+    fn pair(&self, a: u32, b: u32, similarity: f64) {
+        let keys = [a, b].map(|name| Some(self.members.key(name)));
+        self.rows.push(&[keys[0], keys[1], Some(float8_datum(similarity))]);
     }
 
     /// Gives out so many pairs of copies.
     fn give(&mut self, mut count: u64) {
         while count > 0
-            && let Some(Copies { names, keys, a, b }) = self.copies.front_mut()
+            && let Some(mut copies) = self.copies.pop_front()
         {
             check_interrupts();
+            let Copies { names, a, b } = &mut copies;
             let others = names.len() - *b;
             let some = others.min(AT_A_TIME).min(usize::try_from(count).unwrap_or(AT_A_TIME));
-            let key = |place: usize| match keys.get(place) {
-                Some(key) => *key,
-                None => self.members.key(names[place]),
-            };
-            for other in *b..*b + some {
-                self.rows.push([key(*a), key(other), float8_datum(1.0)]);
-            }
+            names[*b..*b + some].iter().for_each(|other| self.pair(names[*a], *other, 1.0));
             *b += some;
             if *b == names.len() {
                 (*a, *b) = (*a + 1, *a + 2);
             }
-            let is_last = *b >= names.len();
             (count, self.left) = (count - some as u64, self.left - some as u64);
-            if is_last {
-                self.copies.pop_front();
+            if *b < names.len() {
+                self.copies.push_front(copies);
             }
         }
-    }
-
-    fn finish(mut self) {
-        self.give(u64::MAX);
-        self.rows.finish();
     }
 }
 
@@ -124,9 +110,7 @@ impl Taker<Found> for Rows<'_> {
                 sort_by(&mut names, |a, b| members.compare(*a, *b), &mut check_interrupts);
                 let count = names.len() as u64;
                 self.copies.try_reserve(1).map_err(|_| out_of_memory())?;
-                let keys = names.iter().map_while(|name| members.lasting_key(*name));
-                let keys = memory::collect(keys)?;
-                self.copies.push_back(Copies { names, keys, a: 0, b: 1 });
+                self.copies.push_back(Copies { names, a: 0, b: 1 });
                 self.left += count * (count - 1) / 2;
             }
         }

@@ -19,13 +19,13 @@ sql_function!(minlsh_near_duplicate_plan, near_duplicate_plan);
 
 const POSITIONS: Positions = Positions { threshold: 1, verify: 3, options: 7 };
 
-/// `near_duplicate_plan(source, threshold, [key], keep, verify, body, ...) → (doc_id, kept_id, similarity)`
+/// `near_duplicate_plan(source, threshold, keep, verify, body, ...) → (doc_id, kept_id, similarity)`
 ///
 /// The source is read in the order of `keep`, so that it is evaluated once, by the caller, over
 /// whatever columns there are.
 fn near_duplicate_plan(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::with_boilerplate(call, POSITIONS)?;
+    let arguments = Arguments::of(call, POSITIONS);
     let keep = arguments.raw(POSITIONS.threshold + 1).map(raw_text);
     if keep.as_ref().is_some_and(is_blank) {
         return Err(invalid_parameter("keep must not be empty").set_hint(

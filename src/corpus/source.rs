@@ -76,8 +76,8 @@ pub struct Source {
     pub relation: Option<Oid>,
     /// The table's columns, if its rows can be fetched by their places.
     plain: Option<Plain>,
-    /// True if no two rows have the same key, as it is stored.
-    key_is_unique: bool,
+    /// True if no two rows have the same key.
+    pub key_is_unique: bool,
     /// The index that was named.
     pub named: Option<Named>,
     /// The options that documents carry, once they were looked at.
@@ -319,14 +319,8 @@ impl Source {
     }
 
     /// Makes the store in which rows are put aside that are read as [`Source::select`] gives them.
-    pub fn aside(
-        &self,
-        key_type: Oid,
-        keep: Option<&CStr>,
-        chosen: Chosen,
-        memory: usize,
-    ) -> Aside {
-        let places = self.plain(key_type, keep, chosen).and_then(|columns| {
+    pub fn aside(&self, keep: Option<&CStr>, chosen: Chosen, memory: usize) -> Aside {
+        let places = self.plain(keep, chosen).and_then(|columns| {
             Some((Open::relation(self.relation?, Lock::Held)?, columns.clone()))
         });
         let Some((table, columns)) = places else {
@@ -336,25 +330,24 @@ impl Source {
                 None => TupleStore::new(memory),
             });
         };
-        Aside::Places(Box::new(Places::new(table, columns, key_type, memory)))
+        Aside::Places(Box::new(Places::new(table, columns, self.key_column().0, memory)))
     }
 
     /// The columns of rows that are fetched by their places. In another order than that of the table,
     /// that would read it here and there.
-    fn plain(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Option<&Plain> {
-        let is_as_stored = key_type == self.columns[self.key].type_oid;
+    fn plain(&self, keep: Option<&CStr>, chosen: Chosen) -> Option<&Plain> {
         let is_in_order = match chosen {
             Chosen::All => keep.is_none(),
             // These are not read by the executor, which alone knows the policies of a table.
             Chosen::Buckets(_) => !self.relation.is_none_or(has_row_security),
             Chosen::Keys(..) => false,
         };
-        self.plain.as_ref().filter(|_| is_as_stored && is_in_order)
+        self.plain.as_ref().filter(|_| is_in_order)
     }
 
     /// The form in which the rows that are chosen are read.
-    pub fn form(&self, key_type: Oid, keep: Option<&CStr>, chosen: Chosen) -> Form {
-        match (chosen, self.plain(key_type, keep, chosen)) {
+    pub fn form(&self, keep: Option<&CStr>, chosen: Chosen) -> Form {
+        match (chosen, self.plain(keep, chosen)) {
             (Chosen::Buckets(_), Some(columns)) => Form::Stored(columns.clone()),
             _ => Form::Selected(self.groupings().count() as i16),
         }
@@ -365,18 +358,14 @@ impl Source {
     pub fn select<'a>(
         &self,
         session: &'a Session,
-        key_type: Oid,
         keep: Option<&CStr>,
         chosen: Chosen,
     ) -> Result<Select<'a>> {
         // Names of its own: an ORDER BY list means the columns of the source.
         let name = |number: usize| self.new_name(&format!("minlsh_{number}"));
         let key = &self.columns[self.key];
-        let mut sql = Sql::default().text("SELECT d.").name(&key.name);
-        if key_type != key.type_oid {
-            sql = sql.text("::").type_name(key_type);
-        }
-        sql = sql.text(" AS ").name(&name(1)).text(", d.").name(&self.columns[self.body].name);
+        let mut sql = Sql::default().text("SELECT d.").name(&key.name).text(" AS ").name(&name(1));
+        sql = sql.text(", d.").name(&self.columns[self.body].name);
         if self.kind == Kind::Text {
             sql = sql.text("::pg_catalog.text");
         }
@@ -389,11 +378,11 @@ impl Source {
             Kind::Text => pg_sys::TEXTOID,
             _ => self.columns[self.body].type_oid,
         };
-        let mut gives = vec![key_type, of_body];
+        let mut gives = vec![key.type_oid, of_body];
         gives.extend(self.groupings().map(|grouping| self.columns[grouping].type_oid));
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
         let types = chosen.parameters();
-        if matches!(chosen, Chosen::All) && self.plain(key_type, keep, chosen).is_some() {
+        if matches!(chosen, Chosen::All) && self.plain(keep, chosen).is_some() {
             // A table that inherits from it since it was looked at has places of its own.
             sql = sql.text(", d.ctid FROM ONLY ").text(from);
             gives.push(pg_sys::TIDOID);
@@ -406,16 +395,11 @@ impl Source {
         if let Some(condition) = chosen.condition(Sql::new("d.").name(&key.name)) {
             sql = sql.text(" WHERE ").text(condition);
         }
-        let select = Select::prepare(session, &sql.clone().build(), &types)
-            .map_err(|cause| cause.about("key", "Pass NULL::bigint to get keys as bigint."))?;
-        let select = match keep {
-            None => select,
-            Some(keep) => {
-                let sql = sql.text(" ORDER BY ").text(order(keep)?.to_bytes());
-                let sql = sql.text("\n, d.").name(&key.name);
-                Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?
-            }
-        };
+        if let Some(keep) = keep {
+            sql =
+                sql.text(" ORDER BY ").text(order(keep)?.to_bytes()).text("\n, d.").name(&key.name);
+        }
+        let select = Select::prepare(session, &sql.build(), &types).map_err(wrong_order)?;
         let select = select.with_stored(self.stored());
         match self.relation {
             Some(relation) if !select.reads(relation) => Err(error(
@@ -633,37 +617,16 @@ impl Source {
         Ok(kind)
     }
 
-    /// The type of the key as it is read, and its collation: that of the column, unless the result wants
-    /// another but text, which is made of it at the end.
-    pub fn key_column(&self, wanted: Oid) -> (Oid, Oid) {
+    /// The type and the collation of the key.
+    pub fn key_column(&self) -> (Oid, Oid) {
         let column = &self.columns[self.key];
-        if wanted == pg_sys::TEXTOID || wanted == column.type_oid {
-            return (column.type_oid, column.collation);
-        }
-        (wanted, catalog::type_collation(wanted))
-    }
-
-    /// True if no two rows have the same key, as it is given out: as stored, as text, or by a cast under
-    /// which keys that differ go on to differ.
-    pub fn key_is_unique(&self, wanted: Oid) -> bool {
-        let stored = self.columns[self.key].type_oid;
-        let integers = [pg_sys::INT2OID, pg_sys::INT4OID, pg_sys::INT8OID];
-        let (base, is_same) = (catalog::base_type(stored), catalog::is_stored_as(stored, wanted));
-        let keeps = wanted == pg_sys::TEXTOID
-            || is_same
-            || (integers.contains(&base) && integers.contains(&wanted));
-        self.key_is_unique && keeps
+        (column.type_oid, column.collation)
     }
 
     /// The index whose buckets say which rows have to be read for `criteria`; none if all have to: where
     /// they come in an order of their own, the keys of all must be looked at, or boilerplate does not count.
-    pub fn buckets_for(
-        &self,
-        criteria: &Criteria,
-        key_type: Oid,
-        keep: Option<&CStr>,
-    ) -> Option<&Buckets> {
-        let is_possible = self.key_is_unique(key_type) && keep.is_none() && self.origin.is_none();
+    pub fn buckets_for(&self, criteria: &Criteria, keep: Option<&CStr>) -> Option<&Buckets> {
+        let is_possible = self.key_is_unique && keep.is_none() && self.origin.is_none();
         self.buckets.iter().find(|buckets| is_possible && buckets.serves(criteria))
     }
 }

@@ -54,7 +54,6 @@ pub struct Question<'a> {
     session: &'a Session,
     source: [Source; 1],
     criteria: Criteria,
-    key_type: Oid,
 }
 
 impl<'a> Question<'a> {
@@ -63,7 +62,7 @@ impl<'a> Question<'a> {
         let source = [Source::read(session, arguments, 0, "source", has_order)?];
         let criteria = criteria(session, arguments, &source)?;
         source[0].notice(arguments, &criteria)?;
-        Ok(Self { session, source, criteria, key_type: arguments.key_type })
+        Ok(Self { session, source, criteria })
     }
 
     /// The source.
@@ -78,17 +77,17 @@ impl<'a> Question<'a> {
 
     /// The work of all documents, in the order of `keep` if that is given.
     pub fn of_all(self, keep: Option<&CStr>) -> Result<Work> {
-        let Self { session, source, criteria, key_type } = self;
-        let buckets = source[0].buckets_for(&criteria, key_type, keep);
+        let Self { session, source, criteria } = self;
+        let buckets = source[0].buckets_for(&criteria, keep);
         let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
         let chosen = buckets.map_or(Chosen::All, Chosen::Buckets);
-        Work::start(session, &source, criteria, key_type, Order { keep, chosen })
+        Work::start(session, &source, criteria, Order { keep, chosen })
     }
 
     /// The work of those of some keys, which the source has once at most.
     pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
         let order = Order { keep: None, chosen: Chosen::Keys(key, keys) };
-        Work::start(self.session, &self.source, self.criteria.clone(), self.key_type, order)
+        Work::start(self.session, &self.source, self.criteria.clone(), order)
     }
 
     /// Calls `visit` with the rows of some keys: key, document and scopes of each.
@@ -99,7 +98,7 @@ impl<'a> Question<'a> {
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         let chosen = Chosen::Keys(key, keys);
-        let select = self.source().select(self.session, self.key_type, None, chosen)?;
+        let select = self.source().select(self.session, None, chosen)?;
         chosen.each(&select, visit)
     }
 }
@@ -116,14 +115,13 @@ impl Work {
         let b = Source::read(session, arguments, 1, "b", false)?;
         let sources = [a, b];
         let criteria = criteria(session, arguments, &sources)?;
-        Self::start(session, &sources, criteria, arguments.key_type, Order::default())
+        Self::start(session, &sources, criteria, Order::default())
     }
 
     fn start(
         session: &Session,
         sources: &[Source],
         criteria: Criteria,
-        key_type: Oid,
         order: Order,
     ) -> Result<Self> {
         let scopes = Scopes::new(&common("scope", sources, &|source| Some(source.scope_types()))?)?;
@@ -140,8 +138,8 @@ impl Work {
         let table = sources.iter().find_map(|source| source.relation);
         let documents = Documents::new(&criteria, scopes, &memory, Progress::start(table))?;
         let mut documents = documents.collecting(collecting.transpose()?);
-        let keys: Vec<_> = sources.iter().map(|source| source.key_column(key_type)).collect();
-        let members = Members::new(&keys, key_type)?;
+        let keys: Vec<_> = sources.iter().map(Source::key_column).collect();
+        let members = Members::new(&keys)?;
         let mut stores = Vec::new();
         let mut second = u32::MAX;
         for (source, key) in sources.iter().zip(&keys) {
@@ -150,15 +148,15 @@ impl Work {
             }
             let table = source.relation.and_then(|table| Open::relation(table, Lock::Held));
             let mut reading = Reading {
-                select: source.select(session, key.0, order.keep, order.chosen)?,
+                select: source.select(session, order.keep, order.chosen)?,
                 chosen: order.chosen,
-                form: source.form(key.0, order.keep, order.chosen),
-                unique: Unique::new(key.0, !source.key_is_unique(key_type)),
+                form: source.form(order.keep, order.chosen),
+                unique: Unique::new(key.0, !source.key_is_unique),
                 threads: &|| for_job(table.as_ref()),
                 argument: source.argument,
             };
             let share = memory.rows / sources.len();
-            let mut rows = source.aside(key.0, order.keep, order.chosen, share);
+            let mut rows = source.aside(order.keep, order.chosen, share);
             let without = documents.read(&mut reading, &mut rows)?;
             stores.push((rows, without));
         }

@@ -5,6 +5,7 @@ mod about;
 mod bands;
 mod diff;
 mod exact;
+mod key;
 mod measures;
 mod passages;
 mod profile;

@@ -162,18 +162,6 @@ impl Call {
         self.datum(index).map(|datum| name(datum).to_owned())
     }
 
-    /// True if the function is declared to take `anyelement` there.
-    pub fn is_polymorphic(&self, argument: usize) -> bool {
-        // SAFETY: a valid call has an FmgrInfo; its function exists while it is called.
-        unsafe {
-            let (mut types, mut count) = (std::ptr::null_mut(), 0);
-            pg_sys::get_func_signature((*(*self.raw()).flinfo).fn_oid, &mut types, &mut count);
-            let is_any = argument < count as usize && *types.add(argument) == pg_sys::ANYELEMENTOID;
-            pg_sys::pfree(types.cast());
-            is_any
-        }
-    }
-
     /// The type of argument `index` in this very call: what a polymorphic argument stands for.
     pub fn argument_type(&self, index: usize) -> Oid {
         // SAFETY: a valid call has a valid flinfo.

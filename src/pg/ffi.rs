@@ -21,11 +21,6 @@ mod raw {
             target: pg_sys::TupleDesc,
             message: *const c_char,
         );
-        // utils/tuplestore.h, the same since PostgreSQL 8; pgrx has it with a guard around each call
-        pub fn tuplestore_puttupleslot(
-            store: *mut pg_sys::Tuplestorestate,
-            slot: *mut pg_sys::TupleTableSlot,
-        );
         // utils/datum.h, the same since PostgreSQL 12
         pub fn datum_image_eq(
             a: pg_sys::Datum,
@@ -140,28 +135,6 @@ pub fn constraint_name_is_used(relation: pg_sys::Oid, name: &std::ffi::CStr) -> 
     // SAFETY: a catalog lookup with a NUL-terminated name.
     unsafe {
         pg_guard_ffi_boundary(|| raw::ConstraintNameIsUsed(CONSTRAINT_RELATION, relation, name))
-    }
-}
-
-/// Adds to a store what a slot holds, once for each of some rows; `set` changes it for the next of them.
-///
-/// # Safety
-/// The store and the slot are valid, and so is the slot's content after `set`, which neither panics nor raises an
-/// ERROR.
-pub unsafe fn put_each<R>(
-    store: *mut pg_sys::Tuplestorestate,
-    slot: *mut pg_sys::TupleTableSlot,
-    rows: &[R],
-    set: impl Fn(&R),
-) {
-    // SAFETY: the caller's promise; nothing that must be dropped is made within the guard.
-    unsafe {
-        pg_guard_ffi_boundary(|| {
-            for row in rows {
-                set(row);
-                raw::tuplestore_puttupleslot(store, slot);
-            }
-        });
     }
 }
 

@@ -7,7 +7,6 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::{Result, not_supported};
 use crate::memory;
 use crate::pg::call::Call;
-use crate::pg::row::Row;
 use crate::pg::{ffi, versions};
 
 /// The rows a set-returning function gives back.
@@ -111,14 +110,6 @@ impl ResultRows {
         }
     }
 
-    /// Adds rows without NULL that may be many.
-    pub fn many<const COLUMNS: usize>(&self) -> ManyRows<'_, COLUMNS> {
-        let is_number =
-            |column| matches!(self.column_type(column), pg_sys::INT8OID | pg_sys::FLOAT8OID);
-        let numbers = (0..COLUMNS).all(is_number).then(|| Numbers::new(self));
-        ManyRows { rows: self, numbers }
-    }
-
     /// A receiver that lets a query write its rows here. The query's row type must be ours;
     /// PostgreSQL checks that and raises an error otherwise.
     pub fn receiver(&self) -> *mut pg_sys::DestReceiver {
@@ -133,90 +124,6 @@ impl ResultRows {
                 c"minlsh: the query's rows do not match the function's result",
             );
             receiver
-        }
-    }
-}
-
-/// Adds rows without NULL. Those of numbers of eight bytes are collected, to be added by the hundred.
-pub struct ManyRows<'a, const COLUMNS: usize> {
-    rows: &'a ResultRows,
-    numbers: Option<Numbers<COLUMNS>>,
-}
-
-impl<const COLUMNS: usize> ManyRows<'_, COLUMNS> {
-    /// Adds a row.
-    pub fn push(&mut self, row: [Datum; COLUMNS]) {
-        match &mut self.numbers {
-            Some(numbers) => numbers.push(row),
-            None => self.rows.push(&row.map(Some)),
-        }
-    }
-
-    /// Adds those that are collected.
-    pub fn finish(mut self) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.put();
-        }
-    }
-}
-
-/// Rows of numbers of eight bytes each, without NULL: they differ in nothing but these bytes, so a row is made once.
-struct Numbers<const COLUMNS: usize> {
-    store: *mut pg_sys::Tuplestorestate,
-    /// A slot that has a row of its own.
-    slot: *mut pg_sys::TupleTableSlot,
-    /// The values in this row.
-    values: *mut [Datum; COLUMNS],
-    collected: Vec<[Datum; COLUMNS]>,
-}
-
-/// Rows that are collected.
-const COLLECTED: usize = 256;
-
-impl<const COLUMNS: usize> Numbers<COLUMNS> {
-    fn new(rows: &ResultRows) -> Self {
-        // SAFETY: a slot for rows of that descriptor, dropped below. It makes its row in its own memory once it is
-        // asked for it. A row without NULL ends with its values, one after the other.
-        unsafe {
-            let previous = pg_sys::MemoryContextSwitchTo(rows.context);
-            let slot = pg_sys::MakeSingleTupleTableSlot(
-                rows.descriptor,
-                &raw const pg_sys::TTSOpsMinimalTuple,
-            );
-            pg_sys::MemoryContextSwitchTo(previous);
-            Row::borrowed(slot).fill(&[Some(Datum::from(0)); COLUMNS]);
-            let mut is_copy = false;
-            let row = pg_sys::ExecFetchSlotMinimalTuple(slot, &mut is_copy);
-            let start = (*row).t_len as usize - size_of::<[Datum; COLUMNS]>();
-            let values = row.cast::<u8>().add(start).cast();
-            Self { store: rows.store, slot, values, collected: Vec::with_capacity(COLLECTED) }
-        }
-    }
-
-    fn push(&mut self, row: [Datum; COLUMNS]) {
-        self.collected.push(row);
-        if self.collected.len() == COLLECTED {
-            self.put();
-        }
-    }
-
-    fn put(&mut self) {
-        let values = self.values;
-        // SAFETY: the slot holds its row, in which the values are; the store copies it.
-        unsafe {
-            ffi::put_each(self.store, self.slot, &self.collected, |row| {
-                values.write_unaligned(*row)
-            });
-        }
-        self.collected.clear();
-    }
-}
-
-impl<const COLUMNS: usize> Drop for Numbers<COLUMNS> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: made in `new`, dropped once; on an ERROR the abort cleans up.
-            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
         }
     }
 }

@@ -47,8 +47,8 @@ CREATE CAST (text AS minlsh_passage) WITH INOUT AS IMPLICIT;
 SET search_path = evil, public, app;
 -- gives: 23
 SELECT DISTINCT documents FROM common_passages('app.docs', 21, min_match => 16);
-SELECT * FROM strip_passages('app.docs', 2, NULL::int, min_match => 16);
-SELECT * FROM repeated_passages('app.docs', 16, NULL::int);
+SELECT * FROM strip_passages('app.docs', 2, min_match => 16);
+SELECT * FROM repeated_passages('app.docs', 16);
 INSERT INTO app.docs VALUES (30, 'one text of many words');
 SELECT minlsh_check('app.docs');
 REINDEX TABLE app.docs;

@@ -40,7 +40,7 @@ SELECT * FROM common_passages('app.docs', 2, body => 'body');
 SELECT * FROM repeated_passages('app.docs', body => 'body');
 SELECT doc_id, left(body, 5), removed FROM strip_passages('app.docs', 2, body => 'body') LIMIT 3;
 -- gives: 0
-SELECT count(*) FROM contained_documents('app.docs', 0.1, NULL::integer, 'body') WHERE doc_id >= 5000;
+SELECT count(*) FROM contained_documents('app.docs', 0.1, 'body') WHERE doc_id >= 5000;
 SELECT * FROM common_passages('SELECT id, body FROM app.docs WHERE evil.tell(body)', 2);
 -- refused: 42501
 SELECT count(*) FROM app.closed WHERE body ~> minlsh_passage('the SECRET words of somebody that nobody else shall');

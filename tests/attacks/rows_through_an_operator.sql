@@ -40,7 +40,7 @@ SELECT minlsh_recall('app.docs_minlsh');
 -- tried
 SELECT minlsh_explain('app.docs', 1, 2);
 -- tried
-SELECT near_duplicate_pairs('SELECT id, body FROM app.docs', 0.5, key => NULL::int);
+SELECT near_duplicate_pairs('SELECT id, body FROM app.docs', 0.5);
 -- tried
 SELECT near_duplicate_pairs('SELECT id, body FROM app.docs WHERE evil.tell(body)', 0.5);
 -- tried

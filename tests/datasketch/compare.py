@@ -177,7 +177,7 @@ def compare_programs(connection):
               FROM generate_series(100, 999) AS i, generate_series(1, 40) AS w GROUP BY i"""
     for statement, least in (("SELECT", 2), (more, 900)):
         connection.execute(statement)
-        query = "SELECT doc_a, doc_b FROM near_duplicate_pairs('docs', 0.9, key => NULL::bigint) ORDER BY 1, 2"
+        query = "SELECT doc_a, doc_b FROM near_duplicate_pairs('docs', 0.9) ORDER BY 1, 2"
         pairs = connection.execute(query).fetchall()
         printed = subprocess.check_output([sys.executable, "-c", blocks["python"], sys.argv[1]], text=True)
         same(pairs, [tuple(map(int, line.split())) for line in printed.splitlines()], "the programs of docs/faq.md")

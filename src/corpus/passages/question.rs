@@ -42,33 +42,33 @@ enum Short {
 }
 
 impl PassageQuestion {
-    /// Reads `(source, min_documents, [key], body, key_column, scope, min_match, normalization)`: what many
+    /// Reads `(source, min_documents, body, key_column, scope, min_match, normalization)`: what many
     /// documents have in common, and how many are many.
     pub fn of_common(call: &Call) -> Result<(Self, u32)> {
-        let arguments = Arguments::with_key(call, POSITIONS, 2)?;
+        let arguments = Arguments::of(call, POSITIONS);
         let least = documents(arguments.raw(1), "min_documents", 2, DEFAULT_MIN_DOCUMENTS)?;
         Ok((Self::new(arguments, 5, 6, true)?, least))
     }
 
-    /// Reads `(source, min_match, [key], body, key_column, scope, normalization)`: what earlier documents have.
+    /// Reads `(source, min_match, body, key_column, scope, normalization)`: what earlier documents have.
     pub fn of_repeated(call: &Call) -> Result<Self> {
-        Self::new(Arguments::with_key(call, POSITIONS, 1)?, 1, 5, false)
+        Self::new(Arguments::of(call, POSITIONS), 1, 5, false)
     }
 
-    /// Reads `(source, coverage, [key], body, key_column, scope, min_match, normalization)`: what is inside of
+    /// Reads `(source, coverage, body, key_column, scope, min_match, normalization)`: what is inside of
     /// what, and how much of it must be.
     pub fn of_contained(call: &Call) -> Result<(Self, f64)> {
-        let arguments = Arguments::with_key(call, POSITIONS, 2)?;
+        let arguments = Arguments::of(call, POSITIONS);
         let coverage = arguments.raw(1).map(|datum| f64::from_bits(datum.value() as u64));
         let coverage = valid_coverage(coverage.unwrap_or(DEFAULT_COVERAGE))?;
         Ok((Self::new(arguments, 5, 6, true)?, coverage))
     }
 
-    /// Reads `(a, b, min_match, [key], coverage, max_documents, body, key_column, scope, normalization)`: what
+    /// Reads `(a, b, min_match, coverage, max_documents, body, key_column, scope, normalization)`: what
     /// documents of two sources have in common, how much of one that must be, and in how many of the other it may be.
     /// The second source is read first.
     pub fn of_two(call: &Call) -> Result<(Self, Option<f64>, u32)> {
-        let arguments = Arguments::with_key(call, POSITIONS_BETWEEN, 1)?;
+        let arguments = Arguments::of(call, POSITIONS_BETWEEN);
         let coverage = arguments.raw(3).map(|datum| f64::from_bits(datum.value() as u64));
         let coverage = coverage.map(valid_coverage).transpose()?;
         let most = documents(arguments.raw(4), "max_documents", 1, DEFAULT_MAX_DOCUMENTS)?;

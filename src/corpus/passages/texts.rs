@@ -151,7 +151,6 @@ impl Texts {
         form: TextForm,
     ) -> Result<(Self, Sorter)> {
         let PassageQuestion { arguments, sources, cut, collapses, .. } = question;
-        let key_type = arguments.key_type;
         let sources = sources.iter().map(|(place, name)| {
             let source = Source::read(session, arguments, *place, name, false)?;
             if source.kind == Kind::Text {
@@ -163,10 +162,10 @@ impl Texts {
         let sources = sources.collect::<Result<Vec<_>>>()?;
         let mut scopes =
             Scopes::new(&common("scope", &sources, &|source| Some(source.scope_types()))?)?;
-        let key_types: Vec<_> = sources.iter().map(|source| source.key_column(key_type)).collect();
+        let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();
-        let mut keys = Members::new(&key_types, key_type)?;
+        let mut keys = Members::new(&key_types)?;
         let mut intake = Intake {
             seen: AHashMap::new(),
             kept: KeptTexts { spool: Spool::new(share), documents: Vec::new() },
@@ -187,11 +186,11 @@ impl Texts {
             let mut feeder = Feeder::new(hands, out, 1);
             for (part, (source, key_column)) in sources.iter().zip(&key_types).enumerate() {
                 let (first, argument) = (keys.len(), source.argument);
-                let unique = Unique::new(key_column.0, !source.key_is_unique(key_type));
+                let unique = Unique::new(key_column.0, !source.key_is_unique);
                 let mut hashes = Vec::new();
                 let by_key =
                     Sql::default().text("d.").name(&source.columns[source.key].name).build();
-                let select = source.select(session, key_column.0, Some(&by_key), Chosen::All)?;
+                let select = source.select(session, Some(&by_key), Chosen::All)?;
                 select.each(&[], &mut |row: &Row| {
                     check_interrupts();
                     let Some(body) = row.value(2) else { return Ok(()) };

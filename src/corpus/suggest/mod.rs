@@ -12,7 +12,7 @@ mod nearest;
 mod report;
 mod sample;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 use sketch::Scheme;
 
 use crate::corpus::arguments::{Arguments, Positions};

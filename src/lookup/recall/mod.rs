@@ -51,7 +51,7 @@ const BODY: usize = 5;
 /// ...)`: a row for all pairs, and one for each band of similarity.
 fn recall(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
-    let arguments = Arguments::of(call, POSITIONS)?;
+    let arguments = Arguments::of(call, POSITIONS);
     let count = call.int4(SAMPLE).unwrap_or(DEFAULT_SAMPLE);
     if count < 1 {
         return Err(invalid_parameter(format!("sample must be at least 1, not {count}"))

@@ -74,11 +74,9 @@ fn all_sources_agree(rows: &str) {
     let database = database();
     let (mut client, sources) = sources(&database, rows);
     let all_pairs = "SELECT a, b, similarity FROM truth WHERE similarity >= 0.7";
-    let clusters = format!(
-        "SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, key => NULL::int, {OPTIONS})"
-    );
-    let plan =
-        format!("SELECT * FROM near_duplicate_plan('docs', 0.7, key => NULL::int, {OPTIONS})");
+    let clusters =
+        format!("SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, {OPTIONS})");
+    let plan = format!("SELECT * FROM near_duplicate_plan('docs', 0.7, {OPTIONS})");
     assert_same(
         &mut client,
         &clusters,
@@ -89,9 +87,7 @@ fn all_sources_agree(rows: &str) {
     );
     let before = texts(&mut client, TRACES);
     for source in &sources {
-        let of = |job: &str| {
-            format!("near_duplicate_{job}({source})").replace("0.7", "0.7, key => NULL::int")
-        };
+        let of = |job: &str| format!("near_duplicate_{job}({source})").replace("0.7", "0.7");
         assert_same(&mut client, all_pairs, &format!("SELECT * FROM {}", of("pairs")));
         let found = format!("SELECT doc_id, cluster_id FROM {}", of("clusters"));
         assert_same(&mut client, &clusters, &found);
@@ -129,7 +125,7 @@ fn a_scope_is_a_column_of_a_table_or_a_query() {
         .expect("tenants");
     let truth = "SELECT a, b, similarity FROM truth WHERE similarity >= 0.7 AND a % 2 = b % 2";
     for source in ["docs", "SELECT id, body, tenant FROM docs"] {
-        let source = format!("'{source}', 0.7, key => NULL::int, scope => 'tenant', {OPTIONS}");
+        let source = format!("'{source}', 0.7, scope => 'tenant', {OPTIONS}");
         assert_same(&mut client, truth, &format!("SELECT * FROM near_duplicate_pairs({source})"));
     }
     client
@@ -138,7 +134,7 @@ fn a_scope_is_a_column_of_a_table_or_a_query() {
              WITH (threshold = 0.5, recall = 0.999999, num_perm = 256)",
         )
         .expect("an index");
-    let by_index = "SELECT * FROM near_duplicate_pairs('docs_scoped', 0.7, key => NULL::int)";
+    let by_index = "SELECT * FROM near_duplicate_pairs('docs_scoped', 0.7)";
     assert_same(&mut client, truth, by_index);
 }
 
@@ -150,7 +146,7 @@ fn a_job_runs_where_nothing_can_be_written() {
         .batch_execute(
             "CREATE FUNCTION pairs(source text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$ BEGIN \
              RETURN (SELECT count(*) FROM near_duplicate_pairs(source, 0.7)); END $$; \
-             CREATE TABLE kept AS SELECT * FROM near_duplicate_pairs('docs', 0.7, key => NULL::int); \
+             CREATE TABLE kept AS SELECT * FROM near_duplicate_pairs('docs', 0.7); \
              BEGIN READ ONLY",
         )
         .expect("a function");

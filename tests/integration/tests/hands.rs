@@ -288,7 +288,7 @@ fn a_build_is_ended_in_every_way() {
 /// All jobs on the table, with all rows in the order in which they come.
 const JOBS: [&str; 9] = [
     "SELECT p::text FROM near_duplicate_pairs('docs', 0.9) AS p",
-    "SELECT p::text FROM near_duplicate_pairs('docs', 0.9, key => NULL::int) AS p",
+    "SELECT p::text FROM near_duplicate_pairs('docs', 0.9) AS p",
     "SELECT p::text FROM near_duplicate_pairs('SELECT id, body, id % 3 AS third FROM docs', 0.8, \
        verify => 'signature', scope => 'third') AS p",
     "SELECT c::text FROM near_duplicate_clusters('docs', 0.9) AS c",
@@ -299,7 +299,7 @@ const JOBS: [&str; 9] = [
     "SELECT coalesce(near_duplicate_cluster(body, 0.9) OVER (ORDER BY id), 0)::text FROM docs",
     // 250 copies, whose pairs wait until other documents are compared.
     "SELECT p::text FROM near_duplicate_pairs('SELECT id, CASE id % 20 WHEN 3 THEN ''the text of many copies'' \
-       ELSE body END FROM docs', 0.9, key => NULL::int) AS p",
+       ELSE body END FROM docs', 0.9) AS p",
 ];
 
 #[test]
@@ -348,13 +348,13 @@ fn large_groups_are_compared_alike() {
     client.batch_execute(PAGES).expect("pages");
     client.batch_execute(THREADS).expect("settings");
     for job in [
-        "SELECT p::text FROM near_duplicate_pairs('pages', 0.9, key => NULL::int) AS p",
-        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, key => NULL::int, unit => 'word') AS p",
-        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, key => NULL::int, verify => 'signature') AS p",
-        "SELECT c::text FROM near_duplicate_clusters('pages', 0.9, key => NULL::int) AS c",
-        "SELECT p::text FROM near_duplicate_plan('pages', 0.9, key => NULL::int) AS p",
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.9) AS p",
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, unit => 'word') AS p",
+        "SELECT p::text FROM near_duplicate_pairs('pages', 0.8, verify => 'signature') AS p",
+        "SELECT c::text FROM near_duplicate_clusters('pages', 0.9) AS c",
+        "SELECT p::text FROM near_duplicate_plan('pages', 0.9) AS p",
         "SELECT p::text FROM near_duplicates_between('SELECT id, body FROM pages WHERE id % 2 = 0', \
-           'SELECT id, body FROM pages WHERE id % 2 = 1', 0.9, key => NULL::int) AS p",
+           'SELECT id, body FROM pages WHERE id % 2 = 1', 0.9) AS p",
     ] {
         let mut expected: Option<Vec<String>> = None;
         // The groups are in memory, and their sets as well; or these come and go; or the groups stay in a file.
@@ -426,7 +426,7 @@ fn texts_are_the_same_however_they_are_stored() {
     client.batch_execute(NO_THREADS).expect("settings");
     stored_in_every_way(&mut client);
     for job in [
-        "SELECT p::text FROM near_duplicate_pairs('TABLE', 0.9, key => NULL::int) AS p",
+        "SELECT p::text FROM near_duplicate_pairs('TABLE', 0.9) AS p",
         "SELECT p::text FROM near_duplicate_pairs('SELECT id, body FROM TABLE', 0.8, verify => 'signature') AS p",
         "SELECT c::text FROM near_duplicate_clusters('TABLE', 0.9) AS c",
         "SELECT coalesce(near_duplicate_cluster(body, 0.9) OVER (ORDER BY id), 0)::text FROM TABLE",
@@ -459,7 +459,7 @@ fn texts_are_the_same_however_they_are_stored() {
     drop(client);
     is_ended_in_every_way(
         &database,
-        "SELECT count(*) FROM near_duplicate_pairs('packed', 0.9, key => NULL::int)",
+        "SELECT count(*) FROM near_duplicate_pairs('packed', 0.9)",
         "DROP INDEX IF EXISTS packed_near",
         "SELECT near_duplicate_pairs('SELECT id, body || (1 / (id - ROW - 1)) FROM packed', 0.9)",
         1200,
@@ -484,7 +484,7 @@ fn thousands_of_one_template_are_compared_alike() {
     for job in ["near_duplicate_pairs", "near_duplicate_clusters"] {
         let query = format!(
             "SELECT count(*) || ' ' || md5(string_agg(p::text, ',')), md5(string_agg(p::text, ',' ORDER BY p)) \
-             FROM {job}('many', 0.9, key => NULL::bigint) AS p"
+             FROM {job}('many', 0.9) AS p"
         );
         let mut of_all: Vec<String> = Vec::new();
         // All sets are in memory; or some of them; or neither they nor the documents.

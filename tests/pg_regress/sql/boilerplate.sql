@@ -34,26 +34,20 @@ FROM pages AS a, pages AS b, pages AS c WHERE a.id = 11 AND b.id = 21 AND c.id =
 
 -- boilerplate names the column that says where a document comes from.
 SELECT * FROM near_duplicate_pairs('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
-SELECT * FROM near_duplicate_pairs('pages', 0.8, key => NULL::integer, body => 'body', boilerplate => 'site')
-ORDER BY doc_a;
 SELECT * FROM near_duplicate_pairs('pages', 0.8, verify => 'signature', body => 'body', boilerplate => 'site')
 ORDER BY doc_a;
 SELECT doc_id, cluster_id, similarity, size
 FROM near_duplicate_clusters('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_id;
-SELECT * FROM near_duplicate_clusters('pages', 0.8, key => NULL::integer, linkage => 'leader', body => 'body',
-	boilerplate => 'site') ORDER BY doc_id LIMIT 2;
+SELECT * FROM near_duplicate_clusters('pages', 0.8, linkage => 'leader', body => 'body', boilerplate => 'site')
+ORDER BY doc_id LIMIT 2;
 SELECT * FROM near_duplicate_plan('pages', 0.8, keep => 'site DESC', body => 'body', boilerplate => 'site')
 ORDER BY doc_id;
-SELECT * FROM near_duplicate_plan('pages', 0.8, key => NULL::bigint, body => 'body', boilerplate => 'site')
-ORDER BY doc_id;
 SELECT * FROM near_duplicate_bridges('pages', 0.8, body => 'body', boilerplate => 'site') ORDER BY doc_a;
-SELECT * FROM near_duplicate_bridges('pages', 0.8, key => NULL::integer, body => 'body', boilerplate => 'site')
-ORDER BY doc_a LIMIT 1;
 -- The origins of two sources are one: pages of the tribune are known to it, wherever they are.
 SELECT * FROM near_duplicates_between($$SELECT id, body, site FROM pages WHERE site = 'herald'$$,
 	$$SELECT id, body, site FROM pages WHERE site = 'tribune'$$, 0.8, boilerplate => 'site') ORDER BY doc_a;
 SELECT * FROM near_duplicates_between($$SELECT id, body, site FROM pages WHERE id % 2 = 0$$,
-	$$SELECT id, body, site FROM pages WHERE id % 2 = 1$$, 0.8, key => NULL::integer, boilerplate => 'site');
+	$$SELECT id, body, site FROM pages WHERE id % 2 = 1$$, 0.8, boilerplate => 'site');
 
 -- An index has the bands of whole texts. With boilerplate the table is read, and the answer is the same.
 CREATE INDEX pages_near ON pages USING minlsh (body);
@@ -164,8 +158,8 @@ FROM counted AS a JOIN counted AS b ON a.id < b.id AND a.hashes && b.hashes
 WHERE jaccard(a.hashes, b.hashes) >= 0.7;
 SELECT count(*), count(*) FILTER (WHERE similarity = 1), round(min(similarity)::numeric, 3) FROM expected;
 CREATE VIEW found AS
-SELECT doc_a AS a, doc_b AS b, similarity
-FROM near_duplicate_pairs('docs', 0.7, key => NULL::integer, body => 'body', recall => 0.9999, boilerplate => 'origin');
+SELECT doc_a::integer AS a, doc_b::integer AS b, similarity
+FROM near_duplicate_pairs('docs', 0.7, body => 'body', recall => 0.9999, boilerplate => 'origin');
 CREATE VIEW differences AS
 (TABLE found EXCEPT TABLE expected) UNION ALL (TABLE expected EXCEPT TABLE found);
 TABLE differences;
@@ -178,8 +172,8 @@ RESET maintenance_work_mem;
 TABLE differences;
 CREATE TABLE other AS SELECT * FROM docs ORDER BY md5(id::text);
 SELECT count(*) FROM (
-	SELECT doc_a, doc_b, similarity FROM near_duplicate_pairs('SELECT id, body, origin FROM other', 0.7,
-		key => NULL::integer, recall => 0.9999, boilerplate => 'origin')
+	SELECT doc_a::integer, doc_b::integer, similarity
+	FROM near_duplicate_pairs('SELECT id, body, origin FROM other', 0.7, recall => 0.9999, boilerplate => 'origin')
 	EXCEPT TABLE expected) AS d;
 RESET max_parallel_workers_per_gather;
 
@@ -190,7 +184,7 @@ SELECT id, 'one origin' AS origin, frame('head', 12) || ' ' || frame('text ' || 
 FROM generate_series(0, 1999) AS id;
 CREATE FUNCTION answer(source text) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || md5(string_agg(doc_a || ' ' || doc_b || ' ' || similarity, ',' ORDER BY doc_a, doc_b))
-	FROM near_duplicate_pairs(source, 0.6, key => NULL::integer, boilerplate => 'origin') $$;
+	FROM near_duplicate_pairs(source, 0.6, boilerplate => 'origin') $$;
 SELECT left(answer('SELECT id, body, origin FROM many'), 4);
 SELECT count(DISTINCT answer(source)) FROM unnest(ARRAY[
 	'SELECT id, body, origin FROM many ORDER BY id',

@@ -17,9 +17,9 @@ SELECT id, (SELECT count(*) FROM near_duplicate_cluster_of(id)) FROM pages
 WHERE id IN (1, 7, 17, 18, 19, 20) ORDER BY id;
 -- It is the cluster that near_duplicate_clusters() finds.
 SELECT count(*) AS differences FROM pages p, LATERAL (
-    SELECT array_agg(c.doc_id ORDER BY c.doc_id) AS members
-    FROM near_duplicate_clusters('pages_near', NULL, NULL::bigint) c
-    JOIN near_duplicate_clusters('pages_near', NULL, NULL::bigint) o USING (cluster_id) WHERE o.doc_id = p.id) a
+    SELECT array_agg(c.doc_id::bigint ORDER BY c.doc_id) AS members
+    FROM near_duplicate_clusters('pages_near') c
+    JOIN near_duplicate_clusters('pages_near') o USING (cluster_id) WHERE o.doc_id = p.id) a
 WHERE members IS DISTINCT FROM (SELECT array_agg(doc_id ORDER BY doc_id) FROM near_duplicate_cluster_of(p.id));
 -- A higher threshold cuts the chain. A row that there is not has no cluster, nor has NULL.
 SELECT array_agg(doc_id) FROM near_duplicate_cluster_of(13, 0.99);

@@ -16,7 +16,7 @@ INSERT INTO pages VALUES (300, 'site 0', 'short'), (301, 'site 1', NULL);
 -- What many documents have in common: each passage once, of the first document that has it.
 SELECT * FROM common_passages('pages', 30, body => 'body') ORDER BY documents DESC, passage_length;
 SELECT documents, passage, passage = substr(p.body, passage_from, passage_length) AS is_there
-FROM common_passages('pages', 100, key => NULL::integer, body => 'body') AS c JOIN pages AS p ON p.id = c.doc_id;
+FROM common_passages('pages', 100, body => 'body') AS c JOIN pages AS p ON p.id = c.doc_id;
 SELECT count(*) FROM common_passages('pages', 121, body => 'body');
 
 -- Signatures of mails: two passages are meant. What some mails happen to have before or behind them is none.
@@ -31,7 +31,7 @@ SELECT * FROM common_passages('SELECT id, body FROM pages WHERE id < 50', 100);
 
 -- The documents without it. Words stay whole.
 SELECT doc_id, removed, length(body), left(body, 20) AS start, right(body, 20) AS ends
-FROM strip_passages('pages', 30, key => NULL::integer, body => 'body')
+FROM strip_passages('pages', 30, body => 'body')
 WHERE doc_id IN (1, 3, 201, 300) ORDER BY doc_id;
 SELECT count(*), count(*) FILTER (WHERE removed = 0) AS unchanged FROM strip_passages('pages', 100, body => 'body');
 
@@ -43,7 +43,7 @@ INSERT INTO essays VALUES
 	(3, 'Nobody saw it. THE FISHERMEN MENDED THEIR NETS IN SILENCE. NOBODY SPOKE OF THE STORM. The end of it all.'),
 	(4, 'The sea was calm that evening, and the fishermen mended their nets in silence. Nobody spoke of the storm.');
 SELECT r.*, substr(e.body, passage_from, passage_length) AS passage
-FROM repeated_passages('essays', 50, NULL::bigint) AS r JOIN essays AS e ON e.id = r.doc_id
+FROM repeated_passages('essays', 50) AS r JOIN essays AS e ON e.id = r.doc_id
 ORDER BY doc_id, passage_from;
 SELECT * FROM repeated_passages('SELECT id, body FROM essays', min_match => 30) ORDER BY doc_id, passage_from;
 
@@ -55,12 +55,12 @@ SELECT count(*) AS missed_or_invented FROM (
 	SELECT t.id, w.at FROM texts AS t, windows(t.body, 50) AS w
 	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
 	EXCEPT
-	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
-	FROM repeated_passages('SELECT id, body FROM texts', 50, NULL::bigint)
+	SELECT doc_id::integer, generate_series(passage_from, passage_from + passage_length - 50)
+	FROM repeated_passages('SELECT id, body FROM texts', 50)
 ) AS difference;
 SELECT count(*) AS missed_or_invented FROM (
-	SELECT doc_id, generate_series(passage_from, passage_from + passage_length - 50)
-	FROM repeated_passages('SELECT id, body FROM texts', 50, NULL::bigint)
+	SELECT doc_id::integer, generate_series(passage_from, passage_from + passage_length - 50)
+	FROM repeated_passages('SELECT id, body FROM texts', 50)
 	EXCEPT
 	SELECT t.id, w.at FROM texts AS t, windows(t.body, 50) AS w
 	WHERE EXISTS (SELECT FROM texts AS earlier WHERE earlier.id < t.id AND position(w.part IN earlier.body) > 0)
@@ -70,15 +70,13 @@ SELECT sum(documents) FILTER (WHERE documents < 2) IS NULL AS enough,
 
 -- Within a scope documents of other scopes do not count.
 SELECT site, count(*), min(documents), max(documents)
-FROM common_passages('pages', 20, key => NULL::integer, body => 'body', scope => 'site') AS c
+FROM common_passages('pages', 20, body => 'body', scope => 'site') AS c
 JOIN pages AS p ON p.id = c.doc_id
 GROUP BY site ORDER BY site;
 
--- Keys: of the type that is asked for, by place or by name, as near_duplicate_pairs() takes them.
-SELECT pg_typeof(doc_id), count(*) FROM strip_passages('pages', 30, NULL::integer, 'body') GROUP BY 1;
-SELECT pg_typeof(doc_id), count(*) FROM strip_passages('pages', 30, body => 'body', key => NULL) GROUP BY 1;
-SELECT pg_typeof(doc_id), count(*) FROM repeated_passages('essays', NULL, key => NULL::numeric) GROUP BY 1;
-SELECT count(*) FROM strip_passages('pages', 30, 300, 'body');
+-- Keys are of the type minlsh_key, as those of near_duplicate_pairs() are.
+SELECT pg_typeof(doc_id), count(*) FROM strip_passages('pages', 30, 'body') GROUP BY 1;
+SELECT pg_typeof(of_doc_id), count(*) FROM repeated_passages('essays', NULL) GROUP BY 1;
 
 -- Which documents are inside others: wholly, or 30 % of them. Copies are one document, of the first key.
 CREATE TABLE mails (id integer PRIMARY KEY, thread integer, body text);
@@ -88,7 +86,7 @@ SELECT i, i % 3, string_agg(format('%s wrote: %s.', upper(left(md5((i % 3)::text
 FROM generate_series(1, 30) AS i, generate_series(1, 1 + i / 3) AS n GROUP BY i;
 INSERT INTO mails SELECT 100 + id, thread, '  ' || upper(body) FROM mails WHERE id IN (1, 30);
 INSERT INTO mails VALUES (200, 1, 'too short'), (201, 2, '');
-SELECT * FROM contained_documents('mails', 1, NULL::integer) WHERE doc_id % 3 = 1 ORDER BY doc_id;
+SELECT * FROM contained_documents('mails', 1) WHERE doc_id::integer % 3 = 1 ORDER BY doc_id;
 SELECT count(*), sum(containers), round(min(coverage)::numeric, 3) AS least
 FROM contained_documents('mails', 0.3, scope => 'thread');
 -- By definition: all that passage_coverage() finds, the longest of them, the first of equally long ones.
@@ -103,10 +101,12 @@ LANGUAGE sql AS $$
 $$;
 SET client_min_messages = warning;
 SELECT share, (SELECT count(*) FROM contained_by_definition(share)) AS contained,
-	(SELECT count(*) FROM (SELECT * FROM contained_documents('mails', share, NULL::integer)
+	(SELECT count(*) FROM (SELECT doc_id::integer, container_id::integer, coverage, containers
+		FROM contained_documents('mails', share)
 		EXCEPT SELECT * FROM contained_by_definition(share)) AS x) AS wrong,
 	(SELECT count(*) FROM (SELECT * FROM contained_by_definition(share)
-		EXCEPT SELECT * FROM contained_documents('mails', share, NULL::integer)) AS x) AS missing
+		EXCEPT SELECT doc_id::integer, container_id::integer, coverage, containers
+		FROM contained_documents('mails', share)) AS x) AS missing
 FROM unnest(ARRAY[1, 0.9, 0.5, 0.2, 0.01]::double precision[]) AS share;
 RESET client_min_messages;
 SET maintenance_work_mem = '1MB';
@@ -126,7 +126,7 @@ SELECT count(*) FROM strip_passages('pages', 30, body => 'body') WHERE removed >
 CREATE TABLE copies AS SELECT i AS id, (SELECT string_agg(md5(w::text), ' ') FROM generate_series(1, 200) AS w) AS body
 FROM generate_series(1, 20) AS i;
 SELECT count(*), min(passage_length), max(passage_length), max(of_doc_id)
-FROM repeated_passages('SELECT id, body FROM copies', 50, NULL::integer);
+FROM repeated_passages('SELECT id, body FROM copies', 50);
 DROP TABLE copies;
 RESET maintenance_work_mem;
 

@@ -62,12 +62,5 @@ SELECT near_duplicate_pairs('docs', shingle_size => 0, body => 'body');
 SELECT near_duplicate_pairs('docs', recall => 1, body => 'body');
 DROP TABLE docs;
 
--- key stands for a type: it takes a NULL. A name there, or in place of verify, is told where it belongs.
-SELECT near_duplicate_pairs('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => 'id');
-SELECT near_duplicate_pairs('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => 5::bigint);
+-- A name in place of verify is told where it belongs.
 SELECT near_duplicate_pairs('VALUES (1, ''a text''), (2, ''a text'')', 0.9, 'id');
-SELECT * FROM near_duplicate_pairs('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => NULL);
-SELECT * FROM near_duplicate_clusters('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => 'id');
-SELECT * FROM near_duplicate_plan('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => 'id');
-SELECT * FROM near_duplicate_bridges('VALUES (1, ''a text''), (2, ''a text'')', 0.9, key => 'id');
-SELECT * FROM near_duplicates_between('VALUES (1, ''a text'')', 'VALUES (2, ''a text'')', 0.9, key => 'id');

@@ -15,11 +15,11 @@ INSERT INTO training VALUES
 	(12, 'Nothing of this is in any of the questions, whoever reads it and however long it may take.');
 
 SELECT a_id, b_id, a_from, a_length, b_from, b_length, passage
-FROM passages_between('questions', 'training', 50, key => NULL::integer) ORDER BY a_id, b_id, a_from;
+FROM passages_between('questions', 'training', 50) ORDER BY a_id, b_id, a_from;
 -- Places are those of the texts as they are stored.
 SELECT p.a_id, p.passage = substr(q.body, p.a_from, p.a_length) AS is_of_a,
 	normalize_text(p.passage) = normalize_text(substr(t.body, p.b_from, p.b_length)) AS is_of_b
-FROM passages_between('questions', 'training', 50, key => NULL::integer) AS p
+FROM passages_between('questions', 'training', 50) AS p
 JOIN questions AS q ON q.id = p.a_id JOIN training AS t ON t.id = p.b_id ORDER BY 1;
 
 -- Only documents of which the other one has enough.
@@ -56,7 +56,7 @@ CREATE VIEW by_definition AS
 CREATE FUNCTION found(coverage double precision) RETURNS TABLE (a_id integer, b_id integer, a_from integer,
 	a_length integer, b_from integer, b_length integer, passage text) LANGUAGE sql AS $$
 	SELECT * FROM passages_between('SELECT id, body FROM words WHERE id % 2 = 0',
-		'SELECT id, body FROM words WHERE id % 2 = 1', 20, key => NULL::integer, coverage => coverage) $$;
+		'SELECT id, body FROM words WHERE id % 2 = 1', 20, coverage => coverage) $$;
 SELECT share, (SELECT count(*) > 20 FROM found(share)) AS some, (SELECT count(*) FROM (
 		SELECT * FROM found(share) EXCEPT SELECT a_id, b_id, a_from, a_length, b_from, b_length, passage
 		FROM by_definition WHERE share IS NULL OR coverage >= share) AS x) AS wrong,

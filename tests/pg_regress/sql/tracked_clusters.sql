@@ -45,8 +45,8 @@ SELECT cluster_id, array_agg(doc_id ORDER BY doc_id) AS members FROM docs_cluste
 -- Ids do not depend on how the refresh found the clusters: the state is that of near_duplicate_clusters().
 CREATE VIEW wrong AS
     WITH kept AS (SELECT doc_id, min(doc_id) OVER (PARTITION BY cluster_id) AS least FROM docs_clusters)
-    SELECT doc_id FROM kept FULL JOIN near_duplicate_clusters('docs_near', NULL, NULL::bigint) c USING (doc_id)
-    WHERE least IS DISTINCT FROM cluster_id
+    SELECT doc_id FROM kept FULL JOIN (SELECT doc_id::bigint, cluster_id
+        FROM near_duplicate_clusters('docs_near')) c USING (doc_id) WHERE least IS DISTINCT FROM cluster_id
     UNION ALL SELECT cluster_id FROM docs_clusters_list
         FULL JOIN (SELECT cluster_id, count(*) AS members FROM docs_clusters GROUP BY 1) m USING (cluster_id)
     WHERE size IS DISTINCT FROM members;

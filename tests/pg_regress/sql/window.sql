@@ -38,9 +38,8 @@ SET maintenance_work_mem = '1MB';
 WITH by_window AS (SELECT id, near_duplicate_cluster(body, 0.8) OVER w AS first, row_number() OVER w AS number
 	FROM docs WINDOW w AS (ORDER BY id)),
 	named AS (SELECT w.id, f.id AS cluster_id FROM by_window AS w JOIN by_window AS f ON f.number = w.first),
-	clusters AS (SELECT doc_id, cluster_id FROM near_duplicate_clusters('SELECT id, body FROM docs', 0.8,
-		key => NULL::integer))
+	clusters AS (SELECT doc_id, cluster_id FROM near_duplicate_clusters('SELECT id, body FROM docs', 0.8))
 SELECT count(*) AS documents, count(c.doc_id) > 500 AS in_clusters,
-	count(*) FILTER (WHERE coalesce(c.cluster_id, n.id) <> n.cluster_id) AS different
+	count(*) FILTER (WHERE coalesce(c.cluster_id::integer, n.id) <> n.cluster_id) AS different
 FROM named AS n LEFT JOIN clusters AS c ON c.doc_id = n.id;
 DROP TABLE docs;

@@ -17,10 +17,8 @@ SELECT shared > 0 AS shared FROM minlsh_explain('notes', 2, 3);
 
 -- Behind the threshold, arguments have names.
 SELECT near_duplicate_pairs('notes', 0.9, 'id');
-SELECT near_duplicate_pairs('notes', 0.9, key => 'id');
-SELECT near_duplicate_pairs('notes', 0.9, key => NULL::uuid);
 SELECT near_duplicates(2, 0.9, 'notes', 'id');
-SELECT doc_a, doc_b FROM near_duplicate_pairs('notes', 0.9, key => NULL::integer, key_column => 'id');
+SELECT doc_a, doc_b FROM near_duplicate_pairs('notes', 0.9, key_column => 'id');
 SELECT near_duplicate_clusters('notes', 0.9, scope => 'tenant, lang');
 
 -- A key that is not there.
@@ -93,7 +91,7 @@ PREPARE i AS SELECT minlsh_explain($1, $2, $3);
 PREPARE j AS SELECT near_duplicate_pairs($1);
 PREPARE k AS SELECT near_duplicate_pairs($1, $2);
 PREPARE l AS SELECT near_duplicate_pairs($1::varchar, $2);
-PREPARE m AS SELECT near_duplicate_clusters($1, $2, key => $3::bigint);
+PREPARE m AS SELECT FROM near_duplicate_clusters($1, $2) WHERE doc_id = $3;
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name;
 SELECT near_duplicate_pairs(format('%I', 'plain')), near_duplicate_pairs('plain'::name);
 DEALLOCATE ALL;

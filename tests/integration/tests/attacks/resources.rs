@@ -243,7 +243,7 @@ fn many_scopes_take_little_memory() {
         let pairs = format!(
             "SELECT count(*) FROM near_duplicate_pairs( \
              $$SELECT i, md5(i::text), {scope} AS tenant FROM generate_series(1, {ROWS}) i$$, \
-             0.9, scope => 'tenant', key => NULL::int)"
+             0.9, scope => 'tenant')"
         );
         assert_eq!(texts(&mut client, &pairs), ["0"]);
         peaks.push(own().saturating_sub(before));
@@ -261,7 +261,7 @@ fn many_equal_texts_take_little_memory() {
     let clusters = |body: &str, verify: &str| {
         format!(
             "SELECT count(*) || ' ' || count(DISTINCT cluster_id) FROM near_duplicate_clusters( \
-             $$SELECT i, {body} FROM generate_series(1, {ROWS}) i$$, 0.5, key => NULL::int, verify => '{verify}')"
+             $$SELECT i, {body} FROM generate_series(1, {ROWS}) i$$, 0.5, verify => '{verify}')"
         )
     };
     // Two that are similar in half of all, so that not all are the same.
@@ -289,7 +289,7 @@ fn many_scopes_of_a_type_with_an_equality_of_its_own_are_refused() {
         format!(
             "SELECT count(*) FROM near_duplicate_pairs( \
              $$SELECT i, md5(i::text), i + 1e200 AS tenant FROM generate_series(1, {count}) i$$, \
-             0.9, scope => 'tenant', key => NULL::int)"
+             0.9, scope => 'tenant')"
         )
     };
     assert_eq!(texts(&mut client, &pairs(10_000)), ["0"]);

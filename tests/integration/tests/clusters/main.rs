@@ -170,7 +170,7 @@ impl Observer {
         let stored = client.query("SELECT doc_id, cluster_id FROM docs_clusters", &[])?;
         let stored: State = stored.iter().map(|row| (row.get(0), row.get(1))).collect();
         let scratch = client.query(
-            "SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs_near', NULL, NULL::bigint)",
+            "SELECT doc_id::bigint, cluster_id::bigint FROM near_duplicate_clusters('docs_near')",
             &[],
         )?;
         let mut parts: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
@@ -212,7 +212,7 @@ impl Observer {
         let documents = "SELECT concat_ws(' ', 'document', id, 'changes', c.cluster_id, 'full', f.cluster_id,
                 'scratch', s.cluster_id, body)
              FROM docs LEFT JOIN docs_clusters c ON c.doc_id = id LEFT JOIN docs_full f ON f.doc_id = id
-             LEFT JOIN near_duplicate_clusters('docs_near', NULL, NULL::bigint) s ON s.doc_id = id
+             LEFT JOIN near_duplicate_clusters('docs_near') s ON s.doc_id = id
              ORDER BY f.cluster_id, c.cluster_id, id";
         let again = "SELECT 'full again: ' || r FROM minlsh_refresh_clusters('docs_full', true) r";
         let index = "SELECT 'index: ' || problem FROM minlsh_check('docs_near')";

@@ -33,8 +33,8 @@ pub fn assert_refreshed(client: &mut Client, what: &str) {
     let wrong = texts(
         client,
         "WITH kept AS (SELECT doc_id, min(doc_id) OVER (PARTITION BY cluster_id) AS least FROM docs_clusters)
-         SELECT doc_id FROM kept FULL JOIN near_duplicate_clusters('docs_near', NULL, NULL::bigint) c USING (doc_id)
-         WHERE least IS DISTINCT FROM cluster_id",
+         SELECT doc_id FROM kept FULL JOIN (SELECT doc_id::bigint, cluster_id
+             FROM near_duplicate_clusters('docs_near')) c USING (doc_id) WHERE least IS DISTINCT FROM cluster_id",
     );
     assert!(wrong.is_empty(), "{what}: {wrong:?}");
 }

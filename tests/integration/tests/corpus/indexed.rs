@@ -25,7 +25,7 @@ fn an_index_a_table_a_query_and_a_window_give_the_same() {
              WHERE EXISTS (SELECT FROM docs d \
              WHERE d.id <> n.id AND jaccard(d.body, (SELECT o.body FROM docs o WHERE o.id = n.id)) >= 0.7)"
         ),
-        "SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7, key => NULL::int)",
+        "SELECT doc_id, cluster_id FROM near_duplicate_clusters('docs', 0.7)",
     );
 }
 
@@ -37,12 +37,11 @@ fn an_index_amid_writes_gives_what_its_table_gives() {
         let options = "num_perm => 256, recall => 0.999999";
         for (job, query) in [("pairs", 0.5), ("pairs", 0.8), ("clusters", 0.6), ("plan", 0.7)] {
             let of_query = format!(
-                "SELECT * FROM near_duplicate_{job}('SELECT id, body FROM docs', {query}, {options}, key => NULL::int)"
+                "SELECT * FROM near_duplicate_{job}('SELECT id, body FROM docs', {query}, {options})"
             );
             // A table takes its options from the call, an index has its own.
             for source in [format!("'docs', {query}, {options}"), format!("'docs_body', {query}")] {
-                let of_index =
-                    format!("SELECT * FROM near_duplicate_{job}({source}, key => NULL::int)");
+                let of_index = format!("SELECT * FROM near_duplicate_{job}({source})");
                 assert_same(client, &of_index, &of_query);
             }
         }

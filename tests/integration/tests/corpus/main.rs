@@ -114,7 +114,7 @@ fn bridges_are_the_pairs_without_which_a_cluster_falls_in_two() {
         assert_same(
             &mut client,
             &format!(
-                "SELECT * FROM near_duplicate_bridges('{distinct}', {threshold}, key => NULL::int, \
+                "SELECT * FROM near_duplicate_bridges('{distinct}', {threshold}, \
                  num_perm => 256, recall => 0.999999)"
             ),
             &format!(

@@ -10,8 +10,6 @@ pub enum Refusal {
     NoBody,
     /// A query gives columns that no argument names.
     MoreColumns,
-    /// Keys that are different become equal by the type that was asked for.
-    KeysBecomeEqual,
     /// A lookup below the threshold of the index.
     BelowThreshold,
     /// A lookup of a table without an index that has all its rows.
@@ -28,7 +26,6 @@ impl Refusal {
         match self {
             Self::NoKey => &["0A000", "42704"],
             Self::NoBody | Self::MoreColumns => &["22023", "42P09"],
-            Self::KeysBecomeEqual => &["22023", "22003"],
             Self::BelowThreshold => &["22023"],
             Self::NoIndex => &["42704"],
             Self::SeveralIndexes => &["42P09"],

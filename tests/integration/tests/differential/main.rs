@@ -122,31 +122,15 @@ impl Case<'_> {
             .collect();
         let row = ask(self.client, &format!("SELECT unnest(ARRAY[{}])", literals.join(", ")));
         facts.keys = row.map_err(told)?;
-        let ranked = |client: &mut Client, cast: &str, keys: &[String]| -> Result<_, String> {
-            let (key, table) = (&scene.key, &scene.table);
-            // A name alone would be that of the text in the result.
-            let sql =
-                format!("SELECT t.{key}::text FROM {table} AS t ORDER BY t.{key}{cast}, t.{key}");
-            let order = ask(client, &sql).map_err(told)?;
-            let place = |key: &String| order.iter().position(|other| other == key);
-            let rank: Option<Vec<usize>> = keys.iter().map(place).collect();
-            match rank {
-                Some(rank) if order.len() == keys.len() => Ok(rank),
-                _ => Err(format!("the table has {order:?}, not {keys:?}")),
-            }
-        };
-        facts.rank = ranked(self.client, "", &facts.keys)?;
-        if let Some(other) = questions::other_key_type(scene.key_type) {
-            let cast: Vec<_> = scene
-                .rows
-                .iter()
-                .map(|row| format!("(({})::{})::{other}::text", row.key, scene.key_type))
-                .collect();
-            let texts = ask(self.client, &format!("SELECT unnest(ARRAY[{}])", cast.join(", ")));
-            let texts = texts.map_err(told)?;
-            let rank = ranked(self.client, &format!("::{other}"), &facts.keys)?;
-            facts.cast.insert(other, (texts, rank));
-        }
+        let (key, table, keys) = (&scene.key, &scene.table, &facts.keys);
+        // A name alone would be that of the text in the result.
+        let sql = format!("SELECT t.{key}::text FROM {table} AS t ORDER BY t.{key}");
+        let order = ask(self.client, &sql).map_err(told)?;
+        let place = |key: &String| order.iter().position(|other| other == key);
+        let rank: Option<Vec<usize>> = keys.iter().map(place).collect();
+        facts.rank = rank
+            .filter(|_| order.len() == keys.len())
+            .ok_or_else(|| format!("the table has {order:?}, not {keys:?}"))?;
         Ok(facts)
     }
 

@@ -5,10 +5,6 @@ mod lookups;
 mod operators;
 mod passages;
 
-use std::collections::BTreeMap;
-
-pub use jobs::other_key_type;
-
 use minlsh_integration::Random;
 use sketch::Banding;
 
@@ -70,8 +66,6 @@ pub struct Facts {
     pub keys: Vec<String>,
     /// The place of each row in the order of its key.
     pub rank: Vec<usize>,
-    /// For other types: the key of each row cast to it, and its place in that order.
-    pub cast: BTreeMap<&'static str, (Vec<String>, Vec<usize>)>,
 }
 
 /// Makes questions about a scene.

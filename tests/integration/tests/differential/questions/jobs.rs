@@ -2,7 +2,7 @@
 
 use sketch::Banding;
 
-use super::{As, Asker, Expected, Question, Reading, rounded};
+use super::{As, Asker, Expected, Facts, Question, Reading, rounded};
 use crate::documents::{Kind, Options, quoted};
 use crate::errors::Refusal;
 use crate::oracle::{Documents, Pair, bridges, clusters, removed};
@@ -29,29 +29,8 @@ struct Source {
     has_flag: bool,
 }
 
-/// The type that keys are asked for, and what they are then.
-struct Keys {
-    argument: String,
-    texts: Vec<String>,
-    rank: Vec<usize>,
-    collide: bool,
-    label: &'static str,
-}
-
 /// Gives the origin of a row.
 type OriginOf = Box<dyn Fn(&Row) -> Option<usize>>;
-
-impl Keys {
-    /// True if two rows of some pairs would be given out as one.
-    fn become_equal(&self, pairs: &[Pair]) -> bool {
-        let mut rows: Vec<usize> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let mut texts: Vec<&String> = rows.iter().map(|row| &self.texts[*row]).collect();
-        texts.sort();
-        texts.windows(2).any(|two| two[0] == two[1])
-    }
-}
 
 impl Asker<'_> {
     pub(super) fn job(&mut self) -> Option<Question> {
@@ -63,7 +42,6 @@ impl Asker<'_> {
             _ => self.by_query(),
         };
         let (source, origins) = self.boilerplate_given(source);
-        let keys = self.keys(&source)?;
         let wanted = |row: usize| !source.only_even || self.is_even(row);
         let Source { how, options, threshold, scopes, .. } = &source;
         let reading =
@@ -74,22 +52,18 @@ impl Asker<'_> {
             .map(|banding| reading.documents.sharing(&reading.pairs, *banding))
             .collect();
         let mut question = match self.random.below(5) {
-            0 => self.cluster_question(&source, &keys, &found),
-            1 => self.bridge_question(&source, &keys, &found),
-            2 => self.plan_question(&source, &keys, &found),
-            _ => pair_question(&source, &keys, &found),
+            0 => self.cluster_question(&source, &found),
+            1 => self.bridge_question(&source, &found),
+            2 => self.plan_question(&source, &found),
+            _ => pair_question(&source, self.facts, &found),
         };
         let without = if origins.is_some() { ", without boilerplate" } else { "" };
-        question.label = format!("{} by {}{}{without}", question.label, source.label, keys.label);
+        question.label = format!("{} by {}{without}", question.label, source.label);
         question.refusals = source.refusals.clone();
-        if keys.collide {
-            question.refusals.push(Refusal::KeysBecomeEqual);
-        }
         // A column that is not used may be what `keep` is for.
         let may_be_kept =
             source.label == "query of more columns" && question.sql.contains("keep =>");
-        if (source.must_fail && !may_be_kept) || found.iter().any(|pairs| keys.become_equal(pairs))
-        {
+        if source.must_fail && !may_be_kept {
             question.expected = Expected::Refused;
         }
         Some(question)
@@ -377,42 +351,12 @@ impl Asker<'_> {
         }
     }
 
-    /// The type of the keys that is asked for.
-    fn keys(&mut self, source: &Source) -> Option<Keys> {
-        let (facts, scene) = (self.facts, self.scene);
-        let own = |argument: String, label| Keys {
-            argument,
-            texts: facts.keys.clone(),
-            rank: facts.rank.clone(),
-            collide: false,
-            label,
-        };
-        if source.by_default || self.random.below(2) == 0 {
-            return Some(own(String::new(), ""));
-        }
-        let other = other_key_type(scene.key_type).filter(|_| self.random.below(3) == 0);
-        let Some(other) = other else {
-            return Some(own(format!(", NULL::{}", scene.key_type), ""));
-        };
-        let (texts, rank) = facts.cast.get(other)?;
-        let mut distinct = texts.clone();
-        distinct.sort();
-        distinct.dedup();
-        Some(Keys {
-            argument: format!(", NULL::{other}"),
-            texts: texts.clone(),
-            rank: rank.clone(),
-            collide: distinct.len() < texts.len(),
-            label: ", keys of another type",
-        })
-    }
-
-    fn cluster_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+    fn cluster_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
+        let keys = self.facts;
         let answer = |pairs: &Vec<Pair>| cluster_rows(pairs, keys);
         let sql = call(
             "near_duplicate_clusters",
             source,
-            keys,
             "",
             "doc_id::text, cluster_id::text, size::text",
         );
@@ -420,10 +364,11 @@ impl Asker<'_> {
         Question::new("clusters", sql, expected)
     }
 
-    fn bridge_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+    fn bridge_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
+        let keys = self.facts;
         let answer = |pairs: &Vec<Pair>| {
-            let name = |row: usize| keys.texts[row].clone();
-            bridges(keys.texts.len(), pairs, &keys.rank)
+            let name = |row: usize| keys.keys[row].clone();
+            bridges(keys.keys.len(), pairs, &keys.rank)
                 .iter()
                 .map(|bridge| {
                     let Pair { a, b, similarity } = bridge.pair;
@@ -442,18 +387,18 @@ impl Asker<'_> {
                 .collect()
         };
         let columns = "cluster_id::text, doc_a::text, doc_b::text, round(similarity::numeric, 9), size_a, size_b";
-        let sql = call("near_duplicate_bridges", source, keys, "", columns);
+        let sql = call("near_duplicate_bridges", source, "", columns);
         Question::new("bridges", sql, Expected::OneOf(found.iter().map(answer).collect()))
     }
 
-    fn plan_question(&mut self, source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+    fn plan_question(&mut self, source: &Source, found: &[Vec<Pair>]) -> Question {
+        let keys = self.facts;
         let scene = self.scene;
         let mut rank = keys.rank.clone();
         let mut keep = String::new();
         match self.random.below(3) {
             0 => {
-                // By the column itself, whatever the result is cast to.
-                rank = self.facts.rank.iter().map(|place| usize::MAX - place).collect();
+                rank = keys.rank.iter().map(|place| usize::MAX - place).collect();
                 keep = format!(", keep => {}", quoted(&format!("{} DESC", scene.key)));
             }
             1 if source.has_flag => {
@@ -476,10 +421,10 @@ impl Asker<'_> {
                     }
                 }
             }
-            (removed.iter().map(|row| keys.texts[*row].clone()).collect(), may)
+            (removed.iter().map(|row| keys.keys[*row].clone()).collect(), may)
         };
         let columns = "doc_id::text, kept_id::text, round(similarity::numeric, 9)";
-        let sql = call("near_duplicate_plan", source, keys, &keep, columns);
+        let sql = call("near_duplicate_plan", source, &keep, columns);
         Question::new(label, sql, Expected::Plan(found.iter().map(answer).collect()))
     }
 
@@ -592,25 +537,11 @@ impl Asker<'_> {
     }
 }
 
-/// A type that keys of `type_name` may be asked for as well; that of numbers with fractions loses some.
-pub fn other_key_type(type_name: &str) -> Option<&'static str> {
-    Some(match type_name {
-        "smallint" => "integer",
-        "int" | "dint" => "bigint",
-        "bigint" => "numeric",
-        "numeric" => "integer",
-        "varchar" | "char(8)" => "text",
-        "text" => "varchar",
-        "timestamptz" => "date",
-        _ => return None,
-    })
+fn line(keys: &Facts, a: usize, b: usize, similarity: f64) -> String {
+    format!("{} | {} | {}", keys.keys[a], keys.keys[b], rounded(similarity))
 }
 
-fn line(keys: &Keys, a: usize, b: usize, similarity: f64) -> String {
-    format!("{} | {} | {}", keys.texts[a], keys.texts[b], rounded(similarity))
-}
-
-fn pair_question(source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question {
+fn pair_question(source: &Source, keys: &Facts, found: &[Vec<Pair>]) -> Question {
     let answer = |pairs: &Vec<Pair>| {
         pairs
             .iter()
@@ -625,30 +556,24 @@ fn pair_question(source: &Source, keys: &Keys, found: &[Vec<Pair>]) -> Question 
             .collect()
     };
     let columns = "doc_a::text, doc_b::text, round(similarity::numeric, 9)";
-    let sql = call("near_duplicate_pairs", source, keys, "", columns);
+    let sql = call("near_duplicate_pairs", source, "", columns);
     Question::new("pairs", sql, Expected::OneOf(found.iter().map(answer).collect()))
 }
 
-fn cluster_rows(pairs: &[Pair], keys: &Keys) -> Vec<String> {
-    let count = keys.texts.len();
+fn cluster_rows(pairs: &[Pair], keys: &Facts) -> Vec<String> {
+    let count = keys.keys.len();
     let names = clusters(count, pairs, &keys.rank);
     let size = |name: usize| names.iter().filter(|other| **other == name).count();
     let members = (0..count).filter(|row| size(names[*row]) > 1);
     members
-        .map(|row| {
-            format!("{} | {} | {}", keys.texts[row], keys.texts[names[row]], size(names[row]))
-        })
+        .map(|row| format!("{} | {} | {}", keys.keys[row], keys.keys[names[row]], size(names[row])))
         .collect()
 }
 
 /// A call of a whole-corpus function.
-fn call(function: &str, source: &Source, keys: &Keys, keep: &str, columns: &str) -> String {
+fn call(function: &str, source: &Source, keep: &str, columns: &str) -> String {
     let threshold =
         if source.by_default { String::new() } else { format!(", {}", source.threshold) };
     let arguments: String = source.arguments.iter().map(|one| format!(", {one}")).collect();
-    format!(
-        "SELECT {columns} FROM {function}({}{threshold}{}{keep}{arguments})",
-        quoted(&source.sql),
-        keys.argument
-    )
+    format!("SELECT {columns} FROM {function}({}{threshold}{keep}{arguments})", quoted(&source.sql))
 }

@@ -47,7 +47,7 @@ impl Asker<'_> {
             return None;
         }
         match self.random.below(10) {
-            9 => Some(self.between()),
+            9 => Some(self.passages_between()),
             8 => Some(self.contained()),
             0 => Some(self.coverages()),
             1 => Some(self.repeated()),
@@ -268,7 +268,7 @@ impl Asker<'_> {
     }
 
     /// The windows that documents have in common with the even ones.
-    fn between(&mut self) -> Question {
+    fn passages_between(&mut self) -> Question {
         let Corpus { sql, even, arguments, min_match, documents } = self.corpus();
         let coverage = [None, Some(0.05), Some(0.5), Some(1.0)][self.random.below(4)];
         let most = [1, 2, 3, 100][self.random.below(4)];

@@ -1,0 +1,107 @@
+//! The order of the type `minlsh_key`: numbers by value, then the rest as text. Keys are equal if their bytes are, so
+//! those of one value, such as 1 and 1.0, stay apart, the one before the other.
+
+use std::cmp::Ordering;
+
+use pgrx::pg_sys::{self, Datum};
+
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+
+sql_function!(minlsh_key_lt, |call: &Call| is(call, Ordering::is_lt));
+sql_function!(minlsh_key_le, |call: &Call| is(call, Ordering::is_le));
+sql_function!(minlsh_key_gt, |call: &Call| is(call, Ordering::is_gt));
+sql_function!(minlsh_key_ge, |call: &Call| is(call, Ordering::is_ge));
+sql_function!(minlsh_key_cmp, |call: &Call| -> Result<Option<Datum>> {
+    Ok(Some(Datum::from(order(call) as i32)))
+});
+sql_function!(minlsh_key_smaller, |call: &Call| one_of(call, Ordering::is_le));
+sql_function!(minlsh_key_larger, |call: &Call| one_of(call, Ordering::is_gt));
+
+/// True if two keys are in such an order.
+fn is(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
+    Ok(Some(Datum::from(wanted(order(call)))))
+}
+
+/// The first of two keys if they are in such an order, else the second.
+fn one_of(call: &Call, wanted: fn(Ordering) -> bool) -> Result<Option<Datum>> {
+    Ok(call.datum(usize::from(!wanted(order(call)))))
+}
+
+/// The order of the keys that the arguments are, which are not NULL: the functions are STRICT.
+fn order(call: &Call) -> Ordering {
+    let (a, b) = (call.bytes(0).unwrap_or_default(), call.bytes(1).unwrap_or_default());
+    let by_value = match (Number::of(a), Number::of(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => {
+            // SAFETY: both are as long as they are said to be, and only read.
+            let order = unsafe {
+                let (length_a, length_b) = (a.len() as i32, b.len() as i32);
+                pg_sys::varstr_cmp(
+                    a.as_ptr().cast(),
+                    length_a,
+                    b.as_ptr().cast(),
+                    length_b,
+                    call.collation(),
+                )
+            };
+            order.cmp(&0)
+        }
+    };
+    by_value.then_with(|| a.cmp(b))
+}
+
+/// A number as PostgreSQL writes integers and numeric, of any length.
+#[derive(PartialEq, Eq)]
+struct Number<'a> {
+    is_negative: bool,
+    /// The digits before the point without leading zeros, and those behind it without trailing ones.
+    digits: [&'a [u8]; 2],
+}
+
+impl<'a> Number<'a> {
+    fn of(text: &'a [u8]) -> Option<Self> {
+        let (is_negative, rest) =
+            text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
+        let mut parts = rest.splitn(2, |&byte| byte == b'.');
+        let (mut whole, fraction) = (parts.next()?, parts.next());
+        let are_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+        if !are_digits(whole) || !fraction.is_none_or(are_digits) {
+            return None;
+        }
+        let mut fraction = fraction.unwrap_or_default();
+        while let Some(rest) = whole.strip_prefix(b"0") {
+            whole = rest;
+        }
+        while let Some(rest) = fraction.strip_suffix(b"0") {
+            fraction = rest;
+        }
+        let is_zero = whole.is_empty() && fraction.is_empty();
+        Some(Self { is_negative: is_negative && !is_zero, digits: [whole, fraction] })
+    }
+}
+
+impl Ord for Number<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let size = |number: &Self| (number.digits[0].len(), number.digits);
+        match (self.is_negative, other.is_negative) {
+            (false, false) => size(self).cmp(&size(other)),
+            (true, true) => size(other).cmp(&size(self)),
+            (negative, _) => {
+                if negative {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+        }
+    }
+}
+
+impl PartialOrd for Number<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
