@@ -23,8 +23,9 @@ pub use postgres::{Client, NoTls, Row};
 pub use random::Random;
 pub use server::{Database, Server, database, superuser};
 
-/// The time that a test waits for something that must happen, before it fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The time that a test waits for something that must happen, before it fails. It is long, as other work may take the
+/// processors.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Polls until `done`; panics with `what` when patience ends.
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
@@ -65,6 +66,43 @@ pub fn cancel(observer: &mut Client, pid: i32) {
 /// The process that serves a session.
 pub fn backend(client: &mut Client) -> i32 {
     client.query_one("SELECT pg_backend_pid()", &[]).expect("pg_backend_pid()").get(0)
+}
+
+/// Measures a process by the clock or, where other work takes the processors, by the time that it has had of them.
+pub struct Stopwatch {
+    process: i32,
+    start: Instant,
+    used: Option<Duration>,
+}
+
+impl Stopwatch {
+    /// Starts for a process.
+    #[must_use]
+    pub fn start(process: i32) -> Self {
+        Self { process, start: Instant::now(), used: processor_time(process) }
+    }
+
+    /// The time since the start, the lesser of the two; by the clock of a process that is gone.
+    ///
+    /// # Panics
+    /// If `/proc/PID/stat` is not what Linux writes.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        let elapsed = self.start.elapsed();
+        let used =
+            processor_time(self.process).zip(self.used).map(|(now, then)| now.saturating_sub(then));
+        used.map_or(elapsed, |used| used.min(elapsed))
+    }
+}
+
+/// The processor time that a process has used so far.
+fn processor_time(process: i32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, which may have spaces, is in parentheses; the times are fields 14 and 15, in hundredths of a second.
+    let fields = stat.rsplit(')').next().expect("fields").split_whitespace();
+    let ticks: u64 =
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks")).sum();
+    Some(Duration::from_millis(ticks * 10))
 }
 
 /// A size of a process in kB, out of `/proc/PID/status`.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 
 use postgres::{Client, NoTls};
 
-use crate::wait_until;
+use crate::{PATIENCE, wait_until};
 
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `make integration`"))
@@ -123,7 +123,7 @@ impl Server {
     pub fn launch_in(&self, environment: &[(&str, &str)]) {
         let status = as_server_user(&program("pg_ctl"))
             .envs(environment.iter().copied())
-            .args(["-w", "-s", "-t", "60", "-D"])
+            .args(["-w", "-s", "-t", &PATIENCE.as_secs().to_string(), "-D"])
             .arg(self.data())
             .arg("-l")
             .arg(self.directory.join("log"))

@@ -5,10 +5,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Database, backend, cancel, database, texts};
+use minlsh_integration::{Client, Database, Stopwatch, backend, cancel, database, texts};
 
-/// The time within which a function ends, at the best of [`TRIES`]: by the clock or, where other work takes the
-/// processors, by the time that the backend itself has had of them.
+/// The time within which a function ends, by a [`Stopwatch`], at the best of [`TRIES`].
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The machine may be busy with something else.
@@ -394,15 +393,14 @@ fn stops(database: &Database, client: &mut Client, pid: i32, work: &str) -> Resu
     let mut best = Duration::MAX;
     for _ in 0..TRIES {
         let mut observer = database.connect();
-        let ((cancelled, used), (state, _), ended, used_all) = std::thread::scope(|scope| {
+        let ((state, _), after) = std::thread::scope(|scope| {
             let canceller = scope.spawn(move || {
                 std::thread::sleep(BEGUN);
                 cancel(&mut observer, pid);
-                (Instant::now(), processor_time(pid))
+                Stopwatch::start(pid)
             });
             let outcome = time(client, work);
-            let (ended, used_all) = (Instant::now(), processor_time(pid));
-            (canceller.join().expect("a thread"), outcome, ended, used_all)
+            (outcome, canceller.join().expect("a thread").elapsed())
         });
         // A cancel that came too late is for the next statement.
         let _ = client.batch_execute("SELECT");
@@ -412,24 +410,13 @@ fn stops(database: &Database, client: &mut Client, pid: i32, work: &str) -> Resu
             None => return Err("it ended by itself: give it more to do".into()),
             Some(_) => return Err(format!("it failed: {state:?}")),
         }
-        let after = ended.saturating_duration_since(cancelled);
-        best = best.min(after).min(used_all.saturating_sub(used));
+        best = best.min(after);
         if best <= LIMIT {
             break;
         }
     }
     println!("{best:>9.1?} after the cancel: {work}");
     if best <= LIMIT { Ok(()) } else { Err(format!("it ended {best:?} after the cancel")) }
-}
-
-/// The processor time that a process has used so far.
-fn processor_time(process: i32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("a process");
-    // The name, which may have spaces, is in parentheses; the times are fields 14 and 15, in hundredths of a second.
-    let fields = stat.rsplit(')').next().expect("fields").split_whitespace();
-    let ticks: u64 =
-        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks")).sum();
-    Duration::from_millis(ticks * 10)
 }
 
 /// Runs a statement; its SQLSTATE if it fails, and how long it took.

@@ -39,7 +39,8 @@ fn sources(database: &Database, rows: &str) -> (Client, Vec<String>) {
              INSERT INTO parted TABLE docs; \
              CREATE TABLE measured AS SELECT id, body, cardinality(shingle_hashes(body)) AS size FROM docs; \
              CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
-             FROM measured a JOIN measured b ON a.id < b.id AND least(a.size, b.size) >= 0.6 * greatest(a.size, b.size)"
+             FROM measured a JOIN measured b ON a.id < b.id AND least(a.size, b.size) >= 0.6 * greatest(a.size, b.size)
+             ; ANALYZE truth"
         ))
         .expect("the corpus");
     let mut sources: Vec<String> =

@@ -13,16 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use minlsh_integration::{Client, Random, Server, texts, wait_until};
+use minlsh_integration::{Client, PATIENCE, Random, Server, texts, wait_until};
 
 use model::{Log, State, ids, replay};
 use writers::{Count, WRITERS, work};
 
 /// Changes of a short run.
 const SHORT: u64 = 4_000;
-
-/// The maximum time of a run, for each thousand changes.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// The number of changes that may be written while a refresh runs and is compared.
 const MEANWHILE: u64 = 60;
@@ -297,6 +294,7 @@ fn run(server: &Server, changes: u64, partitioned: bool, kills: u64) {
         let mut random = Random::new(seed.wrapping_add(round));
         let wanted = changes / (kills + 1);
         let round_begun = Instant::now();
+        // For each thousand changes.
         let limit = PATIENCE * u32::try_from(wanted / 1000 + 1).expect("a number");
         std::thread::scope(|scope| {
             let _ending = Ending { done: &done, allowed: &allowed };

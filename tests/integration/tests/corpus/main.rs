@@ -3,11 +3,11 @@
 
 mod indexed;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use minlsh_integration::near::assert_same;
 use minlsh_integration::{
-    Client, Database, backend, cancel, database, sqlstate, texts, wait_until,
+    Client, Database, Stopwatch, backend, cancel, database, sqlstate, texts, wait_until,
 };
 
 /// Documents in groups of up to eight, each with some words changed; exact copies; short ones.
@@ -37,10 +37,12 @@ const CERTAIN: &str = "num_perm => 256, recall => 0.999999";
 fn pairs_clusters_and_plans_are_those_of_brute_force_at_all_thresholds() {
     let database = database();
     let mut client = docs(&database, "docs", 30, 256);
+    // Without statistics PostgreSQL 19 takes gigabytes for the recursion below: as much as it estimates.
     client
         .batch_execute(
             "CREATE TABLE truth AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
              FROM docs a JOIN docs b ON a.id < b.id; \
+             ALTER TABLE truth ADD PRIMARY KEY (a, b); ANALYZE truth; \
              CREATE FUNCTION true_plan(threshold float8) RETURNS TABLE (doc int, kept int) LANGUAGE plpgsql AS $$ \
              DECLARE d int; k int; stays int[] := '{}'; \
              BEGIN FOR d IN SELECT id FROM docs WHERE minhash(body) IS NOT NULL ORDER BY length(body) DESC, id LOOP \
@@ -103,7 +105,7 @@ fn bridges_are_the_pairs_without_which_a_cluster_falls_in_two() {
         .batch_execute(&format!(
             "CREATE TABLE links AS SELECT a.id AS a, b.id AS b, jaccard(a.body, b.body) AS similarity \
              FROM ({distinct}) a JOIN ({distinct}) b ON a.id < b.id; \
-             DELETE FROM links WHERE similarity < 0.5; \
+             DELETE FROM links WHERE similarity < 0.5; ANALYZE links; \
              CREATE FUNCTION reaches(start int, threshold float8, without_a int, without_b int) RETURNS SETOF int \
              LANGUAGE sql AS $$ WITH RECURSIVE reach AS (SELECT $1 AS id UNION \
                SELECT CASE WHEN l.a = r.id THEN l.b ELSE l.a END FROM reach r JOIN links l ON r.id IN (l.a, l.b) \
@@ -250,18 +252,17 @@ fn every_job_is_cancelled_within_a_second() {
                     state.starts_with("active") && state.contains("FROM")
                 });
                 std::thread::sleep(Duration::from_millis(pause));
-                let cancelled = Instant::now();
+                let cancelled = Stopwatch::start(pid);
                 cancel(&mut observer, pid);
                 cancelled
             });
             let ended = client.batch_execute(&format!("SELECT count(*) FROM {job}"));
-            let end = Instant::now();
-            let cancelled = canceller.join().expect("thread");
+            let took = canceller.join().expect("thread").elapsed();
             // It may have been done before it was cancelled.
             if let Err(error) = ended {
                 assert_eq!(error.code().map(|code| code.code()), Some("57014"), "{job}");
                 // A second on a quiet machine.
-                assert!(end.duration_since(cancelled) < Duration::from_secs(5), "{job}");
+                assert!(took < Duration::from_secs(5), "{job}: {took:?}");
             }
         }
     }

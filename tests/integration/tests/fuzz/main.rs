@@ -12,7 +12,7 @@ mod scene;
 use std::time::{Duration, Instant};
 
 use minlsh_integration::types::{TYPES, Values, values as typed_values};
-use minlsh_integration::{Client, Random, Server, texts};
+use minlsh_integration::{Client, Random, Server, Stopwatch, backend, texts};
 
 use scene::{NATIVE, SCENE, values};
 
@@ -195,6 +195,7 @@ fn session(
             "SET statement_timeout = '2s'; SET work_mem = '4MB'; SET maintenance_work_mem = '8MB'",
         )
         .expect("settings");
+    let pid = backend(&mut client);
     let (mut calls, mut answered) = (0, 0);
     while Instant::now() < until {
         let callee = &all[random.below(all.len())];
@@ -205,7 +206,7 @@ fn session(
         };
         // What a call changes is undone, so that each meets the same scene.
         client.batch_execute("BEGIN").map_err(|cause| format!("before {sql}: {cause}"))?;
-        let start = Instant::now();
+        let start = Stopwatch::start(pid);
         let result = client.batch_execute(&sql);
         calls += 1;
         let told = |what: &str| Err(format!("{what}: {sql}"));
