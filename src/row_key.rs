@@ -207,7 +207,7 @@ pub fn argument(
     }
     if given == pg_sys::TEXTOID {
         // SAFETY: an argument of a call is of the type that the call says, which was compared with text.
-        return unsafe { from_text(datum, base_type) }.map(Some);
+        return unsafe { from_text(datum, base_type, STORED) }.map(Some);
     }
     let mismatch = error(
         PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH,
@@ -248,11 +248,15 @@ fn from_integer(value: i64, key: Oid) -> Option<Datum> {
     }
 }
 
-/// A string is read as the key's base type reads its literals; its error is the type's own.
+/// A HINT on the keys of lookups.
+pub const STORED: &str =
+    "Pass the key of a stored document, or use near_duplicates_of() for a text that is not stored.";
+
+/// A string is read as the key's base type reads its literals; its error is the type's own, with `hint`.
 ///
 /// # Safety
 /// `given` must be a non-null `text`.
-pub unsafe fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
+pub unsafe fn from_text(given: Datum, base_type: Oid, hint: &str) -> Result<Datum> {
     foreign_code::check_type(base_type, "the key")?;
     catching(|| {
         let (mut input, mut parameter) = (Oid::INVALID, Oid::INVALID);
@@ -264,11 +268,7 @@ pub unsafe fn from_text(given: Datum, base_type: Oid) -> Result<Datum> {
             pg_sys::OidInputFunctionCall(input, string, parameter, -1)
         }
     })
-    .map_err(|complaint| {
-        complaint.or_hint(
-            "Pass the key of a stored document, or use near_duplicates_of() for a text that is not stored.",
-        )
-    })
+    .map_err(|complaint| complaint.or_hint(hint))
 }
 
 /// A key as a text, by the output function of its type; without the padding of a `char(n)`.

@@ -15,8 +15,8 @@ use crate::pg::text;
 
 /// The positions of the arguments in a call. From `options` on all functions have the same ones:
 /// shingle_size, unit, normalization, stop_words, bag, num_perm, scheme, seed, recall, and behind them some have
-/// `boilerplate`. Where there are sources, body, key_column and scope stand before them. Jobs of passages have options of
-/// their own, and another number in the place of the threshold.
+/// `boilerplate` and `apart`. Where there are sources, body, key_column and scope stand before them. Jobs of passages
+/// have options of their own, and another number in the place of the threshold.
 #[derive(Clone, Copy)]
 pub struct Positions {
     pub threshold: usize,
@@ -70,6 +70,11 @@ impl Arguments {
     /// `boilerplate`: the column that says where a document comes from.
     pub fn boilerplate(&self) -> Option<Datum> {
         self.raw(self.positions.options + OPTIONS)
+    }
+
+    /// `apart`: the pairs that count as not similar.
+    pub fn apart(&self) -> Option<Datum> {
+        self.raw(self.positions.options + OPTIONS + 1)
     }
 
     /// An argument of type text as UTF-8.

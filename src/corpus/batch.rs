@@ -1,6 +1,7 @@
 //! Documents of some groups: in memory, or until their turn comes in their table, or in files.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use sketch::corpus::Hashes;
 use sketch::pipeline::Crew;
@@ -48,6 +49,8 @@ pub struct Held {
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
+    /// Pairs of documents that count as not similar, by name and either way round, in order.
+    pub apart: Arc<[(u32, u32)]>,
     /// The bytes that are compared of each as they are stored, one after the other.
     bytes: Vec<u8>,
     ends: Vec<u64>,
@@ -235,6 +238,23 @@ impl Files {
 }
 
 impl Held {
+    /// True if two documents, by name, count as not similar whatever they say.
+    pub fn are_apart(&self, a: u32, b: u32) -> bool {
+        self.apart.binary_search(&(a, b)).is_ok()
+    }
+
+    /// A hash of the document of that name by which copies are found. One that is apart from another has a hash of its
+    /// own, so that it is compared by itself.
+    pub fn copy_hash(&self, name: u32, hash: u64) -> u64 {
+        let from = self.apart.partition_point(|pair| pair.0 < name);
+        let is_apart = self.apart.get(from).is_some_and(|pair| pair.0 == name);
+        if is_apart {
+            hash ^ (u64::from(name) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        } else {
+            hash
+        }
+    }
+
     /// Notes what stays in memory of each document until its turn comes.
     fn add(&mut self, document: &Particulars) -> crate::error::Result<()> {
         if let Some(scope) = document.scope {

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Components, Hashes, LeftOut, NumberedSets, groups, split};
@@ -110,6 +111,8 @@ pub struct Batches {
     again: Option<Again>,
     /// The boilerplate of these documents, if it does not count.
     boilerplates: Option<Boilerplates>,
+    /// Pairs of documents that count as not similar, by name and either way round, in order.
+    apart: Arc<[(u32, u32)]>,
     progress: Rc<Progress>,
     /// The table of the documents, which may say how many threads help.
     table: Option<Oid>,
@@ -162,10 +165,23 @@ impl Batches {
             None => criteria,
         };
         let comparing = Comparing { criteria, memory: memory.batch, group: memory.group };
-        let mut job =
-            Self { comparing, batches, again, boilerplates, documents: 0, progress, table };
+        let mut job = Self {
+            comparing,
+            batches,
+            documents: 0,
+            again,
+            boilerplates,
+            apart: Arc::default(),
+            progress,
+            table,
+        };
         job.fill(documents, rows, &roots, &batch_of)?;
         Ok(job)
+    }
+
+    /// Has pairs of documents count as not similar: by name and either way round, in order.
+    pub fn keep_apart(&mut self, pairs: Vec<(u32, u32)>) {
+        self.apart = pairs.into();
     }
 
     /// The criteria by which documents are compared.
@@ -219,6 +235,7 @@ impl Batches {
         let mut last = Held::default();
         for mut batch in std::mem::take(&mut self.batches) {
             self.load(&mut batch, std::mem::take(&mut last))?;
+            batch.held.apart = self.apart.clone();
             let places = (0..).zip(&batch.held.roots).map(|(place, root)| (*root, place));
             let mut order = memory::collect(places)?;
             order.sort_unstable();

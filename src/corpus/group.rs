@@ -257,17 +257,20 @@ impl Hashes for Group<'_, '_> {
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
         let width = size_of::<u64>() * self.held.width;
+        let (held, is_whole) = (self.held, column == self.probes());
+        let own = |name, hash| if is_whole { held.copy_hash(name, hash) } else { hash };
         if self.bytes.is_held() || self.kept(width) == self.places.len() {
             for document in 0..self.documents() {
-                visit(document, self.row(document)?[column]);
+                let hash = self.row(document)?[column];
+                visit(document, own(self.name(document), hash));
             }
             return Ok(());
         }
         // They ascend.
-        let mut own = (0..).zip(self.places).peekable();
+        let mut places = (0..).zip(self.places).peekable();
         self.bytes.column(column, &mut |place, hash| {
-            if let Some((document, _)) = own.next_if(|(_, own)| **own == place) {
-                visit(document, hash);
+            if let Some((document, _)) = places.next_if(|(_, own)| **own == place) {
+                visit(document, own(held.names[place as usize], hash));
             }
         });
         Ok(())
@@ -299,6 +302,9 @@ impl Corpus for Group<'_, '_> {
     fn similarity(&mut self, a: u32, b: u32) -> Result<Option<f64>, Error> {
         let scopes = &self.held.scopes;
         if !scopes.is_empty() && scopes[self.place(a)] != scopes[self.place(b)] {
+            return Ok(None);
+        }
+        if self.held.are_apart(self.name(a), self.name(b)) {
             return Ok(None);
         }
         let mut threshold = self.threshold;

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use pgrx::pg_sys::{Datum, Oid};
 
 use crate::error::{Result, shortened};
+use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::text;
 
@@ -17,6 +18,8 @@ pub struct Members {
 struct Part {
     /// The number of its first one.
     first: u32,
+    /// The base type of their keys.
+    base_type: Oid,
     keys: DocumentKeys,
 }
 
@@ -24,7 +27,9 @@ impl Members {
     /// None yet. For each source the type of its keys and their collation.
     pub fn new(keys: &[(Oid, Oid)]) -> Result<Self> {
         let parts = keys.iter().map(|&(type_oid, collation)| {
-            Ok(Part { first: u32::MAX, keys: DocumentKeys::new(type_oid, collation)? })
+            let (keys, base_type) =
+                (DocumentKeys::new(type_oid, collation)?, catalog::base_type(type_oid));
+            Ok(Part { first: u32::MAX, base_type, keys })
         });
         Ok(Self { parts: parts.collect::<Result<_>>()? })
     }
@@ -79,6 +84,21 @@ impl Members {
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
         let part = self.part(a);
         part.keys.compare(a - part.first, b - part.first)
+    }
+
+    /// For each source the base type of its keys, and its documents in their order, to [find](Self::find) some.
+    pub fn each_sorted(&self) -> Vec<(Oid, Vec<u32>)> {
+        self.parts.iter().map(|part| (part.base_type, part.keys.sorted())).collect()
+    }
+
+    /// The document of source `part` that has a key, if there is one. `sorted` is that source's order.
+    ///
+    /// # Safety
+    /// `key` must be a non-null value of the base type of that source's keys.
+    pub unsafe fn find(&self, part: usize, sorted: &[u32], key: Datum) -> Option<u32> {
+        let Part { first, keys, .. } = &self.parts[part];
+        // SAFETY: the caller's promise.
+        unsafe { keys.find(sorted, key) }.map(|number| first + number)
     }
 
     /// All documents of the first source in the order of their keys.

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
+use crate::corpus::apart::Apart;
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::{Again, Aside, GiveDocument, place_of_source};
 use crate::corpus::batches::{Batches, RowsAgain, VisitDocument};
@@ -106,16 +107,25 @@ impl<'a> Question<'a> {
 impl Work {
     /// Reads one source, in the order of `keep` if that is given.
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
-        Question::new(session, arguments, keep.is_some())?.of_all(keep)
+        let apart = Apart::given(session, arguments)?;
+        Question::new(session, arguments, keep.is_some())?.of_all(keep)?.without(apart)
     }
 
     /// Reads two sources, to be compared with each other.
     pub fn of_two(session: &Session, arguments: &Arguments) -> Result<Self> {
         let a = Source::read(session, arguments, 0, "a", false)?;
         let b = Source::read(session, arguments, 1, "b", false)?;
-        let sources = [a, b];
+        let (sources, apart) = ([a, b], Apart::given(session, arguments)?);
         let criteria = criteria(session, arguments, &sources)?;
-        Self::start(session, &sources, criteria, Order::default())
+        Self::start(session, &sources, criteria, Order::default())?.without(apart)
+    }
+
+    /// The same, where some pairs count as not similar.
+    fn without(mut self, apart: Option<Apart>) -> Result<Self> {
+        if let Some(apart) = apart {
+            self.batches.keep_apart(apart.read(&self.members)?);
+        }
+        Ok(self)
     }
 
     fn start(

@@ -21,7 +21,7 @@ use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::text;
-use crate::row_key::{self, Key};
+use crate::row_key::{self, Key, STORED};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
@@ -151,7 +151,7 @@ impl FoundMembers {
         }
         let member = self.keys.len() as u32;
         // SAFETY: a text that was just made, read as a value of the type that the keys were made for.
-        unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type)?)? };
+        unsafe { self.keys.push(row_key::from_text(text::write(name), self.key_type, STORED)?)? };
         memory::push(&mut self.done, false)?;
         let name = memory::owned(name)?;
         memory::insert_at(&mut self.known, name, member)?;

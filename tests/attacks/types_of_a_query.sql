@@ -20,6 +20,9 @@ SELECT near_duplicate_pairs($$SELECT g, 'some text', textout('xabcdefgh') FROM g
 SELECT near_duplicate_pairs($$SELECT g, textout('xabcdefgh') FROM generate_series(1, 3) g$$, 0.9);
 -- refused
 SELECT near_duplicate_pairs($$SELECT 1, most_common_vals FROM pg_stats$$, 0.9);
+-- refused
+SELECT near_duplicate_pairs($$SELECT g, 'some text' FROM generate_series(1, 3) g$$, 0.9,
+	apart => $$SELECT textout('xabcdefgh'), 1$$);
 
 CREATE TABLE evil.docs (id text, body minlsh_document);
 INSERT INTO evil.docs SELECT i, minlsh_document('one text') FROM generate_series(1, 3) i;

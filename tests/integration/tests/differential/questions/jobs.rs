@@ -41,24 +41,31 @@ impl Asker<'_> {
             6 => self.by_view(),
             _ => self.by_query(),
         };
-        let (source, origins) = self.boilerplate_given(source);
+        let (mut source, origins) = self.boilerplate_given(source);
         let wanted = |row: usize| !source.only_even || self.is_even(row);
         let Source { how, options, threshold, scopes, .. } = &source;
         let reading =
             self.reading_without(origins.as_deref(), *how, options, *threshold, scopes, &wanted);
-        let found: Vec<Vec<Pair>> = source
+        let mut found: Vec<Vec<Pair>> = source
             .bandings
             .iter()
             .map(|banding| reading.documents.sharing(&reading.pairs, *banding))
             .collect();
-        let mut question = match self.random.below(5) {
+        let asked = self.random.below(5);
+        // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
+        let apart = if asked != 1 && self.random.below(3) == 0 {
+            self.keep_apart(&mut source, &mut found)
+        } else {
+            ""
+        };
+        let mut question = match asked {
             0 => self.cluster_question(&source, &found),
             1 => self.bridge_question(&source, &found),
             2 => self.plan_question(&source, &found),
             _ => pair_question(&source, self.facts, &found),
         };
         let without = if origins.is_some() { ", without boilerplate" } else { "" };
-        question.label = format!("{} by {}{without}", question.label, source.label);
+        question.label = format!("{} by {}{without}{apart}", question.label, source.label);
         question.refusals = source.refusals.clone();
         // A column that is not used may be what `keep` is for.
         let may_be_kept =
@@ -67,6 +74,28 @@ impl Asker<'_> {
             question.expected = Expected::Refused;
         }
         Some(question)
+    }
+
+    /// Passes some of the pairs as `apart`, in either order, beside others, and takes them from what is found.
+    fn keep_apart(&mut self, source: &mut Source, found: &mut [Vec<Pair>]) -> &'static str {
+        let keys = &self.facts.keys;
+        let some = found.iter().flatten().map(|pair| [pair.a, pair.b]);
+        let mut apart: Vec<[usize; 2]> = some.filter(|_| self.random.below(3) == 0).collect();
+        apart.extend((keys.len() > 1).then(|| [self.random.below(keys.len()), 0]));
+        for pairs in found {
+            pairs.retain(|pair| {
+                !apart.contains(&[pair.a, pair.b]) && !apart.contains(&[pair.b, pair.a])
+            });
+        }
+        let mut rows = vec!["(NULL, NULL)".to_owned()];
+        for [a, b] in apart {
+            let (a, b) = if self.random.below(2) == 0 { (a, b) } else { (b, a) };
+            rows.push(format!("({}, {})", quoted(&keys[a]), quoted(&keys[b])));
+        }
+        source
+            .arguments
+            .push(format!("apart => {}", quoted(&format!("VALUES {}", rows.join(", ")))));
+        ", apart"
     }
 
     /// Options as arguments of a source that has no index of its own.

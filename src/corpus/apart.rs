@@ -1,0 +1,95 @@
+//! `apart`: pairs of documents that people have found to be different things.
+
+use pgrx::pg_sys::{Datum, Oid};
+use sketch::memory;
+
+use crate::corpus::arguments::{Arguments, raw_text};
+use crate::corpus::members::Members;
+use crate::corpus::named::relation_named;
+use crate::corpus::statement::is_query;
+use crate::error::{Result, invalid_parameter};
+use crate::pg::catalog;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::select::{Select, one_statement};
+use crate::pg::spi::Session;
+use crate::pg::sql::Sql;
+use crate::row_key::{from_text, to_text};
+use crate::types;
+
+/// A HINT on what the argument takes.
+const HINT: &str =
+    "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
+
+/// The pairs, about to be read.
+pub struct Apart<'a> {
+    select: Select<'a>,
+    /// The types of the two columns.
+    types: [Oid; 2],
+}
+
+impl<'a> Apart<'a> {
+    /// Those of the argument, if it was passed.
+    pub fn given(session: &'a Session, arguments: &Arguments) -> Result<Option<Self>> {
+        let Some(datum) = arguments.apart() else { return Ok(None) };
+        let text = raw_text(datum);
+        let from = if is_query(text.to_bytes()) {
+            let (statement, _) =
+                one_statement(&text).map_err(|wrong| wrong.about("apart", HINT))?;
+            // A line of its own: the query may end in a comment.
+            Sql::default().text("(").text(statement.to_bytes()).text("\n)")
+        } else {
+            Sql::default().relation(relation_named(datum, "apart")?)
+        };
+        let sql = Sql::default().text("SELECT d.* FROM ").text(from).text(" AS d").build();
+        let select =
+            Select::prepare(session, &sql, &[]).map_err(|wrong| wrong.about("apart", HINT))?;
+        let types: Vec<Oid> = select.columns().iter().map(|column| column.type_oid).collect();
+        let [a, b] = types[..] else {
+            let count = types.len();
+            let message = format!("apart must have two columns of keys, not {count}");
+            return Err(invalid_parameter(message).set_hint(HINT));
+        };
+        for type_oid in types.iter().copied() {
+            types::check(type_oid, || "a column of apart".to_owned(), HINT)?;
+        }
+        Ok(Some(Self { select: select.giving(types), types: [a, b] }))
+    }
+
+    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
+    /// each.
+    pub fn read(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+        let sources = members.each_sorted();
+        let last = sources.len() - 1;
+        let (mut pairs, mut context) = (Vec::new(), Memory::scratch(c"minlsh keys of apart"));
+        self.select.each(&[], &mut |row| {
+            check_interrupts();
+            let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
+            let find = |part: usize, key: Datum, type_oid: Oid| -> Result<Option<u32>> {
+                let (own, sorted) = &sources[part];
+                let key = if catalog::base_type(type_oid) == *own {
+                    key
+                } else {
+                    // SAFETY: a value of that column, as the SELECT gives it, and its text.
+                    unsafe { from_text(to_text(key, type_oid), *own, HINT)? }
+                };
+                // SAFETY: a value of the base type of the keys of that source, to which it was converted.
+                Ok(unsafe { members.find(part, sorted, key) })
+            };
+            let [a_type, b_type] = self.types;
+            // Within one source both ways round are one.
+            for (first, second) in [(0, last), (last, 0)].into_iter().take(sources.len()) {
+                let (a, b) =
+                    context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
+                if let Some((a, b)) = a?.zip(b?) {
+                    memory::push(&mut pairs, (a, b))?;
+                    memory::push(&mut pairs, (b, a))?;
+                }
+            }
+            Ok(())
+        })?;
+        pairs.sort_unstable();
+        pairs.dedup();
+        Ok(pairs)
+    }
+}
