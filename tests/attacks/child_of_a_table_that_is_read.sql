@@ -26,5 +26,5 @@ ALTER TABLE evil.child INHERIT evil.docs;
 COMMIT;
 
 -- as attacker:
--- gives: 102 2
+-- gives: 2 102
 SELECT doc_b FROM near_duplicates_between('TABLE evil.slow', 'evil.docs', 0.9) ORDER BY doc_b;

@@ -87,7 +87,8 @@ pub fn pairs(client: &mut Client) -> Vec<String> {
 pub fn assert_same(client: &mut Client, a: &str, b: &str) {
     let difference = format!(
         // As texts: the type of keys that a job returns is none that a table has.
-        "WITH a AS (SELECT a::text FROM ({a}) AS a), b AS (SELECT b::text FROM ({b}) AS b) SELECT count(*) FROM \
+        "WITH a AS (SELECT of_a::text FROM ({a}) AS of_a), b AS (SELECT of_b::text FROM ({b}) AS of_b) \
+         SELECT count(*) FROM \
          ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) AS difference"
     );
     assert_eq!(texts(client, &difference), ["0"], "{a}\n{b}");

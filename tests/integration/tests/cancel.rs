@@ -43,6 +43,8 @@ const SCENE: &str = "
     CREATE TABLE forms AS SELECT minlsh_document(words) AS document, minlsh_document(elements) AS set,
         minlsh_passage(words) AS passage, minlsh_document(words)::text AS of_document,
         minlsh_document(elements)::text AS of_set, minlsh_passage(words)::text AS of_passage FROM one;
+    CREATE TABLE keys AS SELECT left(words, 10000000)::minlsh_key AS a, (left(words, 10000000) || 'a')::minlsh_key AS b
+        FROM one;
     CREATE TABLE signed AS SELECT minhash('a text', 4096) AS slots,
         minhash('a text', 4096, scheme => 'datasketch_affine32') AS lean;
     CREATE TABLE huge (id int PRIMARY KEY, body text);
@@ -320,6 +322,42 @@ const QUICK: &[(&str, &str, &str)] = &[
     ("minlsh_describe", "SELECT minlsh_describe('huge_body_idx')", "reads one page"),
     ("minlsh_warn_reindex", "SELECT minlsh_warn_reindex()", "reads one page of each index"),
     ("minlsh_passage", "SELECT minlsh_passage(words) IS NULL FROM one", "copies a text"),
+    ("minlsh_key_eq", "SELECT minlsh_key_eq(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_ne", "SELECT minlsh_key_ne(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_lt", "SELECT minlsh_key_lt(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_le", "SELECT minlsh_key_le(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_gt", "SELECT minlsh_key_gt(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_ge", "SELECT minlsh_key_ge(a, b) IS NULL FROM keys", "compares two texts once"),
+    ("minlsh_key_cmp", "SELECT minlsh_key_cmp(a, b) IS NULL FROM keys", "compares two texts once"),
+    (
+        "minlsh_key_larger",
+        "SELECT minlsh_key_larger(a, b) IS NULL FROM keys",
+        "compares two texts once",
+    ),
+    (
+        "minlsh_key_smaller",
+        "SELECT minlsh_key_smaller(a, b) IS NULL FROM keys",
+        "compares two texts once",
+    ),
+    ("minlsh_key_hash", "SELECT minlsh_key_hash(a) FROM keys", "hashes a text once"),
+    (
+        "minlsh_key_hash_extended",
+        "SELECT minlsh_key_hash_extended(a, 1) FROM keys",
+        "hashes a text once",
+    ),
+    ("minlsh_key_in", "SELECT a::text::minlsh_key IS NULL FROM keys", "copies a text"),
+    ("minlsh_key_out", "SELECT length(minlsh_key_out(a)::text) FROM keys", "copies a text"),
+    ("minlsh_key_send", "SELECT length(minlsh_key_send(a)) FROM keys", "copies a text"),
+    (
+        "max",
+        "SELECT max(key) IS NULL FROM keys, LATERAL (VALUES (a), (b)) AS both_keys (key)",
+        "compares texts once",
+    ),
+    (
+        "min",
+        "SELECT min(key) IS NULL FROM keys, LATERAL (VALUES (a), (b)) AS both_keys (key)",
+        "compares texts once",
+    ),
     ("minlsh_drop_index", "BEGIN; SELECT minlsh_drop_index('sided'); ROLLBACK", "a DROP TABLE"),
     (
         "minlsh_untrack_clusters",
@@ -340,6 +378,7 @@ const INSIDE_OF_OTHERS: &[(&str, &str)] = &[
     ("minlsh_similar_joinsel", "minlsh_similar"),
     ("minlsh_document_recv", "minlsh_document_in"),
     ("minlsh_passage_recv", "minlsh_passage_in"),
+    ("minlsh_key_recv", "minlsh_key_in"),
 ];
 
 #[test]

@@ -158,7 +158,7 @@ fn passages_are_the_same_whoever_finds_them() {
                 .expect("settings");
             let ask = format!(
                 "SELECT count(*) || ' ' || coalesce(md5(string_agg(j::text, ',')), '') \
-                 FROM {job}({source}, {number}, NULL::int) AS j"
+                 FROM {job}({source}, {number}) AS j"
             );
             texts(&mut client, &ask)
         };

@@ -16,7 +16,7 @@ FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname =
 	JOIN pg_class AS c ON c.oid = d.objid
 WHERE d.classid = 'pg_class'::regclass AND d.deptype = 'e' AND obj_description(c.oid, 'pg_class') IS NULL;
 
--- What else belongs to it: types, casts of keys, operators, an access method with its operator classes, views; no table.
+-- What else belongs to it: types, casts of keys, operators, an access method with operator classes, views; no table.
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid) AS member
 FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'minlsh'
 WHERE d.deptype = 'e' AND d.classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass)
