@@ -6,8 +6,10 @@
 //!    long enough will do ([`Bound`](sketch::passage::Bound)). The one that the fewest others have is asked for. Most
 //!    texts have a stretch that nobody else has, and are contained in nothing.
 //! 4. What is asked for meets the texts that have it, in the order of fingerprints: these pairs are the candidates.
+//!    Of many texts that have it, the ones nearest by key are candidates.
 //! 5. Sorted by contained text, candidates are read again and compared. The texts decide.
 
+use pgrx::PgLogLevel;
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 use sketch::pipeline::{Asking, Containing, Find, GivenText, TextBatch};
@@ -16,18 +18,22 @@ use crate::corpus::members::Members;
 use crate::corpus::passages::question::PassageQuestion;
 use crate::corpus::passages::texts::{Pairs, TextForm, Texts};
 use crate::corpus::progress::JobPhase;
-use crate::error::Result;
+use crate::error::{Result, warning};
 use crate::index::layout::Entry;
 use crate::index::sort::Sorter;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
+use crate::settings::bucket_limit;
 
 sql_function!(minlsh_contained_documents, contained_documents);
 
 /// The mark of a fingerprint that is asked for, among those that texts have.
 const ASKED: u64 = 1 << 63;
+
+/// The comparison of two texts costs about as much as so many of signatures, which `minlsh.bucket_limit` is for.
+const COST: usize = 10;
 
 /// `contained_documents(source, coverage, ...) → (doc_id, container_id, coverage, containers)`
 fn contained_documents(call: &Call) -> Result<Option<Datum>> {
@@ -72,7 +78,8 @@ impl Job {
         self.texts.progress.enter(JobPhase::Counting);
         let half = self.texts.share / 2;
         let (by_text, mut met) = by_text(fingerprints, half)?;
-        self.ask(by_text, &mut met)?;
+        let limit = (bucket_limit() / COST).max(1);
+        report(self.ask(by_text, &mut met, limit)?, limit);
         // By fingerprint: those that have it first, then those that ask for it.
         let mut candidates = Pairs::new(half);
         let (mut key, mut having) = (None, Vec::new());
@@ -87,7 +94,10 @@ impl Job {
             }
             let asking = (tid & !ASKED) as u32;
             let salt = texts_of[asking as usize].salt;
-            let others = having
+            let at = having.partition_point(|other| *other < asking);
+            let near = limit.saturating_add(1).min(having.len());
+            let from = at.saturating_sub(limit / 2).min(having.len() - near);
+            let others = having[from..from + near]
                 .iter()
                 .filter(|other| **other != asking && texts_of[**other as usize].salt == salt);
             for other in others {
@@ -99,14 +109,17 @@ impl Job {
         Ok(candidates)
     }
 
-    /// Adds to `met` what each text asks for, of the fingerprints that others have too.
-    fn ask(&mut self, by_text: Sorter, met: &mut Sorter) -> Result<()> {
+    /// Adds to `met` what each text asks for, of the fingerprints that others have too. Returns what is left out.
+    fn ask(&mut self, by_text: Sorter, met: &mut Sorter, limit: usize) -> Result<(u64, u64)> {
         let Self { texts, coverage } = self;
         let (min_match, coverage) = (texts.cut.min_match, *coverage);
-        let make = || Ok(Asking::new(min_match, coverage));
+        let make = || Ok(Asking::new(min_match, coverage, limit));
+        let mut left_out = (0, 0);
         texts.by_hands(2, &make, |feeder, kept, _| {
             let mut take = |batch: &TextBatch<<Asking as Find>::Found>| {
-                batch.found.iter().try_for_each(|&(key, number)| {
+                left_out.0 += batch.found.left_out.0;
+                left_out.1 += batch.found.left_out.1;
+                batch.found.entries.iter().try_for_each(|&(key, number)| {
                     met.push(Entry { key, tid: ASKED | u64::from(number) })
                 })
             };
@@ -132,7 +145,8 @@ impl Job {
             })?;
             give(number, &mut known)?;
             feeder.finish(&mut take)
-        })
+        })?;
+        Ok(left_out)
     }
 
     /// Compares candidates; calls `visit` with each document that is contained.
@@ -201,4 +215,21 @@ fn by_text(fingerprints: Sorter, memory: usize) -> Result<(Sorter, Sorter)> {
     })?;
     flush(key, &mut having)?;
     Ok((by_text, met))
+}
+
+/// Reports what a limit has left out, which is never silent.
+fn report((documents, comparisons): (u64, u64), limit: usize) {
+    if comparisons > 0 {
+        warning(format!("{documents} documents were not compared with all that may contain them"))
+            .set_detail(format!(
+                "Each of them shares its rarest part with more than {limit} documents, a tenth of \
+                 minlsh.bucket_limit, and was compared with {limit} of these. Up to {comparisons} comparisons were \
+                 left out, so containers may be missing, and their number may be too low."
+            ))
+            .set_hint(
+                "Raise minlsh.bucket_limit, or leave out what many documents share: pass the texts of \
+                 strip_passages().",
+            )
+            .report(PgLogLevel::WARNING);
+    }
 }

@@ -275,7 +275,7 @@ impl Texts {
         &mut self,
         pairs: Pairs,
         make: &dyn Fn() -> Made<F>,
-        visit: &mut dyn FnMut(&Members, &TextBatch<F::Found>) -> Result<()>,
+        visit: &mut VisitCompared<F>,
     ) -> Result<u64> {
         let progress = self.progress.clone();
         progress.enter(JobPhase::Comparing);
@@ -362,6 +362,10 @@ pub struct Feeder<'a, 'scope, 'env, F: Find> {
 
 /// Takes what was found in a batch.
 type Take<'a, F> = dyn FnMut(&TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
+
+/// Takes what was found in a batch of texts, beside the keys of all.
+pub type VisitCompared<'a, F> =
+    dyn FnMut(&Members, &TextBatch<<F as Find>::Found>) -> Result<()> + 'a;
 
 impl<'a, 'scope, 'env, F: Find + 'scope> Feeder<'a, 'scope, 'env, F> {
     fn new(

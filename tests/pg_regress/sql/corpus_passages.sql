@@ -109,6 +109,10 @@ SELECT share, (SELECT count(*) FROM contained_by_definition(share)) AS contained
 		FROM contained_documents('mails', share)) AS x) AS missing
 FROM unnest(ARRAY[1, 0.9, 0.5, 0.2, 0.01]::double precision[]) AS share;
 RESET client_min_messages;
+-- Of a part that more documents have than a tenth of the limit, so many are compared, the nearest by key.
+SET minlsh.bucket_limit = 10;
+SELECT count(*), max(containers) FROM contained_documents('mails', 0.2);
+RESET minlsh.bucket_limit;
 SET maintenance_work_mem = '1MB';
 SELECT count(*), sum(containers) FROM contained_documents('mails', 0.2);
 RESET maintenance_work_mem;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::characters::{Characters, Units};
-use super::characters::{CodePoint, same};
+use super::characters::{CodePoint, common, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl<'a> Sought<'a> {
         }
         let Self { passage, t, k, filter, classes, class, seen, scratch } = self;
         seen.fill(false);
-        let mut look = Look { t: *t, k: *k, filter, classes, seen, scratch };
+        let mut look = Look { t: *t, k: *k, filter, classes, class, seen, scratch };
         match (passage.units(), body.units()) {
             (Units::Bytes(a), Units::Bytes(b)) => look.at(a, b, check_interrupts)?,
             (Units::Bytes(a), Units::Wide(b)) => look.at(a, b, check_interrupts)?,
@@ -127,6 +127,7 @@ struct Look<'a> {
     k: usize,
     filter: &'a Filter,
     classes: &'a Classes,
+    class: &'a [u32],
     seen: &'a mut [bool],
     scratch: &'a mut Scratch,
 }
@@ -177,14 +178,21 @@ impl Look<'_> {
         left: &mut usize,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
-        let Self { t, classes, .. } = *self;
+        let Self { t, classes, class, .. } = *self;
         let (seen, scratch) = (&mut *self.seen, &mut *self.scratch);
+        // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
+        let (mut known, end) = (region.start, region.end + t - 1);
         each_hash(b, t, region, scratch, check_interrupts, |j, hash| {
             let equal = |first: usize| same(&a[first..first + t], &b[j..j + t]);
-            if let Some(class) = classes.find(hash, equal)
-                && !std::mem::replace(&mut seen[class], true)
+            if j >= known
+                && let Some(found) = classes.find(hash, equal)
             {
-                *left -= 1;
+                let first = classes.first[found] as usize;
+                let more = common(&a[first + t..], &b[j + t..end]);
+                known = j + more + 1;
+                for class in &class[first..=first + more] {
+                    *left -= usize::from(!std::mem::replace(&mut seen[*class as usize], true));
+                }
             }
             Ok(())
         })

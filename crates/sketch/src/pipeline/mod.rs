@@ -25,8 +25,8 @@ mod texts;
 pub use crew::{Compute, Crew, Next};
 pub use hands::{BatchWork, Hands, Setting, hands};
 pub use passages::{
-    Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, OfText, PassageCut,
-    Shared, SharedPassage, Sharing, Stripped, Stripping, Test, TextWindow, Windowing,
+    Asking, Containers, Containing, CountOf, Fingerprinted, Fingerprinting, Lookups, OfText,
+    PassageCut, Shared, SharedPassage, Sharing, Stripped, Stripping, Test, TextWindow, Windowing,
 };
 pub use signer::{Signer, SignerBatch};
 pub use texts::{Find, GivenText, TextBatch, TextFinder};

@@ -266,26 +266,39 @@ impl Find for Stripping {
 
 /// Finds the fingerprints by which the texts that contain a normalized text are looked up. Of those of
 /// [`GivenText::known`] it is known in how many other texts they are; others are in none.
+///
+/// At most `limit` of the texts that have a fingerprint are compared. A text that has all of a stretch has the rarest
+/// of its fingerprints too, so of those that more texts have only the rarest one is asked for.
 pub struct Asking {
     min_match: usize,
     coverage: f64,
+    limit: usize,
     normalization: Normalization,
 }
 
 impl Asking {
     /// For texts that have such a share of it.
     #[must_use]
-    pub fn new(min_match: usize, coverage: f64) -> Self {
-        Self { min_match, coverage, normalization: Normalization::none() }
+    pub fn new(min_match: usize, coverage: f64, limit: usize) -> Self {
+        Self { min_match, coverage, limit, normalization: Normalization::none() }
     }
 }
 
+/// The fingerprints that texts ask for.
+#[derive(Default)]
+pub struct Lookups {
+    /// Each within its scope, and the number of the text.
+    pub entries: Vec<(u64, u32)>,
+    /// The number of texts that are not compared with all, and of comparisons that are left out.
+    pub left_out: (u64, u64),
+}
+
 impl Find for Asking {
-    /// A fingerprint within its scope, and the number of the text.
-    type Found = Vec<(u64, u32)>;
+    type Found = Lookups;
 
     fn clear(found: &mut Self::Found) {
-        found.clear();
+        found.entries.clear();
+        found.left_out = (0, 0);
     }
 
     fn find(
@@ -294,7 +307,7 @@ impl Find for Asking {
         found: &mut Self::Found,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(), Error> {
-        let Self { min_match, coverage, ref normalization } = *self;
+        let Self { min_match, coverage, limit, ref normalization } = *self;
         let text = Characters::of(normalization, given.text, check_interrupts)?;
         let bound = Bound::new(&text, coverage, min_match, min_match, check_interrupts)?;
         let others = |place: usize| {
@@ -305,12 +318,26 @@ impl Find for Asking {
         if !bound.is_possible(|place| others(place) == 0) {
             return Ok(());
         }
-        let Some(cheapest) = bound.cheapest(|place| Some(others(place).into()))? else {
+        let Some(mut cheapest) = bound.cheapest(|place| Some(others(place).into()))? else {
             return Ok(());
         };
+        cheapest.sort_unstable_by_key(|place| others(*place));
+        let (mut compared, mut left_out) = (limit, 0);
         for place in cheapest.into_iter().filter(|place| others(*place) > 0) {
-            memory::push(found, (bound.entries()[place] ^ given.salt, given.number))?;
+            let count = others(place) as usize;
+            if count <= limit || compared > 0 {
+                memory::push(
+                    &mut found.entries,
+                    (bound.entries()[place] ^ given.salt, given.number),
+                )?;
+            }
+            if count > limit {
+                left_out += count - std::mem::take(&mut compared);
+            }
         }
+        let (texts, comparisons) = &mut found.left_out;
+        *texts += u64::from(left_out > 0);
+        *comparisons += left_out as u64;
         Ok(())
     }
 }
