@@ -228,6 +228,29 @@ fn two_long_arrays_are_compared_in_little_memory() {
 }
 
 #[test]
+fn texts_are_explained_in_the_memory_that_is_set() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE long (a text, b text); \
+             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
+             INSERT INTO long SELECT body, body || ' and a few words more' \
+               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 310000) i) AS made",
+        )
+        .expect("long texts");
+    let explain = "SELECT jaccard > 0.99 FROM long, minlsh_explain_texts(a, b)";
+    let mut client = database.connect();
+    let pid = warm(&mut client, "64MB");
+    assert_eq!(sqlstate(&mut client, explain), "53400");
+    client.batch_execute("SET maintenance_work_mem = '240MB'").expect("a setting");
+    let (found, more) = more_memory(&mut client, pid, |client| texts(client, explain));
+    println!("{more} kB for two texts of 10 MB");
+    assert_eq!(found, ["t"]);
+    assert!(more < 240 * 1024, "{more} kB");
+}
+
+#[test]
 fn many_scopes_take_little_memory() {
     const ROWS: u32 = 400_000;
     let database = database();
