@@ -10,8 +10,7 @@
 //! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
 //! | passages of a whole corpus: the texts that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
-//! | a refresh of tracked clusters: the keys in the queue that are sorted; those that are looked at | `maintenance_work_mem` | a half each |
-//! | once these are read: the entries of an index for the rows that it writes | `maintenance_work_mem` | a quarter |
+//! | a refresh of tracked clusters: the changed keys that it looks at | `maintenance_work_mem` | a half |
 //! | the window function: documents, those that are being signed and then the batch at hand | `work_mem` | a half each |
 //! | the sample of a suggestion: its documents, and the nearest of each | `work_mem` | all |
 //! | the rows that a query gives at a time | `work_mem` | a quarter |
@@ -47,8 +46,7 @@ pub fn of_sample() -> usize {
     maintenance()
 }
 
-/// The bytes that the keys in the queue of tracked clusters may take while they are sorted, and as many again
-/// those that a refresh looks at.
+/// The bytes that the keys in the queue of tracked clusters may take that a refresh looks at.
 pub fn of_queue() -> usize {
     maintenance() / 2
 }
@@ -58,14 +56,14 @@ pub fn of_scopes() -> usize {
     maintenance() / 3
 }
 
-/// The bytes of the entries of an index that rows get in the end, in their order.
-pub fn of_entries() -> usize {
-    maintenance() / 4
-}
-
 /// The bytes that the sample of a suggestion may take.
 pub fn of_suggestion() -> usize {
     work()
+}
+
+/// The bytes of the rows that a query is asked for at a time.
+pub fn of_fetch() -> usize {
+    work() / 4
 }
 
 /// The bytes of what is kept of the rows that a transaction inserts under exclusion constraints.

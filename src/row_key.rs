@@ -128,7 +128,7 @@ impl Key {
             element = pg_sys::TEXTOID;
         }
         // SAFETY: the caller's promise.
-        unsafe { Parameter::array(keys, element) }
+        unsafe { Parameter::array(keys.into_iter().map(Some), element) }
     }
 
     /// `key = ANY (parameter number)`, an [array](Key::array) of keys.

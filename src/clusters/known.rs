@@ -1,147 +1,110 @@
-//! The clusters of the last refresh, looked up one by one.
+//! The clusters of the last refresh, looked up.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::{self, Datum};
 use sketch::clusters::ClusterId;
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
 use crate::clusters::places::StoredMembership;
-use crate::clusters::tables::{Finder, Tables, list, members};
+use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::error::{Result, wrong_state};
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
-
-/// So many members of a cluster are looked up one by one. Whoever looks up as many again had better read all.
-const MET: u32 = 128;
-
-/// Clusters that are read, at most.
-const READ: usize = 4;
+use crate::pg::memory::Memory;
+use crate::pg::row::Continue;
+use crate::pg::spi::{Parameter, Rows};
 
 /// The stored state of documents and clusters.
 pub struct Known<'a> {
     tables: &'a Tables,
-    snapshot: &'a Snapshot,
-    members: Finder<'a>,
-    list: Finder<'a>,
-    /// The type and the collation of keys.
-    key: (Oid, Oid),
     /// The next new id.
     next: ClusterId,
-    /// The number of members of each cluster that were looked up.
-    met: HashMap<ClusterId, u32, RandomState>,
-    read: Vec<Members>,
-}
-
-/// The members of a cluster.
-struct Members {
-    keys: DocumentKeys,
-    /// In the order of keys.
-    sorted: Vec<u32>,
-    stored: Vec<StoredMembership>,
+    /// The sizes of the clusters that were met, by the list.
+    sizes: HashMap<ClusterId, u64, RandomState>,
 }
 
 impl<'a> Known<'a> {
-    /// The state that a snapshot sees, of keys of that type and collation.
-    pub fn of(
-        tables: &'a Tables,
-        snapshot: &'a Snapshot,
-        key: (Oid, Oid),
-        next: ClusterId,
-    ) -> Result<Self> {
-        let members = tables.members.finder(members::DOC_ID, snapshot)?;
-        let list = tables.list.finder(list::CLUSTER, snapshot)?;
-        let (met, read) = (HashMap::default(), Vec::new());
-        Ok(Self { tables, snapshot, members, list, key, next, met, read })
+    /// The stored state that the active snapshot sees.
+    pub fn of(tables: &'a Tables, next: ClusterId) -> Self {
+        Self { tables, next, sizes: HashMap::default() }
     }
 
-    /// Reads what is stored of a document.
-    ///
-    /// # Safety
-    /// A key of the type of the keys.
-    pub unsafe fn member(&mut self, key: Datum) -> Result<Option<StoredMembership>> {
-        // SAFETY: the caller's promise.
-        match unsafe { self.members.find(key) } {
-            Some(row) => stored_of(row, self.next),
-            None => Ok(None),
-        }
-    }
-
-    /// Reads what is stored of one of many documents, of which `left` are still to come: the members of a large
-    /// cluster are read at once.
-    ///
-    /// # Safety
-    /// A key of the type of the keys.
-    pub unsafe fn one_of(&mut self, key: Datum, left: usize) -> Result<Option<StoredMembership>> {
-        for Members { keys, sorted, stored } in &self.read {
-            // SAFETY: the caller's promise.
-            if let Some(at) = unsafe { keys.find(sorted, key) } {
-                return Ok(Some(stored[at as usize]));
-            }
-        }
-        // SAFETY: the caller's promise.
-        let stored = unsafe { self.member(key)? };
-        if let Some((cluster, _)) = stored {
-            let met = self.met.get(&cluster).copied().unwrap_or(0) + 1;
-            memory::insert_at(&mut self.met, cluster, met)?;
-            if met == MET
-                && self.read.len() < READ
-                && self.size(cluster).is_some_and(|size| size <= 2 * left as u64)
-            {
-                self.read(cluster)?;
-            }
+    /// Reads what is stored of each of some documents.
+    pub fn members(&mut self, keys: &DocumentKeys) -> Result<Vec<Option<StoredMembership>>> {
+        let mut stored = memory::filled(None, keys.len())?;
+        let mut memory = Memory::scratch(c"minlsh keys of a statement");
+        for first in (0..keys.len()).step_by(AT_A_TIME) {
+            let some = first..keys.len().min(first + AT_A_TIME);
+            memory.run_and_reset(|| {
+                let some = some.map(|at| Some(keys.datum(at as u32)));
+                // SAFETY: keys of that type.
+                let some = unsafe { Parameter::array(some, self.tables.key) };
+                self.tables.each(
+                    "SELECT n.at, m.cluster_id, m.fingerprint, l.size
+                     FROM unnest($1) WITH ORDINALITY AS n (doc_id, at)
+                     JOIN {members} AS m ON m.doc_id {=} n.doc_id
+                     LEFT JOIN {list} AS l ON l.cluster_id = m.cluster_id",
+                    &[some],
+                    |rows, row| {
+                        let at = rows.int8(row, 1)?.unwrap_or_default() as usize - 1;
+                        let membership = stored_of(rows, (row, 2), self.next)?;
+                        let size = rows.int8(row, 4)?.and_then(|size| u32::try_from(size).ok());
+                        if let (Some((cluster, _)), Some(size)) = (membership, size) {
+                            // Documents are counted by 32 bits: what is more is not a size.
+                            memory::insert_at(&mut self.sizes, cluster, size.into())?;
+                        }
+                        stored[first + at] = membership;
+                        Ok(Continue::Yes)
+                    },
+                )
+            })?;
         }
         Ok(stored)
     }
 
-    /// Reads the members of a cluster.
-    fn read(&mut self, cluster: ClusterId) -> Result<()> {
-        let Self { tables, snapshot, key, next, .. } = *self;
-        let (mut keys, mut stored) = (DocumentKeys::new(key.0, key.1)?, Vec::new());
-        // SAFETY: the columns are a bigint, and of the type of the keys.
-        unsafe {
-            tables.members.of_value(members::CLUSTER, Datum::from(cluster), snapshot, |row| {
-                check_interrupts();
-                if let (Some(key), Some(of)) = (row.value(members::DOC_ID), stored_of(row, next)?) {
-                    keys.push(key)?;
-                    memory::push(&mut stored, of)?;
-                }
-                Ok(Continue::Yes)
-            })?;
-        }
-        let sorted = keys.sorted();
-        self.read.push(Members { keys, sorted, stored });
-        Ok(())
-    }
-
-    /// Reads the number of members that a cluster has by the list.
-    pub fn size(&mut self, cluster: ClusterId) -> Option<u64> {
-        // SAFETY: the column is a bigint.
-        let row = unsafe { self.list.find(Datum::from(cluster))? };
-        let size = row.value(list::SIZE)?.value() as i64;
-        // Documents are counted by 32 bits: what is more is not a size.
-        u32::try_from(size).ok().map(u64::from)
+    /// The number of members that a cluster has by the list, of which a member was looked up.
+    pub fn size(&self, cluster: ClusterId) -> Option<u64> {
+        self.sizes.get(&cluster).copied()
     }
 }
 
-/// Reads a row of the members. Ids that were never given, from `next` on, would be given twice.
-pub fn stored_of(row: &Row, next: ClusterId) -> Result<Option<StoredMembership>> {
-    let Some(cluster) = row.value(members::CLUSTER) else { return Ok(None) };
-    let cluster = cluster.value() as i64;
+/// Calls `visit` with the members of a cluster, until it says that it has enough.
+pub fn each_of(
+    tables: &Tables,
+    cluster: ClusterId,
+    visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
+) -> Result<()> {
+    tables.each(
+        "SELECT doc_id, fingerprint FROM {members} WHERE cluster_id = $1",
+        &[Parameter::int8(cluster)],
+        |rows, row| match rows.value(row, 1, tables.key)? {
+            Some(key) => visit(key, print_of(rows, (row, 2))?),
+            None => Ok(Continue::Yes),
+        },
+    )
+}
+
+/// Reads the cluster of a member, and its fingerprint in the next column. Ids that were never given, from `next` on,
+/// would be given twice.
+pub fn stored_of(
+    rows: &Rows,
+    (row, column): (usize, i32),
+    next: ClusterId,
+) -> Result<Option<StoredMembership>> {
+    let Some(cluster) = rows.int8(row, column)? else { return Ok(None) };
     if (1..next).contains(&cluster) {
-        return Ok(Some((cluster, print_of(row))));
+        return Ok(Some((cluster, print_of(rows, (row, column + 1))?)));
     }
     Err(wrong_state(format!("the table of members has cluster {cluster}, which never existed"))
         .set_detail("Somebody has changed the table.")
         .set_hint("Delete its rows from the table of members, and refresh with full => true."))
 }
 
-/// The fingerprint that a row of the members has.
-pub fn print_of(row: &Row) -> Option<Fingerprint> {
-    // SAFETY: the column was found to be a uuid, which is 16 bytes in a row that is held.
-    row.value(members::FINGERPRINT).map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() })
+/// Reads a fingerprint.
+fn print_of(rows: &Rows, (row, column): (usize, i32)) -> Result<Option<Fingerprint>> {
+    let print = rows.value(row, column, pg_sys::UUIDOID)?;
+    // SAFETY: a uuid is 16 bytes, in rows that are held.
+    Ok(print.map(|print| unsafe { *print.cast_mut_ptr::<Fingerprint>() }))
 }

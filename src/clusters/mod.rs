@@ -19,8 +19,8 @@
 //!    differs, the refresh looks at all documents.
 //!
 //! The tables are found by name from the first of them, opened under lock, and checked for kind, owner and
-//! columns ([`tables`]); rules, policies and triggers on them take no part. Whoever owns them can alter
-//! them, and gains nothing by it: what a refresh reads there are keys and numbers.
+//! columns. Then SQL reads and writes them, as their owner ([`tables`]). Whoever owns them can alter them, and gains
+//! nothing by it: what a refresh reads there are keys and numbers.
 
 mod capture;
 pub mod check;
@@ -28,7 +28,6 @@ mod components;
 mod known;
 mod places;
 mod refresh;
-mod replay;
 mod seeded;
 mod stamp;
 mod state;

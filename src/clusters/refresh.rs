@@ -10,12 +10,12 @@ use pgrx::prelude::*;
 use sketch::clusters::{Block, Outcome, update};
 
 use crate::clusters::components;
-use crate::clusters::known::{print_of, stored_of};
+use crate::clusters::known::{each_of, stored_of};
 use crate::clusters::places::ClusterPlaces;
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::state::State;
-use crate::clusters::tables::{Queue, QueueEntry, Tables, members};
+use crate::clusters::tables::{Queue, Tables};
 use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::triggers;
@@ -35,7 +35,6 @@ use crate::pg::restricted::{Restricted, restricted_to};
 use crate::pg::result_rows::result_row;
 use crate::pg::row::Continue;
 use crate::pg::snapshot::{ActiveSnapshot, Snapshot};
-use crate::pg::sorted::Sorted;
 use crate::pg::spi::Session;
 use crate::pg::text;
 
@@ -187,7 +186,7 @@ impl<'a> Refresh<'a> {
             self.state.whole = whole;
         }
         let before = self.state.last_seq;
-        let counts = write(self.tables, &self.snapshot, &found, &mut self.state)?;
+        let counts = write(self.tables, &found, &mut self.state)?;
         if !self.stamp.faults.is_empty() {
             if extent == Extent::Full && triggers::enable(self.tracked, &self.index, &self.stamp)? {
                 self.stamp = stamp::of(self.tracked, &self.index.index);
@@ -198,11 +197,6 @@ impl<'a> Refresh<'a> {
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
         Ok(Done { changed: count, counts, extent, state: self.state })
-    }
-
-    /// The snapshot under which it reads.
-    pub fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
     }
 
     /// The number of the last row of the log.
@@ -224,29 +218,22 @@ impl<'a> Refresh<'a> {
     /// Reads the queue.
     fn queued(&self) -> Result<Queued> {
         let key = &self.tracked.key;
-        let (key_type, collation) = (key.base_type, key.collation());
-        let mut all = Sorted::new(key_type, collation, of_queue())?;
-        let mut truncated = false;
-        self.tables.queue.each(&self.snapshot, &mut |entry, _| {
-            match entry {
-                // SAFETY: the column was found to be of the key's type.
-                QueueEntry::Key(key) => unsafe { all.push(key) },
-                QueueEntry::Truncated => truncated = true,
-                QueueEntry::State(_) => {}
-            }
-            Ok(())
-        })?;
-        let mut keys = Some(DocumentKeys::new(key_type, collation)?);
-        let (mut count, most) = (0, most_changed(self.state.whole));
-        all.each_distinct(&mut |value| {
+        let mut keys = Some(DocumentKeys::new(key.base_type, key.collation())?);
+        let (mut count, mut truncated, most) = (0, false, most_changed(self.state.whole));
+        let sql = "SELECT DISTINCT doc_id FROM {queue} WHERE state IS NULL ORDER BY doc_id";
+        self.tables.each(sql, &[], |rows, row| {
+            let Some(value) = rows.value(row, 1, key.base_type)? else {
+                truncated = true;
+                return Ok(Continue::Yes);
+            };
             count += 1;
             // Those of too many are only counted.
             keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
-            match &mut keys {
+            if let Some(keys) = &mut keys {
                 // SAFETY: a value of the key's type.
-                Some(keys) => unsafe { keys.push(value) },
-                None => Ok(()),
+                unsafe { keys.push(value)? };
             }
+            Ok(Continue::Yes)
         })?;
         Ok(Queued { keys, count, truncated })
     }
@@ -256,11 +243,13 @@ impl<'a> Refresh<'a> {
         let key = &self.tracked.key;
         let mut places = ClusterPlaces::new(key.base_type, key.collation())?;
         let whole = self.find(&mut places)?;
-        self.tables.members.each(&self.snapshot, |row| {
-            let stored = (row.value(members::DOC_ID), stored_of(row, self.state.next_id)?);
-            let (Some(key), Some(stored)) = stored else { return Ok(Continue::Yes) };
-            // SAFETY: the column was found to be of the key's type.
-            unsafe { places.push(key, Some(stored), None)? };
+        let sql = "SELECT doc_id, cluster_id, fingerprint FROM {members}";
+        self.tables.each(sql, &[], |rows, row| {
+            let stored = stored_of(rows, (row, 2), self.state.next_id)?;
+            if let (Some(key), Some(stored)) = (rows.value(row, 1, key.base_type)?, stored) {
+                // SAFETY: a key of that type.
+                unsafe { places.push(key, Some(stored), None)? };
+            }
             Ok(Continue::Yes)
         })?;
         self.difference(places, Vec::new(), Some(whole))
@@ -309,18 +298,16 @@ impl<'a> Refresh<'a> {
 
     /// Adds the documents of a block one by one.
     fn name(&self, block: &Block, places: &mut ClusterPlaces) -> Result<()> {
-        let cluster = Datum::from(block.cluster);
-        // SAFETY: the column is a bigint, and the other one was found to be of the key's type.
-        unsafe {
-            self.tables.members.of_value(members::CLUSTER, cluster, &self.snapshot, |row| {
-                if let Some(key) = row.value(members::DOC_ID).filter(|key| !places.has(*key)) {
-                    let stored = (block.cluster, print_of(row));
-                    places.push(key, Some(stored), Some((block.component, stored.1)))?;
+        each_of(self.tables, block.cluster, &mut |key, print| {
+            // SAFETY: a key of that type.
+            unsafe {
+                if !places.has(key) {
+                    let stored = (block.cluster, print);
+                    places.push(key, Some(stored), Some((block.component, print)))?;
                 }
-                Ok(Continue::Yes)
-            })?;
-        }
-        Ok(())
+            }
+            Ok(Continue::Yes)
+        })
     }
 
     /// Adds the documents of all components. Returns what that has cost.
@@ -372,8 +359,8 @@ fn warn_of(tracked: &Tracked, faults: &[String]) {
 fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option<State>> {
     let name = relation_name(tracked.oids.members);
     let mut state = None;
-    queue.each(snapshot, &mut |entry, _| {
-        if let QueueEntry::State(text) = entry {
+    queue.each(snapshot, &mut |text, _| {
+        if let Some(text) = text {
             state = Some(State::read(text, &name)?);
         }
         Ok(())

@@ -23,9 +23,9 @@ use sketch::corpus::Components;
 use sketch::{Sketcher, memory};
 
 use crate::clusters::components::{self, Fingerprint, Found};
-use crate::clusters::known::{Known, print_of};
+use crate::clusters::known::{Known, each_of};
 use crate::clusters::places::{ClusterPlaces, StoredMembership};
-use crate::clusters::tables::{Tables, members};
+use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
@@ -217,12 +217,10 @@ impl Seeded<'_> {
         if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
             || !question.source().has_scopes_of(self.index, &documents)
             || !question.source().key_is_unique
-            || catalog::array_of(key_type) == Oid::INVALID
         {
             return Ok(None);
         }
-        let mut known =
-            Known::of(self.tables, self.snapshot, (key_type, key.collation()), self.next_id)?;
+        let mut known = Known::of(self.tables, self.next_id);
         if !self.is_worth_it(&question, (&index, &leaves), changed, &mut known)? {
             return Ok(None);
         }
@@ -312,13 +310,9 @@ impl Seeded<'_> {
         known: &mut Known,
     ) -> Result<(Vec<Change>, Vec<u64>)> {
         let mut memory = Memory::scratch(c"minlsh change");
-        let mut changes = Vec::new();
-        for at in 0..changed.len() as u32 {
-            check_interrupts();
-            // SAFETY: keys of that type.
-            let old = unsafe { known.member(changed.datum(at))? };
-            memory::push(&mut changes, Change { old, now: Now::Gone, is_met: false })?;
-        }
+        let stored = known.members(changed)?.into_iter();
+        let changes = stored.map(|old| Change { old, now: Now::Gone, is_met: false });
+        let mut changes = memory::collect(changes)?;
         let criteria = question.criteria();
         let mut sketcher = Sketcher::new(criteria.config.clone());
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
@@ -387,9 +381,17 @@ impl Seeded<'_> {
             }
             memory::insert_at(&mut blocks.numbers, cluster, None)?;
             let first = rest.stored.len();
-            if !budget.spend(size as f64 / STEPS) || !self.members(cluster, written, rest)? {
+            if !budget.spend(size as f64 / STEPS) {
                 return Ok(false);
             }
+            each_of(self.tables, cluster, &mut |key, print| {
+                if !written(key) {
+                    // SAFETY: a key of that type.
+                    unsafe { rest.keys.push(key)? };
+                    memory::push(&mut rest.stored, ((cluster, print), 0))?;
+                }
+                Ok(Continue::Yes)
+            })?;
             if (rest.stored.len() - first) as u64 != size {
                 return Ok(false);
             }
@@ -422,7 +424,7 @@ impl Seeded<'_> {
         if lost.first() == Some(&None) {
             return Ok(false);
         }
-        self.each_of(cluster, &mut |key, print| {
+        each_of(self.tables, cluster, &mut |key, print| {
             if let Ok(place) = lost.binary_search(&print)
                 && !written(key)
             {
@@ -431,42 +433,6 @@ impl Seeded<'_> {
             Ok(if lost.is_empty() { Continue::No } else { Continue::Yes })
         })?;
         Ok(lost.is_empty())
-    }
-
-    /// Adds what is left of a cluster; false if no index finds it.
-    fn members(
-        &self,
-        cluster: ClusterId,
-        written: &dyn Fn(Datum) -> bool,
-        rest: &mut Rest,
-    ) -> Result<bool> {
-        self.each_of(cluster, &mut |key, print| {
-            if !written(key) {
-                // SAFETY: a key of that type.
-                unsafe { rest.keys.push(key)? };
-                memory::push(&mut rest.stored, ((cluster, print), 0))?;
-            }
-            Ok(Continue::Yes)
-        })
-    }
-
-    /// Calls `visit` with the members of a cluster that are stored; false if no index finds them.
-    fn each_of(
-        &self,
-        cluster: ClusterId,
-        visit: &mut dyn FnMut(Datum, Option<Fingerprint>) -> Result<Continue>,
-    ) -> Result<bool> {
-        let value = Datum::from(cluster);
-        // SAFETY: the column is a bigint.
-        unsafe {
-            self.tables.members.of_value(members::CLUSTER, value, self.snapshot, |row| {
-                check_interrupts();
-                match row.value(members::DOC_ID) {
-                    Some(key) => visit(key, print_of(row)),
-                    None => Ok(Continue::Yes),
-                }
-            })
-        }
     }
 
     /// Adds the documents that share a bucket with one that was written; false if they are too many, or their
@@ -499,12 +465,19 @@ impl Seeded<'_> {
             unsafe { ffi::predicate_lock(open.raw(), self.snapshot.raw()) };
             let Some(rows) = self.rows(leaf, buckets, budget)? else { return Ok(false) };
             let Some(mut found) = RowsAt::of(&open, self.snapshot) else { return Ok(false) };
-            let count = rows.len();
-            for (at, row) in rows.into_iter().enumerate() {
-                let key = found.at(u64_to_tid(row)).and_then(|row| row.value(own.number));
-                let Some(key) = key.filter(|key| !written(*key)) else { continue };
-                if !Self::mate(key, (known, count - at), blocks, job)? {
-                    return Ok(false);
+            for some in rows.chunks(AT_A_TIME) {
+                let mut mates = DocumentKeys::new(key_type, self.tracked.key.collation())?;
+                for row in some {
+                    let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
+                    if let Some(key) = key.filter(|key| !written(*key)) {
+                        // SAFETY: a column of that type.
+                        unsafe { mates.push(key)? };
+                    }
+                }
+                for (at, stored) in (0..).zip(known.members(&mates)?) {
+                    if !Self::mate((mates.datum(at), stored), known, blocks, job)? {
+                        return Ok(false);
+                    }
                 }
             }
         }
@@ -538,13 +511,12 @@ impl Seeded<'_> {
 
     /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
     fn mate(
-        key: Datum,
-        (known, left): (&mut Known, usize),
+        (key, stored): (Datum, Option<StoredMembership>),
+        known: &Known,
         blocks: &mut Blocks,
         job: &mut Job,
     ) -> Result<bool> {
-        // SAFETY: a key of that type.
-        let Some((cluster, print)) = (unsafe { known.one_of(key, left)? }) else {
+        let Some((cluster, print)) = stored else {
             // SAFETY: a key of that type.
             unsafe { job.push(key, Tag::Alone)? };
             return Ok(true);

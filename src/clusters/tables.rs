@@ -1,18 +1,26 @@
-//! The tables of tracked clusters under lock, found to be what they must be. Whoever owns them can alter
-//! them: they are trusted for the types of their columns and their indexes, and for nothing else.
+//! The tables of tracked clusters under lock, found to be what they must be, and the SQL that reads and writes them.
+//!
+//! Whoever owns them can alter them: they are trusted for the names and types of their columns, and for nothing else.
+//! SQL runs as their owner, security-restricted and with `pg_catalog` as search path, so what they have planted there
+//! runs with no rights but theirs. It finds the tables by their names, and is not run if these name others by now. The
+//! queue alone is written as a relation: whoever writes documents has no right on it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::{Result, SqlError, wrong_state};
-use crate::memory::of_entries;
 use crate::pg::beside::{Beside, is_of_owner};
-use crate::pg::bulk::Bulk;
-use crate::pg::catalog::base_type;
+use crate::pg::catalog::{base_type, equality_of};
 use crate::pg::open::Open;
-use crate::pg::open_index::{OpenIndex, Search};
 use crate::pg::relation::{Column, Lock, owner_of};
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session};
+use crate::pg::sql::Sql;
 use crate::pg::text;
 
 /// The endings of the names of the tables, behind that of the members.
@@ -20,49 +28,48 @@ pub const LIST: &str = "_list";
 pub const LOG: &str = "_log";
 pub const QUEUE: &str = "_queue";
 
-/// Columns by number.
-pub mod members {
-    pub const DOC_ID: i16 = 1;
-    pub const CLUSTER: i16 = 2;
-    pub const FINGERPRINT: i16 = 3;
-}
-pub mod list {
-    pub const CLUSTER: i16 = 1;
-    pub const SIZE: i16 = 2;
-    pub const SINCE: i16 = 3;
-}
-pub mod log {
-    pub const SEQ: i16 = 1;
-    pub const EVENT: i16 = 4;
-    pub const CLUSTER: i16 = 5;
-    pub const OTHER: i16 = 6;
-    pub const DOC_ID: i16 = 7;
-}
+/// The columns of the queue by number.
 mod queue {
-    pub const DOC_ID: i16 = 1;
     pub const STATE: i16 = 2;
     pub const SINCE: i16 = 3;
 }
 
+/// Rows that a statement is given at a time.
+pub const AT_A_TIME: usize = 1 << 12;
+
 /// One of the tables.
-pub struct Table(Beside);
+struct Table(Beside);
 
 impl Table {
-    /// Opens a table whose columns must be of these types.
-    fn open(oid: Oid, lock: Lock, columns: &[Oid], owner: Oid) -> Result<Self> {
+    /// Opens a table whose columns must be of these names and types.
+    fn open(oid: Oid, lock: Lock, columns: &[(&CStr, Oid)], owner: Oid) -> Result<Self> {
         let Some(open) = Open::relation(oid, lock) else {
             return Err(wrong_state("a table of the tracked clusters does not exist").set_hint(
                 "Drop the others with minlsh_untrack_clusters(), and track the clusters again.",
             ));
         };
+        let name = open.name();
         if open.class().relowner != owner {
             return Err(wrong_state(format!(
-                "table \"{}\" is not owned by the owner of the documents",
-                open.name()
+                "table \"{name}\" is not owned by the owner of the documents"
             ))
             .set_hint("Use ALTER TABLE ... OWNER TO to give it the same owner."));
         }
-        Self::checked(open, lock, columns)
+        let types: Vec<Oid> = columns.iter().map(|(_, type_oid)| *type_oid).collect();
+        let table = Self::checked(open, lock, &types)?;
+        let open = &table.0.table;
+        let is_called = |attribute: &pg_sys::FormData_pg_attribute, name: &CStr| {
+            // SAFETY: a name is a NUL-terminated array.
+            unsafe { CStr::from_ptr(attribute.attname.data.as_ptr()) == name }
+        };
+        if !open.attributes().zip(columns).all(|(own, (name, _))| is_called(own, name)) {
+            return Err(altered(&name, "Its columns have other names."));
+        }
+        // SAFETY: an open relation, which has null for no rules.
+        if unsafe { !(*open.raw()).rd_rules.is_null() } {
+            return Err(altered(&name, "It has a rule."));
+        }
+        Ok(table)
     }
 
     fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Self> {
@@ -71,135 +78,6 @@ impl Table {
             return Err(altered(&name, "It has inheritance children, or is a partition."));
         }
         Beside::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
-    }
-
-    /// Calls `visit` with each row.
-    pub fn each(
-        &self,
-        snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<()> {
-        self.0.table.each(snapshot, visit)
-    }
-
-    /// Calls `visit` with the row of a key in column `column`, if there is one.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the column's type.
-    pub unsafe fn of_key(
-        &self,
-        column: i16,
-        key: Datum,
-        snapshot: &Snapshot,
-        mut visit: impl FnMut(&Row) -> Result<()>,
-    ) -> Result<bool> {
-        let mut found = false;
-        // SAFETY: the caller's promise, and an index of this table.
-        unsafe {
-            self.key_index(column)?.each_equal(&self.0.table, key, snapshot, |row| {
-                found = true;
-                visit(row)?;
-                Ok(Continue::No)
-            })?;
-        }
-        Ok(found)
-    }
-
-    /// Begins to look up rows by their keys in column `column`.
-    pub fn finder<'a>(&'a self, column: i16, snapshot: &'a Snapshot) -> Result<Finder<'a>> {
-        let index = self.key_index(column)?;
-        let equal = index.search_operator(pg_sys::BTEqualStrategyNumber as u16);
-        // SAFETY: an index of this table, and its own operator.
-        Ok(Finder(unsafe { Search::of(index, &self.0.table, equal, snapshot) }))
-    }
-
-    fn key_index(&self, column: i16) -> Result<&OpenIndex> {
-        let missing = || altered(&self.0.table.name(), "It has no primary key.");
-        self.0.key_index(column).ok_or_else(missing)
-    }
-
-    /// True if there is a row whose key in column `column` is that or a greater one.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the column's type.
-    pub unsafe fn has_from(&self, column: i16, key: Datum, snapshot: &Snapshot) -> Result<bool> {
-        let index = self.key_index(column)?;
-        let from = index.search_operator(pg_sys::BTGreaterEqualStrategyNumber as u16);
-        let mut found = false;
-        // SAFETY: the caller's promise, an index of this table, and an operator of it.
-        unsafe {
-            index.each_match(&self.0.table, from, key, snapshot, |_| {
-                found = true;
-                Ok(Continue::No)
-            })?;
-        }
-        Ok(found)
-    }
-
-    /// Calls `visit` with the rows that have a value in column `column`, until it says that it has enough.
-    /// Returns false if no index finds them.
-    ///
-    /// # Safety
-    /// `value` is a non-null value of the column's type.
-    pub unsafe fn of_value(
-        &self,
-        column: i16,
-        value: Datum,
-        snapshot: &Snapshot,
-        visit: impl FnMut(&Row) -> Result<Continue>,
-    ) -> Result<bool> {
-        let serves = |index: &&OpenIndex| {
-            let form = index.form();
-            let is_btree = index.class().relam == pg_sys::BTREE_AM_OID;
-            is_btree && form.indisvalid && !form.indcheckxmin && index.only_column() == Some(column)
-        };
-        let Some(index) = self.0.indexes.iter().find(serves) else { return Ok(false) };
-        // SAFETY: the caller's promise, and an index of this table.
-        unsafe { index.each_equal(&self.0.table, value, snapshot, visit)? };
-        Ok(true)
-    }
-
-    /// Inserts a row: a value for each column, of its type.
-    ///
-    /// # Safety
-    /// The values are of the columns' types.
-    pub unsafe fn insert(&self, values: &[Option<Datum>]) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.insert(values) };
-    }
-
-    /// Begins to insert many rows, which are there when it is finished.
-    pub fn bulk(&self) -> Bulk<'_> {
-        self.0.bulk(of_entries())
-    }
-
-    /// Puts a row in the place of one of this table.
-    ///
-    /// # Safety
-    /// The values are of the columns' types.
-    pub unsafe fn update(&self, old: &Row, values: &[Option<Datum>]) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.update(old, values) };
-    }
-
-    /// Deletes a row of this table.
-    pub fn delete(&self, row: &Row) {
-        self.0.table.delete(row);
-    }
-}
-
-/// Rows by their keys.
-pub struct Finder<'a>(Search<'a>);
-
-impl Finder<'_> {
-    /// The row of a key, until another one is looked up.
-    ///
-    /// # Safety
-    /// `key` is a non-null value of the column's type.
-    pub unsafe fn find(&mut self, key: Datum) -> Option<&Row> {
-        // SAFETY: the caller's promise; it is looked for at once.
-        unsafe { self.0.start(key) };
-        self.0.next_row()
     }
 }
 
@@ -211,16 +89,6 @@ fn altered(table: &str, detail: &str) -> SqlError {
 
 /// The queue: keys, and a row of state.
 pub struct Queue(Table);
-
-/// The kinds of rows in the queue.
-pub enum QueueEntry<'a> {
-    /// The row of a key was written.
-    Key(Datum),
-    /// The documents were truncated.
-    Truncated,
-    /// The state.
-    State(&'a str),
-}
 
 impl Queue {
     /// Opens the queue of open documents, or of a partition of them, to note a key; `None` if it does not belong to
@@ -274,36 +142,32 @@ impl Queue {
     /// Adds a key, or that the documents were truncated. The key is of the type that `check_key` has found.
     pub fn note(&self, key: Option<Datum>) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[key, None, Some(now())]) };
+        unsafe { self.0.0.insert(&[key, None, Some(now())]) };
     }
 
     /// Puts the state there.
     pub fn put_state(&self, state: &str) {
         // SAFETY: values of the columns' types.
-        unsafe { self.0.insert(&[None, Some(text::write(state)), Some(now())]) };
+        unsafe { self.0.0.insert(&[None, Some(text::write(state)), Some(now())]) };
     }
 
-    /// Calls `visit` with each entry and its row.
+    /// Calls `visit` with each of its rows, and with the state if it is that of the state.
     pub fn each(
         &self,
         snapshot: &Snapshot,
-        visit: &mut dyn FnMut(QueueEntry, &Row) -> Result<()>,
+        visit: &mut dyn FnMut(Option<&str>, &Row) -> Result<()>,
     ) -> Result<()> {
-        self.0.each(snapshot, |row| {
-            let entry = match (row.value(queue::DOC_ID), row.value(queue::STATE)) {
-                // SAFETY: checked to be a text.
-                (_, Some(state)) => QueueEntry::State(unsafe { text::read(state)? }),
-                (Some(key), None) => QueueEntry::Key(key),
-                (None, None) => QueueEntry::Truncated,
-            };
-            visit(entry, row)?;
+        self.0.0.table.each(snapshot, |row| {
+            // SAFETY: checked to be a text.
+            let state = row.value(queue::STATE).map(|state| unsafe { text::read(state) });
+            visit(state.transpose()?, row)?;
             Ok(Continue::Yes)
         })
     }
 
     /// Deletes one of its rows.
     pub fn delete(&self, row: &Row) {
-        self.0.delete(row);
+        self.0.0.table.delete(row);
     }
 }
 
@@ -311,14 +175,6 @@ impl Queue {
 fn now() -> Datum {
     // SAFETY: within a transaction.
     Datum::from(unsafe { pg_sys::GetCurrentTransactionStartTimestamp() })
-}
-
-/// All tables, for a refresh.
-pub struct Tables {
-    pub members: Table,
-    pub list: Table,
-    pub log: Table,
-    pub queue: Queue,
 }
 
 /// The relations of the tables.
@@ -330,6 +186,18 @@ pub struct Oids {
     pub queue: Oid,
 }
 
+/// All tables, for a refresh.
+pub struct Tables {
+    pub queue: Queue,
+    /// The type of the keys.
+    pub key: Oid,
+    oids: Oids,
+    /// Plans by their text.
+    plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
+    /// The other tables stay open, so that what was found of them stays true.
+    _others: [Table; 3],
+}
+
 impl Tables {
     /// Opens them; a refresh, which writes, waits for another one. `key` is the type of the documents' keys.
     pub fn open(oids: Oids, key: Oid, owner: Oid, lock: Lock) -> Result<Self> {
@@ -337,12 +205,76 @@ impl Tables {
         const TIME: Oid = pg_sys::TIMESTAMPTZOID;
         let read = lock == Lock::Read;
         let (alone, write) = if read { (lock, lock) } else { (Lock::Alone, Lock::Write) };
-        let list = Table::open(oids.list, alone, &[INT8, INT8, TIME, INT8], owner)?;
-        let members = Table::open(oids.members, alone, &[key, INT8, pg_sys::UUIDOID], owner)?;
-        let event = [INT8, INT8, TIME, pg_sys::TEXTOID, INT8, INT8, key, INT8];
-        let log = Table::open(oids.log, write, &event, owner)?;
-        let entry = [key, pg_sys::TEXTOID, TIME];
-        let queue = Queue(Table::open(oids.queue, write, &entry, owner)?);
-        Ok(Self { members, list, log, queue })
+        let (doc_id, cluster_id, size) = ((c"doc_id", key), (c"cluster_id", INT8), (c"size", INT8));
+        let columns = [cluster_id, size, (c"since", TIME), (c"changed", INT8)];
+        let list = Table::open(oids.list, alone, &columns, owner)?;
+        let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
+        let members = Table::open(oids.members, alone, &columns, owner)?;
+        for table in [&list, &members] {
+            if table.0.key_index(1).is_none() {
+                return Err(altered(&table.0.table.name(), "It has no primary key."));
+            }
+        }
+        let [seq, refresh, other] = [c"seq", c"refresh", c"other_id"].map(|name| (name, INT8));
+        let (at, event) = ((c"at", TIME), (c"event", pg_sys::TEXTOID));
+        let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
+        let log = Table::open(oids.log, write, &columns, owner)?;
+        let columns = [doc_id, (c"state", pg_sys::TEXTOID), (c"since", TIME)];
+        let queue = Queue(Table::open(oids.queue, write, &columns, owner)?);
+        Ok(Self { queue, key, oids, plans: RefCell::default(), _others: [list, members, log] })
+    }
+
+    /// Calls `visit` with the rows of a query, until it says that it has enough. In `sql` `{members}`, `{list}`,
+    /// `{log}` and `{queue}` stand for the tables, and `{=}` for the equality of keys.
+    pub fn each(
+        &self,
+        sql: &'static str,
+        values: &[Parameter],
+        visit: impl FnMut(&Rows, usize) -> Result<Continue>,
+    ) -> Result<()> {
+        let session = Session::open();
+        let plan = self.plan(&session, sql, values)?;
+        session.cursor(&plan, values)?.each(visit)
+    }
+
+    /// Runs a statement that writes, in which names stand for others as in [`Self::each`]. Returns the number of rows.
+    pub fn write(&self, sql: &'static str, values: &[Parameter]) -> Result<u64> {
+        let session = Session::open();
+        let plan = self.plan(&session, sql, values)?;
+        session.write(&plan, values)
+    }
+
+    /// A plan that names these tables and no others: names may have come to mean something else.
+    fn plan(
+        &self,
+        session: &Session,
+        sql: &'static str,
+        values: &[Parameter],
+    ) -> Result<Rc<PreparedPlan>> {
+        let Oids { members, list, log, queue } = self.oids;
+        let is_sound = |plan: &PreparedPlan| plan.is_of(&[members, list, log, queue]);
+        let kept = self.plans.borrow().get(sql).cloned();
+        if let Some(plan) = kept.filter(|plan| is_sound(plan)) {
+            return Ok(plan);
+        }
+        let mut text = Sql::default();
+        for (place, part) in sql.split(['{', '}']).enumerate() {
+            text = match part {
+                _ if place % 2 == 0 => text.text(part),
+                "members" => text.relation(members),
+                "list" => text.relation(list),
+                "log" => text.relation(log),
+                "queue" => text.relation(queue),
+                _ => text.operator(equality_of(self.key)),
+            };
+        }
+        let types: Vec<Oid> = values.iter().map(Parameter::type_oid).collect();
+        let plan = Rc::new(session.plan(&text, &types)?.keep());
+        if !is_sound(&plan) {
+            return Err(wrong_state("the tables of the tracked clusters were replaced")
+                .set_hint("Retry the statement."));
+        }
+        self.plans.borrow_mut().insert(sql, Rc::clone(&plan));
+        Ok(plan)
     }
 }

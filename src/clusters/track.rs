@@ -95,6 +95,10 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     }
     let key = Key::of_table(documents.oid, documents.kind, info.document())
         .map_err(|cause| no_key(documents, cause))?;
+    if catalog::array_of(key.base_type) == Oid::INVALID {
+        let message = format!("the key of table \"{}\" is an array", documents.name);
+        return Err(not_supported(message).set_hint("Add a column that is unique and NOT NULL."));
+    }
     let settings = info.options()?;
     let threshold = call.float8(1).map_or(Ok(settings.threshold), Threshold::new)?;
     if threshold < settings.threshold {

@@ -2,7 +2,7 @@
 
 use crate::clusters::capture;
 use crate::clusters::state::State;
-use crate::clusters::tables::{Queue, QueueEntry};
+use crate::clusters::tables::Queue;
 use crate::clusters::tracked;
 use crate::index::info::Info;
 use crate::pg::open::Open;
@@ -41,12 +41,12 @@ pub fn of_index(info: &Info) -> Option<Waiting> {
 fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
     let mut waiting = Waiting { rows: 0, since: None };
     let mut is_of_index = is_linked;
-    let read = queue.each(&Snapshot::statement(), &mut |entry, row| {
-        match entry {
-            QueueEntry::State(text) => {
+    let read = queue.each(&Snapshot::statement(), &mut |state, row| {
+        match state {
+            Some(text) => {
                 is_of_index |= State::read(text, "").is_ok_and(|state| state.index == index);
             }
-            QueueEntry::Key(_) | QueueEntry::Truncated => {
+            None => {
                 waiting.rows += 1;
                 waiting.since = waiting.since.into_iter().chain(Queue::since(row)).min();
             }

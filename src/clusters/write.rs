@@ -6,13 +6,11 @@ use sketch::memory;
 
 use crate::clusters::places::{ClusterPlaces, Place};
 use crate::clusters::state::State;
-use crate::clusters::tables::{Table, Tables, list, members};
+use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::error::Result;
-use crate::pg::bulk::Bulk;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::row::Continue;
-use crate::pg::snapshot::Snapshot;
+use crate::pg::spi::Parameter;
 use crate::pg::text;
 
 /// The difference that an update makes.
@@ -36,108 +34,109 @@ pub struct Counts {
 }
 
 /// Writes what an update changes.
-pub fn write(
-    tables: &Tables,
-    snapshot: &Snapshot,
-    difference: &Difference,
-    state: &mut State,
-) -> Result<Counts> {
-    let Difference { places, blocks, update, .. } = difference;
-    let mut memory = Memory::scratch(c"minlsh cluster");
-    let mut counts = Counts::default();
-    // First, while the snapshot shows the members that are named as they are stored.
-    for event in &update.events {
-        if let ClusterEvent::Merge { cluster, other, .. } = *event
-            && blocks.iter().any(|block| block.cluster == other)
-        {
-            merge(tables, snapshot, places, (cluster, other), &mut counts)?;
-        }
-    }
+pub fn write(tables: &Tables, difference: &Difference, state: &mut State) -> Result<Counts> {
+    let Difference { places, blocks, update, whole } = difference;
     let places = &*places.list()?;
-    let ids = new_ids(places, update)?;
-    let mut joined = tables.members.bulk();
-    for (place, id) in places.iter().zip(&ids) {
-        check_interrupts();
-        memory.run_and_reset(|| {
-            document(&tables.members, &mut joined, snapshot, (place, *id), &mut counts)
-        })?;
-    }
-    joined.finish();
+    let merges = merges(update)?;
+    let mut ids = new_ids(places, update, &merges)?;
+    let mut counts = documents(tables, places, &ids)?;
+    // Those that are left of a block have no place.
+    let is_block = |cluster| blocks.iter().any(|block| block.cluster == cluster);
+    let merged = memory::collect(merges.into_iter().filter(|merge| is_block(merge.0)));
+    each_part(&merged?, |some| {
+        let moved = tables.write(
+            "UPDATE {members} AS m SET cluster_id = n.cluster_id
+             FROM unnest($1, $2) AS n (other_id, cluster_id) WHERE m.cluster_id = n.other_id",
+            &[int8s(some, |merge| merge.0), int8s(some, |merge| merge.1)],
+        )?;
+        counts.moved += moved as i64;
+        Ok(())
+    })?;
     state.refreshes += 1;
-    // Somebody may have put rows of ids there that were never given.
-    // SAFETY: the column is a bigint.
-    let is_sound =
-        unsafe { !tables.list.has_from(list::CLUSTER, Datum::from(state.next_id), snapshot)? };
     let new_from = std::mem::replace(&mut state.next_id, update.next);
     // SAFETY: the time of day.
-    let now = Datum::from(unsafe { pg_sys::GetCurrentTimestamp() });
-    let mut new = tables.list.bulk();
-    for &of in &update.changed {
-        check_interrupts();
-        let is_new = is_sound && of.0 >= new_from;
-        memory.run_and_reset(|| changed(tables, &mut new, snapshot, (of, is_new), now, state))?;
+    let now = unsafe { Datum::from(pg_sys::GetCurrentTimestamp()) };
+    // SAFETY: a time is passed by value.
+    let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now)) };
+    let refresh = Parameter::int8(state.refreshes);
+    each_part(&update.changed, |some| {
+        let sizes = [int8s(some, |changed| changed.0), int8s(some, |changed| changed.1 as i64)];
+        tables.write(
+            "INSERT INTO {list} SELECT cluster_id, size, $3, $4 FROM unnest($1, $2) AS n (cluster_id, size)
+             ON CONFLICT (cluster_id) DO UPDATE SET size = excluded.size, changed = excluded.changed",
+            &[sizes[0], sizes[1], now, refresh],
+        )?;
+        state.clusters += some.iter().filter(|changed| changed.0 >= new_from).count() as i64;
+        Ok(())
+    })?;
+    each_part(&update.ended, |some| {
+        let ended = [int8s(some, |cluster| *cluster)];
+        state.clusters -=
+            tables.write("DELETE FROM {list} WHERE cluster_id = ANY ($1)", &ended)? as i64;
+        Ok(())
+    })?;
+    if whole.is_some() {
+        mend(tables, now, refresh)?;
+        // All that there are have a place.
+        ids.sort_unstable();
+        ids.dedup();
+        state.clusters = ids.iter().flatten().count() as i64;
     }
-    new.finish();
-    for &cluster in &update.ended {
-        check_interrupts();
-        // SAFETY: the column is a bigint.
-        let is_there = unsafe {
-            tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
-                tables.list.delete(row);
-                Ok(())
-            })?
+    each_part(&update.events, |some| {
+        // SAFETY: texts, and keys of that type.
+        let (names, keys) = unsafe {
+            let name = |event: &ClusterEvent| Some(text::write(event.name()));
+            let key = |event: &ClusterEvent| Some(places[event.document()? as usize].key);
+            (
+                Parameter::array(some.iter().map(name), pg_sys::TEXTOID),
+                Parameter::array(some.iter().map(key), tables.key),
+            )
         };
-        state.clusters -= i64::from(is_there);
-    }
-    if difference.whole.is_some() {
-        state.clusters = mend(tables, snapshot, &ids, update, now, state.refreshes)?;
-    }
-    let mut rows = tables.log.bulk();
-    for event in &update.events {
-        check_interrupts();
-        memory.run_and_reset(|| log(&mut rows, places, *event, now, state));
-    }
-    rows.finish();
+        let others = Parameter::int8s(some.iter().map(|event| event.other()));
+        let sizes = Parameter::int8s(some.iter().map(|event| Some(event.size()? as i64)));
+        let clusters = int8s(some, |event| event.cluster());
+        tables.write(
+            "INSERT INTO {log} SELECT $1 + seq, $2, $3, event, cluster_id, other_id, doc_id, size
+             FROM unnest($4, $5, $6, $7, $8) WITH ORDINALITY AS n (event, cluster_id, other_id, doc_id, size, seq)",
+            &[Parameter::int8(state.last_seq), refresh, now, names, clusters, others, keys, sizes],
+        )?;
+        state.last_seq += some.len() as i64;
+        Ok(())
+    })?;
     Ok(counts)
 }
 
-/// Gives the members of a block that ends to the cluster that it belongs to now.
-fn merge(
-    tables: &Tables,
-    snapshot: &Snapshot,
-    places: &ClusterPlaces,
-    (cluster, other): (ClusterId, ClusterId),
-    counts: &mut Counts,
-) -> Result<()> {
-    let mut memory = Memory::scratch(c"minlsh member");
-    let table = &tables.members;
-    // SAFETY: the columns are of the key's type, bigint and uuid.
-    unsafe {
-        table.of_value(members::CLUSTER, Datum::from(other), snapshot, |row| {
-            check_interrupts();
-            let key = row.value(members::DOC_ID);
-            if key.is_some_and(|key| !places.has(key)) {
-                counts.moved += 1;
-                let print = row.value(members::FINGERPRINT);
-                memory.run_and_reset(|| {
-                    table.update(row, &[key, Some(Datum::from(cluster)), print]);
-                });
-            }
-            Ok(Continue::Yes)
-        })?;
+/// Calls `write` with as many rows at a time as a statement is given.
+fn each_part<T>(rows: &[T], mut write: impl FnMut(&[T]) -> Result<()>) -> Result<()> {
+    let mut memory = Memory::scratch(c"minlsh rows of a statement");
+    for some in rows.chunks(AT_A_TIME) {
+        check_interrupts();
+        memory.run_and_reset(|| write(some))?;
     }
     Ok(())
 }
 
-/// The cluster of each document after the update.
-fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> {
+fn int8s<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Parameter {
+    Parameter::int8s(rows.iter().map(|row| Some(value(row))))
+}
+
+/// The old clusters that belong to others now, and these, in the order of the old ones.
+fn merges(update: &Update) -> Result<Vec<(ClusterId, ClusterId)>> {
     let merges = update.events.iter().filter_map(|event| match *event {
         ClusterEvent::Merge { cluster, other, .. } => Some((other, cluster)),
         _ => None,
     });
-    // In the order of `other` they are searched.
     let mut merges = memory::collect(merges)?;
     merges.sort_unstable();
+    Ok(merges)
+}
+
+/// The cluster of each document after the update.
+fn new_ids(
+    places: &[Place],
+    update: &Update,
+    merges: &[(ClusterId, ClusterId)],
+) -> Result<Vec<Option<ClusterId>>> {
     let stays = |old: ClusterId| match merges.binary_search_by_key(&old, |merge| merge.0) {
         Ok(place) => merges[place].1,
         Err(_) => old,
@@ -153,147 +152,72 @@ fn new_ids(places: &[Place], update: &Update) -> Result<Vec<Option<ClusterId>>> 
     Ok(ids)
 }
 
-/// Writes the row of a document.
-fn document(
-    table: &Table,
-    joined: &mut Bulk,
-    snapshot: &Snapshot,
-    (place, id): (&Place, Option<ClusterId>),
-    counts: &mut Counts,
-) -> Result<()> {
-    let print = place.print.or(place.old.and_then(|(_, print)| print));
-    let row_of = |id: ClusterId| {
-        // A uuid is passed as a pointer to its bytes.
-        let print = print.as_ref().map(|print| Datum::from(print.as_ptr()));
-        [Some(place.key), Some(Datum::from(id)), print]
-    };
-    match (place.old, id) {
-        (None, None) => {}
-        (None, Some(id)) => {
-            counts.joined += 1;
-            // SAFETY: values of the columns' types.
-            unsafe { joined.push(&row_of(id)) };
-        }
-        (Some((old, stored)), id) => {
-            if id == Some(old) && (place.print.is_none() || place.print == stored) {
-                return Ok(());
-            }
-            // SAFETY: a key of the table's own, and values of the columns' types.
-            unsafe {
-                table.of_key(members::DOC_ID, place.key, snapshot, |row| {
-                    match id {
-                        None => {
-                            counts.removed += 1;
-                            table.delete(row);
-                        }
-                        Some(id) => {
-                            counts.moved += i64::from(id != old);
-                            let mut values = row_of(id);
-                            // As it is spelled there: equal keys may differ.
-                            values[0] = row.value(members::DOC_ID);
-                            table.update(row, &values);
-                        }
-                    }
-                    Ok(())
-                })?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Writes the row of a cluster to which something happened.
-fn changed(
-    tables: &Tables,
-    new: &mut Bulk,
-    snapshot: &Snapshot,
-    ((cluster, size), is_new): ((ClusterId, u64), bool),
-    now: Datum,
-    state: &mut State,
-) -> Result<()> {
-    let row_of = |since: Datum| {
-        [Datum::from(cluster), Datum::from(size as i64), since, Datum::from(state.refreshes)]
-            .map(Some)
-    };
-    // SAFETY: the column is a bigint, and values are of the columns' types.
-    unsafe {
-        let is_there = !is_new
-            && tables.list.of_key(list::CLUSTER, Datum::from(cluster), snapshot, |row| {
-                let since = row.value(list::SINCE).unwrap_or(now);
-                tables.list.update(row, &row_of(since));
-                Ok(())
-            })?;
-        if !is_there {
-            new.push(&row_of(now));
-            state.clusters += 1;
-        }
-    }
-    Ok(())
-}
-
-/// Mends what somebody has changed in the list by hand, of clusters to which nothing happened. `ids` are those of all
-/// documents. Returns how many clusters there are.
-fn mend(
-    tables: &Tables,
-    snapshot: &Snapshot,
-    ids: &[Option<ClusterId>],
-    update: &Update,
-    now: Datum,
-    refreshes: i64,
-) -> Result<i64> {
-    let mut ids = memory::collect(ids.iter().copied().flatten())?;
-    ids.sort_unstable();
-    let sizes = ids.chunk_by(|a, b| a == b).map(|of_one| (of_one[0], of_one.len() as i64));
-    let sizes = memory::collect(sizes)?;
-    let is_written = |cluster: ClusterId| {
-        update.changed.binary_search_by_key(&cluster, |changed| changed.0).is_ok()
-            || update.ended.binary_search(&cluster).is_ok()
-    };
-    let row_of = |(cluster, size): (ClusterId, i64), since: Datum| {
-        [Datum::from(cluster), Datum::from(size), since, Datum::from(refreshes)].map(Some)
-    };
-    let mut met = memory::filled(false, sizes.len())?;
-    tables.list.each(snapshot, |row| {
-        check_interrupts();
-        let number = |column| row.value(column).map(|value: Datum| value.value() as i64);
-        let cluster = number(list::CLUSTER).unwrap_or_default();
-        if is_written(cluster) {
-            return Ok(Continue::Yes);
-        }
-        match sizes.binary_search_by_key(&cluster, |size| size.0) {
-            Ok(place) => {
-                met[place] = true;
-                if number(list::SIZE) != Some(sizes[place].1) {
-                    let since = row.value(list::SINCE).unwrap_or(now);
-                    // SAFETY: values of the columns' types.
-                    unsafe { tables.list.update(row, &row_of(sizes[place], since)) };
+/// Writes the rows of documents.
+fn documents(tables: &Tables, places: &[Place], ids: &[Option<ClusterId>]) -> Result<Counts> {
+    type Row<'a> = (&'a Place, ClusterId);
+    let (mut removed, mut moved, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    let mut counts = Counts::default();
+    for (place, id) in places.iter().zip(ids) {
+        match (place.old, *id) {
+            (None, None) => Ok(()),
+            (None, Some(id)) => memory::push(&mut joined, (place, id)),
+            (Some(_), None) => memory::push(&mut removed, place),
+            (Some((old, stored)), Some(id)) => {
+                counts.moved += i64::from(id != old);
+                if id == old && (place.print.is_none() || place.print == stored) {
+                    continue;
                 }
+                memory::push(&mut moved, (place, id))
             }
-            Err(_) => tables.list.delete(row),
-        }
-        Ok(Continue::Yes)
-    })?;
-    for (size, _) in sizes.iter().zip(&met).filter(|(size, met)| !**met && !is_written(size.0)) {
-        // SAFETY: values of the columns' types.
-        unsafe { tables.list.insert(&row_of(*size, now)) };
+        }?;
     }
-    Ok(sizes.len() as i64)
+    counts.joined = joined.len() as i64;
+    counts.removed = removed.len() as i64;
+    // SAFETY: keys of that type, and bytes of a uuid, which is passed as a pointer to them.
+    let keys = |some: &mut dyn Iterator<Item = &Place>| unsafe {
+        Parameter::array(some.map(|place| Some(place.key)), tables.key)
+    };
+    let rows = |some: &[Row]| {
+        let print = |(place, _): &Row| {
+            let stored = place.old.as_ref().and_then(|(_, print)| print.as_ref());
+            place.print.as_ref().or(stored).map(|print| Datum::from(print.as_ptr()))
+        };
+        // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
+        let prints = unsafe { Parameter::array(some.iter().map(print), pg_sys::UUIDOID) };
+        [keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1), prints]
+    };
+    each_part(&removed, |some| {
+        let sql =
+            "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id";
+        tables.write(sql, &[keys(&mut some.iter().copied())]).map(drop)
+    })?;
+    each_part(&moved, |some| {
+        // The key stays as it is spelled there: equal ones may differ.
+        let sql = "UPDATE {members} AS m SET cluster_id = n.cluster_id, fingerprint = n.fingerprint
+             FROM unnest($1, $2, $3) AS n (doc_id, cluster_id, fingerprint) WHERE m.doc_id {=} n.doc_id";
+        tables.write(sql, &rows(some)).map(drop)
+    })?;
+    each_part(&joined, |some| {
+        tables
+            .write("INSERT INTO {members} SELECT * FROM unnest($1, $2, $3)", &rows(some))
+            .map(drop)
+    })?;
+    Ok(counts)
 }
 
-/// Writes a row of the log.
-fn log(rows: &mut Bulk, places: &[Place], event: ClusterEvent, now: Datum, state: &mut State) {
-    state.last_seq += 1;
-    let key = |document: u32| places[document as usize].key;
-    let values = [
-        Some(Datum::from(state.last_seq)),
-        Some(Datum::from(state.refreshes)),
-        Some(now),
-        Some(text::write(event.name())),
-        Some(Datum::from(event.cluster())),
-        event.other().map(Datum::from),
-        event.document().map(key),
-        event.size().map(|size| Datum::from(size as i64)),
-    ];
-    // SAFETY: values of the columns' types.
-    unsafe { rows.push(&values) };
+/// Mends what somebody has changed in the list by hand, of clusters to which nothing happened.
+fn mend(tables: &Tables, now: Parameter, refresh: Parameter) -> Result<()> {
+    tables.write(
+        "DELETE FROM {list} WHERE NOT EXISTS
+             (SELECT FROM {members} AS m WHERE m.cluster_id = {list}.cluster_id)",
+        &[],
+    )?;
+    tables.write(
+        "INSERT INTO {list} SELECT cluster_id, members, $1, $2
+         FROM (SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id) AS m
+             LEFT JOIN {list} AS l USING (cluster_id) WHERE l.size IS DISTINCT FROM members
+         ON CONFLICT (cluster_id) DO UPDATE SET size = excluded.size, changed = excluded.changed",
+        &[now, refresh],
+    )?;
+    Ok(())
 }

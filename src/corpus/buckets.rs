@@ -225,10 +225,11 @@ fn damaged() -> SqlError {
 /// context, the others are where the places are.
 fn parameters(places: &mut [pg_sys::ItemPointerData]) -> Result<[Parameter; 3]> {
     let pointers = places.iter_mut().map(|place| Datum::from(&raw mut *place));
-    let mut pointers = memory::collect(pointers)?;
+    let pointers = memory::collect(pointers)?;
     let (first, last) = (pointers.first().copied(), pointers.last().copied());
     // SAFETY: a tid is passed as a pointer to an item pointer; the array gets copies.
-    let array = first.map(|_| unsafe { array::from_elements(&mut pointers, pg_sys::TIDOID) });
+    let array = first
+        .map(|_| unsafe { array::from_elements(pointers.into_iter().map(Some), pg_sys::TIDOID) });
     let [of_array, of_first, of_last] = PARAMETERS;
     // SAFETY: an array of tids, and two of them.
     Ok(unsafe {

@@ -120,9 +120,9 @@ fn show(
     let share = |share: Option<f64>| share.map(float8_datum);
     let some = |parts: Option<&Vec<String>>| {
         parts.map(|parts| {
-            let texts = parts.iter().map(|part| text::write(part));
+            let texts = parts.iter().map(|part| Some(text::write(part)));
             // SAFETY: texts.
-            unsafe { array::from_elements(&mut texts.collect::<Vec<_>>(), pg_sys::TEXTOID) }
+            unsafe { array::from_elements(texts, pg_sys::TEXTOID) }
         })
     };
     let examples = pair.examples.as_ref();

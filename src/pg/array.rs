@@ -206,18 +206,24 @@ impl TextArray {
     }
 }
 
-/// An array of `datums`, all of type `element`, in the current memory context.
+/// An array of values of type `element`, and of NULLs, in the current memory context.
 ///
 /// # Safety
 /// Each datum must be a non-null value of type `element`.
-pub unsafe fn from_elements(datums: &mut [Datum], element: Oid) -> Datum {
+pub unsafe fn from_elements(elements: impl Iterator<Item = Option<Datum>>, element: Oid) -> Datum {
     let (mut length, mut by_value, mut align) = (0i16, false, 0);
-    // SAFETY: the caller promises values of that type; construct_array copies them.
+    let (mut datums, mut nulls): (Vec<Datum>, Vec<bool>) =
+        elements.map(|datum| (datum.unwrap_or(Datum::from(0)), datum.is_none())).unzip();
+    let (mut count, mut first) = (datums.len() as i32, 1);
+    // SAFETY: the caller promises values of that type, which are copied, and there is a flag for each.
     unsafe {
         pg_sys::get_typlenbyvalalign(element, &mut length, &mut by_value, &mut align);
-        Datum::from(pg_sys::construct_array(
+        Datum::from(pg_sys::construct_md_array(
             datums.as_mut_ptr(),
-            datums.len() as i32,
+            nulls.as_mut_ptr(),
+            1,
+            &mut count,
+            &mut first,
             element,
             length.into(),
             by_value,

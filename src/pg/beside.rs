@@ -7,7 +7,6 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::bulk::Bulk;
 use crate::pg::catalog;
 use crate::pg::ffi;
 use crate::pg::open::Open;
@@ -65,11 +64,6 @@ impl Beside {
         // SAFETY: the caller promises values of the columns' types, and the row is one of this table.
         unsafe { row.fill(values) };
         self.table.insert(&row, &self.indexes);
-    }
-
-    /// Begins to insert many rows, which are there when it is finished. `memory` bytes are for the entries of an index.
-    pub fn bulk(&self, memory: usize) -> Bulk<'_> {
-        Bulk::new(&self.table, &self.indexes, memory)
     }
 
     /// Puts a row in the place of one of this table.

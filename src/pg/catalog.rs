@@ -29,6 +29,9 @@ look_ups! {
     base_element_type(type_oid: Oid) -> Oid = pg_sys::get_base_element_type(type_oid);
     /// The type of arrays of a type; invalid if there is none.
     array_of(type_oid: Oid) -> Oid = pg_sys::get_array_type(type_oid);
+    /// The equality of a type, by its default operator class; invalid if it has none.
+    equality_of(type_oid: Oid) -> Oid =
+        (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
     /// The collation that a type has by itself; invalid if it has none.
     type_collation(type_oid: Oid) -> Oid = pg_sys::get_typcollation(type_oid);
     /// `pg_type.typtype`

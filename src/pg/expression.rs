@@ -192,16 +192,12 @@ impl Expressions {
         right: Expression<'a>,
     ) -> Option<Expression<'a>> {
         let (mut input, mut other) = (Oid::INVALID, Oid::INVALID);
-        // SAFETY: the type cache keeps its entries; a lookup of the types of an operator.
-        let operator = unsafe {
-            let wanted = pg_sys::TYPECACHE_EQ_OPR as i32;
-            let operator = (*pg_sys::lookup_type_cache(left.type_oid(), wanted)).eq_opr;
-            if operator == Oid::INVALID {
-                return None;
-            }
-            pg_sys::op_input_types(operator, &mut input, &mut other);
-            operator
-        };
+        let operator = catalog::equality_of(left.type_oid());
+        if operator == Oid::INVALID {
+            return None;
+        }
+        // SAFETY: a lookup of the types of an operator.
+        unsafe { pg_sys::op_input_types(operator, &mut input, &mut other) };
         let is_polymorphic = catalog::type_kind(input) == b'p';
         let typed = |value: Expression<'a>| {
             if is_polymorphic { value } else { self.relabelled(value, input) }

@@ -42,7 +42,6 @@ pub mod rights;
 pub mod row;
 pub mod select;
 pub mod snapshot;
-pub mod sorted;
 pub mod spi;
 pub mod sql;
 pub mod table;

@@ -87,7 +87,7 @@ impl OpenIndex {
     }
 
     /// The operator of that strategy by which this B-tree is searched, for values of its own type.
-    pub fn search_operator(&self, strategy: u16) -> SearchOperator {
+    fn search_operator(&self, strategy: u16) -> SearchOperator {
         // SAFETY: an open index has its operator families and types.
         let function = unsafe {
             let (family, input) = (*(*self.raw()).rd_opfamily, *(*self.raw()).rd_opcintype);
@@ -108,10 +108,8 @@ impl OpenIndex {
         snapshot: &Snapshot,
         mut visit: impl FnMut(&Row) -> Result<Continue>,
     ) -> Result<()> {
-        // SAFETY: the caller promises that index and table, which both stay open, belong together.
-        let mut search = unsafe { Search::of(self, table, operator, snapshot) };
-        // SAFETY: as above.
-        unsafe { search.start(value) };
+        // SAFETY: the caller promises that index and table, which both stay open, belong together, and a value.
+        let mut search = unsafe { Search::of(self, table, (operator, value), snapshot) };
         while let Some(row) = search.next_row() {
             if visit(row)? == Continue::No {
                 break;
@@ -131,110 +129,35 @@ impl OpenIndex {
     /// # Safety
     /// The index is one of `table`, and `is_plain`; the row has its place.
     pub unsafe fn insert(&self, table: &Open, row: &Row, entries: Entries) {
-        let info = self.info();
-        // SAFETY: the caller's promise, and what belongs to the index.
-        unsafe {
-            self.insert_by(info, table, row, entries);
-            self.inserted(info);
-        }
-    }
-
-    /// The description that PostgreSQL needs to insert entries, in the current memory context.
-    pub fn info(&self) -> *mut pg_sys::IndexInfo {
-        // SAFETY: an open index.
-        unsafe { pg_sys::BuildIndexInfo(self.raw()) }
-    }
-
-    /// Inserts the entries of a row, as [`Self::insert`] does. [`Self::inserted`] comes after the last one.
-    ///
-    /// # Safety
-    /// As of [`Self::insert`]; `info` is what [`Self::info`] has given, and its memory is there.
-    pub unsafe fn insert_by(
-        &self,
-        info: *mut pg_sys::IndexInfo,
-        table: &Open,
-        row: &Row,
-        entries: Entries,
-    ) {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut values, mut nulls) = ([Datum::from(0); MOST], [false; MOST]);
         // SAFETY: the caller's promise; an index without expressions needs no executor state.
         unsafe {
-            if !entries.are_of(&*info) {
-                return;
+            let info = pg_sys::BuildIndexInfo(self.raw());
+            if entries.are_of(&*info) && (*info).ii_ReadyForInserts {
+                let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+                pg_sys::FormIndexDatum(info, row.raw(), std::ptr::null_mut(), values, nulls);
+                let unique = if (*info).ii_Unique {
+                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
+                } else {
+                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
+                };
+                let place = &raw mut (*row.raw()).tts_tid;
+                let (index, table) = (self.raw(), table.raw());
+                pg_sys::index_insert(index, values, nulls, place, table, unique, false, info);
             }
-            let null = std::ptr::null_mut();
-            pg_sys::FormIndexDatum(info, row.raw(), null, values.as_mut_ptr(), nulls.as_mut_ptr());
-            self.insert_entry(info, table, (&mut values, &mut nulls), (*row.raw()).tts_tid);
+            versions::index_insert_cleanup(self.raw(), info);
         }
-    }
-
-    /// Inserts the entry of the row at a place, whose value in the only column of the index is `value`.
-    ///
-    /// # Safety
-    /// As of [`Self::insert_by`]; the index has one column.
-    pub unsafe fn insert_value(
-        &self,
-        info: *mut pg_sys::IndexInfo,
-        table: &Open,
-        value: Datum,
-        place: pg_sys::ItemPointerData,
-    ) {
-        // SAFETY: the caller promises what `insert_by` needs, and one column: there is one value.
-        unsafe { self.insert_entry(info, table, (&mut [value], &mut [false]), place) };
-    }
-
-    /// # Safety
-    /// As of [`Self::insert_by`]; there is a value for each column.
-    unsafe fn insert_entry(
-        &self,
-        info: *mut pg_sys::IndexInfo,
-        table: &Open,
-        (values, nulls): (&mut [Datum], &mut [bool]),
-        mut place: pg_sys::ItemPointerData,
-    ) {
-        // SAFETY: the caller promises what `insert_by` needs, and as many values as the index has columns.
-        unsafe {
-            if !(*info).ii_ReadyForInserts {
-                return;
-            }
-            let unique = if (*info).ii_Unique {
-                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
-            } else {
-                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
-            };
-            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-            let place = &raw mut place;
-            pg_sys::index_insert(
-                self.raw(),
-                values,
-                nulls,
-                place,
-                table.raw(),
-                unique,
-                false,
-                info,
-            );
-        }
-    }
-
-    /// Ends inserting.
-    ///
-    /// # Safety
-    /// `info` is what [`Self::info`] has given, and its memory is there.
-    pub unsafe fn inserted(&self, info: *mut pg_sys::IndexInfo) {
-        // SAFETY: the caller promises an `info` of this index, which is open.
-        unsafe { versions::index_insert_cleanup(self.raw(), info) }
     }
 }
 
-/// A search by an index, for one value after the other.
-pub struct Search<'a> {
+/// A search by an index.
+struct Search<'a> {
     snapshot: &'a Snapshot,
     scan: pg_sys::IndexScanDesc,
     key: pg_sys::ScanKeyData,
     row: Row,
-    /// Memory for what the index keeps from one value to the next.
+    /// Memory for what the index keeps.
     memory: Memory,
     /// The index and its table stay open.
     open: std::marker::PhantomData<&'a Open>,
@@ -244,11 +167,11 @@ impl<'a> Search<'a> {
     /// A search for `column <operator> value`.
     ///
     /// # Safety
-    /// The index is one of `table`, and the operator one of its family.
-    pub unsafe fn of(
+    /// The index is one of `table`, and the operator one of its family, which takes the value.
+    unsafe fn of(
         index: &'a OpenIndex,
         table: &'a Open,
-        operator: SearchOperator,
+        (operator, value): (SearchOperator, Datum),
         snapshot: &'a Snapshot,
     ) -> Self {
         let memory = Memory::scratch(c"minlsh search");
@@ -257,23 +180,15 @@ impl<'a> Search<'a> {
         // SAFETY: the caller's promise; the snapshot is held. `Drop` ends the scan before all of them.
         let scan = memory.run(|| unsafe {
             let collation = *(*index.raw()).rd_indcollation;
-            let null = Datum::from(0);
             pg_sys::ScanKeyEntryInitialize(
-                &mut key, 0, 1, strategy, right, collation, function, null,
+                &mut key, 0, 1, strategy, right, collation, function, value,
             );
             versions::index_beginscan(table.raw(), index.raw(), snapshot.raw())
         });
         let open = std::marker::PhantomData;
-        Self { snapshot, scan, key, row: Row::empty(table), memory, open }
-    }
-
-    /// Goes on with another value.
-    ///
-    /// # Safety
-    /// The operator takes it, it is not NULL, and it is there until the next one.
-    pub unsafe fn start(&mut self, value: Datum) {
-        self.key.sk_argument = value;
-        self.restart();
+        let mut search = Self { snapshot, scan, key, row: Row::empty(table), memory, open };
+        search.restart();
+        search
     }
 
     fn restart(&mut self) {
@@ -285,7 +200,7 @@ impl<'a> Search<'a> {
     }
 
     /// The next row, until another one is asked for.
-    pub fn next_row(&mut self) -> Option<&Row> {
+    fn next_row(&mut self) -> Option<&Row> {
         let (scan, slot) = (self.scan, self.row.raw());
         let forward = pg_sys::ScanDirection::ForwardScanDirection;
         // SAFETY: a scan that was started, and a slot for the rows of its table.

@@ -57,14 +57,20 @@ impl Parameter {
         Self { type_oid: pg_sys::OIDOID, value: Some(Datum::from(value)) }
     }
 
-    /// An array of values.
+    /// An array of values, and of NULLs.
     ///
     /// # Safety
     /// They must be values of type `element`.
-    pub unsafe fn array(mut values: Vec<Datum>, element: Oid) -> Self {
+    pub unsafe fn array(values: impl Iterator<Item = Option<Datum>>, element: Oid) -> Self {
         // SAFETY: the caller's promise; the array is a copy.
-        let array = unsafe { array::from_elements(&mut values, element) };
+        let array = unsafe { array::from_elements(values, element) };
         Self { type_oid: catalog::array_of(element), value: Some(array) }
+    }
+
+    /// A `bigint[]`.
+    pub fn int8s(values: impl Iterator<Item = Option<i64>>) -> Self {
+        // SAFETY: values of that type.
+        unsafe { Self::array(values.map(|value| value.map(Datum::from)), pg_sys::INT8OID) }
     }
 
     /// An `integer`.

@@ -14,15 +14,18 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, error};
-use crate::pg::memory::unmoved;
+use crate::memory;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::passing::Passing;
 use crate::pg::result_rows::ResultRows;
-use crate::pg::{text, versions};
+use crate::pg::row::Continue;
+use crate::pg::{list, text, versions};
 
-/// A connection to SPI, for queries that read only, under the snapshot of the statement that called us.
+/// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
 pub struct Session(());
 
 impl Session {
@@ -44,7 +47,7 @@ impl Session {
     }
 
     /// A plan that ends with the session, or with its owner.
-    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
+    pub fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
         let command = command(sql.as_ref());
         let mut list = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
@@ -59,6 +62,18 @@ impl Session {
     /// Runs a plan.
     pub fn execute(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Rows<'_>> {
         self.start(plan, values, std::ptr::null_mut())
+    }
+
+    /// Runs a plan that writes, under a snapshot of its own. Returns the number of rows that it has written.
+    pub fn write(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<u64> {
+        let options =
+            pg_sys::SPIExecuteOptions { params: plan.parameters(values)?, ..Default::default() };
+        // SAFETY: SPI is connected, the plan is alive and has these parameters.
+        let status =
+            unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(plan.pointer, &options) });
+        self.rows(status)?;
+        // SAFETY: set by the call before.
+        Ok(unsafe { pg_sys::SPI_processed })
     }
 
     /// Runs a plan; its rows flow into the function's result without passing through memory here,
@@ -91,6 +106,24 @@ impl Session {
         self.rows(status)
     }
 
+    /// Opens a cursor over a kept plan, for results too large to hold.
+    pub fn cursor(&self, plan: &PreparedPlan, values: &[Parameter]) -> Result<Cursor<'_>> {
+        let parameters = plan.parameters(values)?;
+        // SAFETY: SPI is connected, the plan is alive and has these parameters. Pinned, the portal
+        // outlives a CLOSE ALL in a function that the query calls.
+        let portal = unmoved(|| unsafe {
+            let portal = pg_sys::SPI_cursor_open_with_paramlist(
+                std::ptr::null(),
+                plan.pointer,
+                parameters,
+                true,
+            );
+            pg_sys::PinPortal(portal);
+            portal
+        });
+        Ok(Cursor { portal, session: self })
+    }
+
     fn rows(&self, status: i32) -> Result<Rows<'_>> {
         if status < 0 {
             return Err(failed(status));
@@ -114,6 +147,48 @@ impl Drop for Session {
     }
 }
 
+/// A query in progress, whose rows come in batches.
+pub struct Cursor<'a> {
+    portal: pg_sys::Portal,
+    session: &'a Session,
+}
+
+impl Cursor<'_> {
+    /// Calls `visit(rows, row)` for each row that is left, until it says that it has enough. What it allocates is freed
+    /// after each.
+    pub fn each(&self, mut visit: impl FnMut(&Rows, usize) -> Result<Continue>) -> Result<()> {
+        let mut scratch = Memory::scratch(c"minlsh row");
+        let (mut batch, room) = (16, memory::of_fetch());
+        loop {
+            // SAFETY: the portal is open and pinned; its rows belong to this connection.
+            unmoved(|| unsafe { pg_sys::SPI_cursor_fetch(self.portal, true, batch) });
+            let rows = self.session.rows(0)?;
+            for row in 0..rows.len() {
+                check_interrupts();
+                if scratch.run_and_reset(|| visit(&rows, row))? == Continue::No {
+                    return Ok(());
+                }
+            }
+            if rows.is_empty() {
+                return Ok(());
+            }
+            batch = if rows.bytes() > room { (batch / 2).max(1) } else { (batch * 2).min(1024) };
+        }
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: opened and pinned by `Session::cursor`, closed once.
+            unmoved(|| unsafe {
+                pg_sys::UnpinPortal(self.portal);
+                pg_sys::SPI_cursor_close(self.portal);
+            });
+        }
+    }
+}
+
 /// A plan. PostgreSQL replans it when an object it uses changes, but from the text, with the names
 /// of old: whoever keeps one drops it when a name may have changed.
 pub struct PreparedPlan {
@@ -129,11 +204,24 @@ impl PreparedPlan {
     }
 
     /// Moves the plan out of its session.
-    pub(super) fn keep(mut self) -> Self {
+    pub fn keep(mut self) -> Self {
         // SAFETY: a plan of the open session.
         unsafe { pg_sys::SPI_keepplan(self.pointer) };
         self.kept = true;
         self
+    }
+
+    /// True if it is up to date, and names only these relations: what it names is looked up again only if it is not up
+    /// to date.
+    pub fn is_of(&self, relations: &[Oid]) -> bool {
+        // SAFETY: a plan, whose sources know the relations that they need.
+        unsafe {
+            let sources = pg_sys::SPI_plan_get_plan_sources(self.pointer);
+            list::pointers::<pg_sys::CachedPlanSource>(sources).all(|source| {
+                let named = list::oids((*source).relationOids);
+                (*source).is_valid && named.iter().all(|named| relations.contains(named))
+            })
+        }
     }
 
     /// The pointer by which PostgreSQL knows it.
@@ -175,6 +263,15 @@ impl Rows<'_> {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// About how many bytes they take.
+    fn bytes(&self) -> usize {
+        if self.table.is_null() {
+            return 0;
+        }
+        // SAFETY: the table is alive, and so is its context.
+        unsafe { pg_sys::MemoryContextMemAllocated((*self.table).tuptabcxt, true) }
     }
 
     /// The type of a column; invalid if there is no such column.
@@ -238,6 +335,11 @@ impl Rows<'_> {
     pub fn float8(&self, row: usize, column: i32) -> Result<Option<f64>> {
         let datum = self.value(row, column, pg_sys::FLOAT8OID)?;
         Ok(datum.map(|datum| f64::from_bits(datum.value() as u64)))
+    }
+
+    /// A `bigint` value.
+    pub fn int8(&self, row: usize, column: i32) -> Result<Option<i64>> {
+        Ok(self.value(row, column, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
     }
 
     /// A `boolean` value.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
+use pgrx::pg_sys::{self, NodeTag, Oid, Relation};
 
 unsafe extern "C-unwind" {
     /// `LockBuffer` of storage/bufmgr.h, but for unlocking. PostgreSQL 19 exports only what does it, with the same
@@ -153,15 +153,6 @@ pub unsafe fn refuse_null_treatment(window: *mut c_void, call: pg_sys::FunctionC
     #[cfg(not(feature = "pg19"))]
     let _ = (window, call);
 }
-
-/// The options of `multi_insert`, of whichever type they are.
-pub fn insert_options(skip_free_space: bool) -> InsertOptions {
-    if skip_free_space { pg_sys::TABLE_INSERT_SKIP_FSM as InsertOptions } else { 0 }
-}
-#[cfg(not(feature = "pg19"))]
-type InsertOptions = i32;
-#[cfg(feature = "pg19")]
-type InsertOptions = u32;
 
 /// `index_fetch_begin` of the access method of a table; `None` if it has none.
 ///
@@ -445,25 +436,6 @@ pub unsafe fn refuse_old(index: Relation, snapshot: pg_sys::Snapshot, lsn: impl 
     }
     #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     let _ = (index, snapshot, lsn);
-}
-
-/// `tuplesort_getdatum`, which copies the value to the current memory context.
-///
-/// # Safety
-/// The sort is of datums, and done.
-pub unsafe fn tuplesort_getdatum(
-    sort: *mut pg_sys::Tuplesortstate,
-    value: &mut Datum,
-    is_null: &mut bool,
-) -> bool {
-    let abbreviated = std::ptr::null_mut();
-    // SAFETY: the sort is of datums and done, so rows can be taken from it.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        return pg_sys::tuplesort_getdatum(sort, true, value, is_null, abbreviated);
-        #[cfg(not(feature = "pg15"))]
-        return pg_sys::tuplesort_getdatum(sort, true, true, value, is_null, abbreviated);
-    }
 }
 
 /// True of nodes that came after PostgreSQL 15 and make values of their type by functions of it.

@@ -16,10 +16,20 @@ CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON evil.docs_clusters_l
 	FOR EACH ROW EXECUTE FUNCTION evil.trap();
 CREATE TRIGGER planted BEFORE INSERT OR DELETE ON evil.docs_clusters_queue FOR EACH ROW EXECUTE FUNCTION evil.trap();
 CREATE FUNCTION evil.look() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a policy'); END $$;
-ALTER TABLE evil.docs_clusters_list ENABLE ROW LEVEL SECURITY;
-ALTER TABLE evil.docs_clusters_list FORCE ROW LEVEL SECURITY;
-CREATE POLICY planted ON evil.docs_clusters_list USING (evil.look());
 CREATE RULE planted AS ON INSERT TO evil.docs_clusters_log DO ALSO SELECT trap.spring('a rule');
+-- as superuser:
+-- refused: 55000
+SELECT minlsh_refresh_clusters('evil.docs_clusters');
+-- as attacker:
+DROP RULE planted ON evil.docs_clusters_log;
+ALTER TABLE evil.docs_clusters_list ENABLE ROW LEVEL SECURITY;
+CREATE POLICY planted ON evil.docs_clusters_list USING (evil.look());
+ALTER TABLE evil.docs_clusters_list FORCE ROW LEVEL SECURITY;
+-- as superuser:
+-- refused: 42501
+SELECT minlsh_refresh_clusters('evil.docs_clusters');
+-- as attacker:
+ALTER TABLE evil.docs_clusters_list NO FORCE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA evil TO reader;
 GRANT INSERT, UPDATE, DELETE, SELECT ON evil.docs TO reader;
 -- as superuser:
