@@ -5,7 +5,9 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::corpus::{Connected, Hashes, Identical, LeftOut, connect};
 use sketch::{Error, memory};
 
+use crate::clusters::tables::Tables;
 use crate::clusters::tracked::Tracked;
+use crate::corpus::apart::ApartKeys;
 use crate::corpus::arguments::{Arguments, Criteria, Positions};
 use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
@@ -13,7 +15,9 @@ use crate::corpus::members::Members;
 use crate::corpus::work::{Question, Work};
 use crate::error::Result;
 use crate::pg::call::float8_datum;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names;
+use crate::pg::row::Continue;
 use crate::pg::spi::Session;
 use crate::pg::text;
 
@@ -41,10 +45,11 @@ impl Found {
     }
 }
 
-/// The documents of an index, to be compared as `near_duplicate_clusters()` compares them.
-/// Their keys are those of the tracked column, also where the table has another key by now.
+/// The documents of an index, to be compared as `near_duplicate_clusters()` compares them, but for pairs that somebody
+/// decided are not copies. Their keys are those of the tracked column, also where the table has another key by now.
 pub fn question<'a>(
     session: &'a Session,
+    tables: &Tables,
     index: Oid,
     tracked: &Tracked,
     threshold: f64,
@@ -56,7 +61,18 @@ pub fn question<'a>(
     let key = tracked.documents.column(tracked.key.column);
     let key = key.map(|column| names::quoted(&column.name)).unwrap_or_default();
     values[POSITIONS.options - 2] = Some(text::write(&key));
-    Question::new(session, &Arguments::new(values, POSITIONS), false)
+    let arguments = Arguments::new(values, POSITIONS);
+    let mut apart = DocumentKeys::new(tables.key, tracked.key.collation())?;
+    tables.each("SELECT a, b FROM {apart}", &[], |rows, row| {
+        for column in [1, 2] {
+            if let Some(key) = rows.value(row, column, tables.key)? {
+                // SAFETY: a key of that type.
+                unsafe { apart.push(key)? };
+            }
+        }
+        Ok(Continue::Yes)
+    })?;
+    Ok(Question::new(session, &arguments, false)?.with_apart(ApartKeys::new(apart)))
 }
 
 /// The components of the documents of a job, be they all or some.

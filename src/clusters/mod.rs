@@ -1,6 +1,6 @@
 //! Tracked clusters: ids that stay, kept beside a table and brought up to date by a refresh.
 //!
-//! Four ordinary tables belong to the owner of the documents:
+//! Five ordinary tables belong to the owner of the documents:
 //!
 //! | table | rows |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | `docs_clusters_list` | the clusters |
 //! | `docs_clusters_log` | what happened, in order |
 //! | `docs_clusters_queue` | keys of rows that were written since the last refresh, and one row of state |
+//! | `docs_clusters_apart` | pairs that somebody decided are not copies |
 //!
 //! 1. [`capture`] is the trigger function: it puts the key of a row that is written into the queue, as a relation.
 //!    No SQL runs, and the writer needs no right on the queue.
@@ -26,6 +27,7 @@ mod capture;
 pub mod check;
 mod components;
 mod known;
+mod least;
 mod places;
 mod refresh;
 mod seeded;

@@ -7,10 +7,11 @@
 
 use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
-use sketch::clusters::{Block, Outcome, update};
+use sketch::clusters::{Block, ClusterId, Outcome, update};
 
 use crate::clusters::components;
 use crate::clusters::known::{each_of, stored_of};
+use crate::clusters::least::{LeastOfEach, least_similar};
 use crate::clusters::places::ClusterPlaces;
 use crate::clusters::seeded::{Seeded, cost_of_all, most_changed};
 use crate::clusters::stamp::{self, Stamp};
@@ -20,6 +21,7 @@ use crate::clusters::too_late::too_late;
 use crate::clusters::tracked::Tracked;
 use crate::clusters::triggers;
 use crate::clusters::write::{Counts, Difference, write};
+use crate::corpus::work::Question;
 use crate::error::{Result, error, warning, wrong_state};
 use crate::index::info::Info;
 use crate::memory::of_queue;
@@ -109,6 +111,8 @@ pub struct Refresh<'a> {
     /// changed since.
     stamp: Stamp,
     nothing_went_by: bool,
+    /// The digest of the pairs that count as not similar.
+    apart: String,
     snapshot: Snapshot,
     _active: ActiveSnapshot,
     /// As REINDEX does: a superuser who looks after what somebody else tracks does not run the expressions of
@@ -152,15 +156,18 @@ impl<'a> Refresh<'a> {
             }
         }
         let after = stamp::of(tracked, &index.index);
+        let apart = digest_of_apart(tables)?;
         let nothing_went_by = stamp.faults.is_empty()
             && after == stamp
-            && state.stamp.as_ref() == Some(&stamp.digest);
+            && state.stamp.as_ref() == Some(&stamp.digest)
+            && state.apart.as_ref() == Some(&apart);
         Ok(Self {
             tracked,
             tables,
             index,
             state,
             stamp,
+            apart,
             nothing_went_by,
             snapshot,
             _active: active,
@@ -186,7 +193,10 @@ impl<'a> Refresh<'a> {
             self.state.whole = whole;
         }
         let before = self.state.last_seq;
-        let counts = write(self.tables, &found, &mut self.state)?;
+        let least = |clusters: &[ClusterId]| self.least_similar(clusters);
+        let mut state = self.state.clone();
+        let counts = write(self.tables, &found, &mut state, &least)?;
+        self.state = state;
         if !self.stamp.faults.is_empty() {
             if extent == Extent::Full && triggers::enable(self.tracked, &self.index, &self.stamp)? {
                 self.stamp = stamp::of(self.tracked, &self.index.index);
@@ -194,6 +204,7 @@ impl<'a> Refresh<'a> {
             warn_of(self.tracked, &self.stamp.faults);
         }
         self.state.stamp = Some(self.stamp.digest.clone());
+        self.state.apart = Some(self.apart.clone());
         self.state.index = self.index.index.name.clone();
         self.finish(before)?;
         Ok(Done { changed: count, counts, extent, state: self.state })
@@ -314,7 +325,7 @@ impl<'a> Refresh<'a> {
     fn find(&self, places: &mut ClusterPlaces) -> Result<f64> {
         let session = Session::open();
         let index = self.index.index.oid;
-        let question = components::question(&session, index, self.tracked, self.state.threshold)?;
+        let question = self.question(&session)?;
         let found = components::find(question.of_all(None)?)?;
         for &(name, component, print) in &found.documents {
             check_interrupts();
@@ -322,6 +333,16 @@ impl<'a> Refresh<'a> {
             unsafe { places.push(found.key(name), None, Some((component, Some(print))))? };
         }
         Ok(cost_of_all(index, found.read))
+    }
+
+    fn question<'s>(&self, session: &'s Session) -> Result<Question<'s>> {
+        let (index, threshold) = (self.index.index.oid, self.state.threshold);
+        components::question(session, self.tables, index, self.tracked, threshold)
+    }
+
+    /// Finds how similar the members of clusters, as they have just been written, are to the first ones at least.
+    fn least_similar(&self, clusters: &[ClusterId]) -> Result<LeastOfEach> {
+        least_similar(self.tables, &|session| self.question(session), &self.tracked.key, clusters)
     }
 
     /// Empties the queue, stores the state, and notifies whoever listens.
@@ -366,4 +387,17 @@ fn state(queue: &Queue, snapshot: &Snapshot, tracked: &Tracked) -> Result<Option
         Ok(())
     })?;
     Ok(state)
+}
+
+/// A digest of the pairs that count as not similar, whatever their order, and however the session has values written.
+fn digest_of_apart(tables: &Tables) -> Result<String> {
+    let settings = LocalSettings::open();
+    settings.write_exact_text();
+    let mut digest = String::new();
+    let sql = "SELECT format('%s %s', count(*), sum(hashtextextended(format('%L %L', a, b), 0))) FROM {apart}";
+    tables.each(sql, &[], |rows, row| {
+        digest = rows.text(row, 1)?.unwrap_or_default().to_owned();
+        Ok(Continue::No)
+    })?;
+    Ok(digest)
 }

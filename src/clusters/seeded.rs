@@ -9,6 +9,8 @@
 //! - the **mates** of changed documents, which share a bucket of the index with them: one document of
 //!   each text for a cluster that is known, or one that had no cluster.
 //!
+//! A document in a pair that somebody decided are not copies stands for no other one, and no other one for it.
+//!
 //! The job compares these as it compares all documents. What it finds is united with the known clusters.
 //!
 //! Its work is counted in documents that are read, before it is done. Once it would cost more than the
@@ -123,6 +125,9 @@ struct Change {
     is_met: bool,
 }
 
+/// Something that is true of the documents of some keys.
+type Test<'a> = dyn Fn(Datum) -> bool + 'a;
+
 /// The kinds of documents in a job.
 #[derive(Clone, Copy)]
 enum Tag {
@@ -213,7 +218,8 @@ impl Seeded<'_> {
         let session = Session::open();
         let key = &self.tracked.key;
         let (oid, key_type) = (self.index.index.oid, key.base_type);
-        let question = components::question(&session, oid, self.tracked, self.threshold)?;
+        let (tables, tracked) = (self.tables, self.tracked);
+        let question = components::question(&session, tables, oid, tracked, self.threshold)?;
         if !leaves.iter().all(|leaf| is_usable(leaf.open.oid()))
             || !question.source().has_scopes_of(self.index, &documents)
             || !question.source().key_is_unique
@@ -240,14 +246,16 @@ impl Seeded<'_> {
             // SAFETY: keys of one type.
             unsafe { job.push(changed.datum(at as u32), Tag::Changed)? };
         }
+        // SAFETY: a key of that type.
+        let alone = |key: Datum| unsafe { question.stands_alone(key) };
         if !self.rests(
-            (&changes, &written),
+            (&changes, &written, &alone),
             &mut known,
             &mut budget,
             (&mut blocks, &mut rest, &mut job),
         )? || !self.mates(
             (&leaves, &buckets),
-            (&written, &mut known),
+            (&written, &alone, &mut known),
             &mut budget,
             (&mut blocks, &mut job),
         )? {
@@ -359,7 +367,7 @@ impl Seeded<'_> {
     /// or is not what the list says.
     fn rests(
         &self,
-        (changes, written): (&[Change], &dyn Fn(Datum) -> bool),
+        (changes, written, alone): (&[Change], &Test, &Test),
         known: &mut Known,
         budget: &mut Budget,
         (blocks, rest, job): (&mut Blocks, &mut Rest, &mut Job),
@@ -375,7 +383,8 @@ impl Seeded<'_> {
             let lost = memory::collect(of_one.iter().map(|(_, print)| *print));
             let mut lost = lost?;
             lost.dedup();
-            if size > 1 && self.has_copies(cluster, lost, written)? {
+            let is_lost = |key: Datum| written(key) || alone(key);
+            if size > 1 && self.has_copies(cluster, lost, &is_lost)? {
                 blocks.add(cluster, size)?;
                 continue;
             }
@@ -400,7 +409,7 @@ impl Seeded<'_> {
             order.sort_unstable_by_key(|at| rest.stored[*at].0.1);
             let mut before: Option<(Fingerprint, u32)> = None;
             for at in order {
-                let print = rest.stored[at].0.1;
+                let print = rest.stored[at].0.1.filter(|_| !alone(rest.keys.datum(at as u32)));
                 let copy = before.filter(|(before, _)| Some(*before) == print);
                 let number = match copy {
                     Some((_, number)) => number,
@@ -408,25 +417,25 @@ impl Seeded<'_> {
                     None => unsafe { job.push(rest.keys.datum(at as u32), Tag::Rest)? },
                 };
                 rest.stored[at].1 = number;
-                before = print.map(|print| (print, number));
+                before = print.map(|print| (print, number)).or(before);
             }
         }
         Ok(budget.spend(rest.stored.len() as f64 / STEPS + job.tags.len() as f64))
     }
 
-    /// True if what is left of a cluster has a copy of each document that it has lost.
+    /// True if what is left of a cluster has a copy of each document that it has lost, which may stand for it.
     fn has_copies(
         &self,
         cluster: ClusterId,
         mut lost: Vec<Option<Fingerprint>>,
-        written: &dyn Fn(Datum) -> bool,
+        is_lost: &Test,
     ) -> Result<bool> {
         if lost.first() == Some(&None) {
             return Ok(false);
         }
         each_of(self.tables, cluster, &mut |key, print| {
             if let Ok(place) = lost.binary_search(&print)
-                && !written(key)
+                && !is_lost(key)
             {
                 lost.remove(place);
             }
@@ -440,7 +449,7 @@ impl Seeded<'_> {
     fn mates(
         &self,
         (leaves, buckets): (&[Leaf], &[u64]),
-        (written, known): (&dyn Fn(Datum) -> bool, &mut Known),
+        (written, alone, known): (&Test, &Test, &mut Known),
         budget: &mut Budget,
         (blocks, job): (&mut Blocks, &mut Job),
     ) -> Result<bool> {
@@ -475,7 +484,9 @@ impl Seeded<'_> {
                     }
                 }
                 for (at, stored) in (0..).zip(known.members(&mates)?) {
-                    if !Self::mate((mates.datum(at), stored), known, blocks, job)? {
+                    let key = mates.datum(at);
+                    let alone = alone(key);
+                    if !Self::mate((key, stored, alone), known, blocks, job)? {
                         return Ok(false);
                     }
                 }
@@ -511,7 +522,7 @@ impl Seeded<'_> {
 
     /// Adds a document that shares a bucket with one that was written; false if its cluster is not in the list.
     fn mate(
-        (key, stored): (Datum, Option<StoredMembership>),
+        (key, stored, alone): (Datum, Option<StoredMembership>, bool),
         known: &Known,
         blocks: &mut Blocks,
         job: &mut Job,
@@ -529,8 +540,8 @@ impl Seeded<'_> {
                 None => return Ok(false),
             },
         };
-        let is_new = print.map_or(Ok(true), |print| blocks.is_new(number, print))?;
-        if is_new {
+        let print = print.filter(|_| !alone);
+        if print.map_or(Ok(true), |print| blocks.is_new(number, print))? {
             // SAFETY: a key of that type.
             unsafe { job.push(key, Tag::Block(number))? };
         }

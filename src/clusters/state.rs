@@ -23,6 +23,9 @@ pub struct State {
     pub clusters: i64,
     /// See [`stamp`](super::stamp); none before the first refresh.
     pub stamp: Option<String>,
+    /// A digest of the pairs that count as not similar; none before the first refresh.
+    #[serde(default)]
+    pub apart: Option<String>,
     /// The cost of the last job over all documents, in documents that are read.
     pub whole: f64,
 }
@@ -42,6 +45,7 @@ impl State {
             refreshes: 0,
             clusters: 0,
             stamp: None,
+            apart: None,
             whole: 0.0,
         }
     }

@@ -27,6 +27,7 @@ use crate::pg::text;
 pub const LIST: &str = "_list";
 pub const LOG: &str = "_log";
 pub const QUEUE: &str = "_queue";
+pub const APART: &str = "_apart";
 
 /// The columns of the queue by number.
 mod queue {
@@ -184,6 +185,7 @@ pub struct Oids {
     pub list: Oid,
     pub log: Oid,
     pub queue: Oid,
+    pub apart: Oid,
 }
 
 /// All tables, for a refresh.
@@ -195,7 +197,7 @@ pub struct Tables {
     /// Plans by their text.
     plans: RefCell<HashMap<&'static str, Rc<PreparedPlan>>>,
     /// The other tables stay open, so that what was found of them stays true.
-    _others: [Table; 3],
+    _others: [Table; 4],
 }
 
 impl Tables {
@@ -206,7 +208,8 @@ impl Tables {
         let read = lock == Lock::Read;
         let (alone, write) = if read { (lock, lock) } else { (Lock::Alone, Lock::Write) };
         let (doc_id, cluster_id, size) = ((c"doc_id", key), (c"cluster_id", INT8), (c"size", INT8));
-        let columns = [cluster_id, size, (c"since", TIME), (c"changed", INT8)];
+        let (since, least) = ((c"since", TIME), (c"least_similar", pg_sys::FLOAT8OID));
+        let columns = [cluster_id, size, since, (c"changed", INT8), least];
         let list = Table::open(oids.list, alone, &columns, owner)?;
         let columns = [doc_id, cluster_id, (c"fingerprint", pg_sys::UUIDOID)];
         let members = Table::open(oids.members, alone, &columns, owner)?;
@@ -219,13 +222,15 @@ impl Tables {
         let (at, event) = ((c"at", TIME), (c"event", pg_sys::TEXTOID));
         let columns = [seq, refresh, at, event, cluster_id, other, doc_id, size];
         let log = Table::open(oids.log, write, &columns, owner)?;
-        let columns = [doc_id, (c"state", pg_sys::TEXTOID), (c"since", TIME)];
+        let columns = [doc_id, (c"state", pg_sys::TEXTOID), since];
         let queue = Queue(Table::open(oids.queue, write, &columns, owner)?);
-        Ok(Self { queue, key, oids, plans: RefCell::default(), _others: [list, members, log] })
+        let apart = Table::open(oids.apart, Lock::Read, &[(c"a", key), (c"b", key)], owner)?;
+        let others = [list, members, log, apart];
+        Ok(Self { queue, key, oids, plans: RefCell::default(), _others: others })
     }
 
     /// Calls `visit` with the rows of a query, until it says that it has enough. In `sql` `{members}`, `{list}`,
-    /// `{log}` and `{queue}` stand for the tables, and `{=}` for the equality of keys.
+    /// `{log}`, `{queue}` and `{apart}` stand for the tables, and `{=}` for the equality of keys.
     pub fn each(
         &self,
         sql: &'static str,
@@ -251,8 +256,8 @@ impl Tables {
         sql: &'static str,
         values: &[Parameter],
     ) -> Result<Rc<PreparedPlan>> {
-        let Oids { members, list, log, queue } = self.oids;
-        let is_sound = |plan: &PreparedPlan| plan.is_of(&[members, list, log, queue]);
+        let Oids { members, list, log, queue, apart } = self.oids;
+        let is_sound = |plan: &PreparedPlan| plan.is_of(&[members, list, log, queue, apart]);
         let kept = self.plans.borrow().get(sql).cloned();
         if let Some(plan) = kept.filter(|plan| is_sound(plan)) {
             return Ok(plan);
@@ -265,6 +270,7 @@ impl Tables {
                 "list" => text.relation(list),
                 "log" => text.relation(log),
                 "queue" => text.relation(queue),
+                "apart" => text.relation(apart),
                 _ => text.operator(equality_of(self.key)),
             };
         }

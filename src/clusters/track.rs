@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::clusters::state::State;
-use crate::clusters::tables::{LIST, LOG, QUEUE, Tables};
+use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, invalid_parameter, not_supported, shortened};
@@ -146,7 +146,8 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
 }
 
 fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
-    let column = |sql: Sql| sql.text("doc_id ").type_name(key.base_type).collated(key.collation());
+    let of_keys = |sql: Sql| sql.type_name(key.base_type).collated(key.collation());
+    let column = |sql: Sql| of_keys(sql.text("doc_id "));
     let table = |name: &CStr| Sql::new("CREATE TABLE ").qualified(schema, name).text(" (");
     let heap = ") USING heap";
     column(table(name))
@@ -156,7 +157,8 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
     let list = with_suffix(name, LIST);
     table(&list)
         .text("cluster_id pg_catalog.int8 NOT NULL PRIMARY KEY, size pg_catalog.int8 NOT NULL, ")
-        .text("since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL")
+        .text("since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL, ")
+        .text("least_similar pg_catalog.float8 NOT NULL")
         .text(heap)
         .run()?;
     let log = with_suffix(name, LOG);
@@ -170,14 +172,18 @@ fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
         .text(", state pg_catalog.text, since pg_catalog.timestamptz")
         .text(heap)
         .run()?;
+    let apart = with_suffix(name, APART);
+    let first = of_keys(table(&apart).text("a ")).text(" NOT NULL, b ");
+    of_keys(first).text(" NOT NULL, PRIMARY KEY (a, b)").text(heap).run()?;
     let on = |name: &CStr| Sql::new("CREATE INDEX ON ").qualified(schema, name);
     on(name).text(" USING btree (cluster_id)").run()?;
     on(&list).text(" USING btree (size, cluster_id)").run()?;
-    let comments: [(&CStr, &str); 4] = [
+    let comments: [(&CStr, &str); 5] = [
         (name, "members of the near-duplicate clusters of another table, as of the last refresh"),
         (&list, "near-duplicate clusters of another table, as of the last refresh"),
         (&log, "what happened to the near-duplicate clusters of another table"),
         (&queue, "internal: keys that were written since clusters were refreshed, and their state"),
+        (&apart, "pairs of rows of another table that somebody decided are not copies"),
     ];
     for (name, comment) in comments {
         Sql::new("COMMENT ON TABLE ")

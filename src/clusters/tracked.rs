@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 use crate::clusters::capture::{self, Record};
-use crate::clusters::tables::{LIST, LOG, Oids, QUEUE};
+use crate::clusters::tables::{APART, LIST, LOG, Oids, QUEUE};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::pg::catalog::{self, AttributeRow};
@@ -179,7 +179,7 @@ impl Tracked {
     /// dropped with the documents. The record is dropped with the index or the key, by CASCADE only, and with it the
     /// other triggers. It is the record that depends on them, since a dump brings tables before indexes.
     pub fn link(&self, index: Oid) {
-        let Oids { members, list, log, queue } = self.oids;
+        let Oids { members, list, log, queue, apart } = self.oids;
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
         let needed = [Some(Object::Relation(index)), self.key_constraint()];
         if needed.into_iter().flatten().all(|needed| dependency::depends(record, needed)) {
@@ -189,7 +189,7 @@ impl Tracked {
         for needed in needed.into_iter().flatten() {
             dependency::drop_on_cascade(record, needed);
         }
-        for table in [list, log, queue] {
+        for table in [list, log, queue, apart] {
             dependency::drop_together(Object::Relation(table), tables);
         }
         // By this the queue is known to be that of the documents when these get another owner.
@@ -225,7 +225,8 @@ fn tables_of(members: Oid) -> Result<Oids> {
             oid => Ok(oid),
         }
     };
-    Ok(Oids { members, list: beside(LIST)?, log: beside(LOG)?, queue: beside(QUEUE)? })
+    let [list, log, queue, apart] = [LIST, LOG, QUEUE, APART].map(beside);
+    Ok(Oids { members, list: list?, log: log?, queue: queue?, apart: apart? })
 }
 
 /// The relations that a record is linked to; the index is one of them.

@@ -17,11 +17,11 @@ fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
     // The documents first, as a refresh locks them: no deadlock.
     let tracked = Located::find(members, Lock::Exclusive)?;
     let oids = tracked.oids;
-    for table in [oids.members, oids.list, oids.log, oids.queue] {
+    for table in [oids.members, oids.list, oids.log, oids.queue, oids.apart] {
         check_owner(table)?;
     }
     tracked.link_triggers();
-    for table in [oids.queue, oids.log, oids.list, oids.members] {
+    for table in [oids.apart, oids.queue, oids.log, oids.list, oids.members] {
         dependency::drop_restricted(Object::Relation(table));
     }
     Ok(Some(Datum::from(0)))

@@ -4,12 +4,16 @@ use pgrx::pg_sys::{self, Datum};
 use sketch::clusters::{Block, ClusterEvent, ClusterId, Update};
 use sketch::memory;
 
+use crate::clusters::least::LeastOfEach;
 use crate::clusters::places::{ClusterPlaces, Place};
 use crate::clusters::state::State;
 use crate::clusters::tables::{AT_A_TIME, Tables};
 use crate::error::Result;
+use crate::pg::call::float8_datum;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::row::Continue;
+use crate::pg::snapshot::ActiveSnapshot;
 use crate::pg::spi::Parameter;
 use crate::pg::text;
 
@@ -33,13 +37,18 @@ pub struct Counts {
     pub moved: i64,
 }
 
-/// Writes what an update changes.
-pub fn write(tables: &Tables, difference: &Difference, state: &mut State) -> Result<Counts> {
+/// Writes what an update changes. `least` finds how similar the members of clusters are.
+pub fn write(
+    tables: &Tables,
+    difference: &Difference,
+    state: &mut State,
+    least: &dyn Fn(&[ClusterId]) -> Result<LeastOfEach>,
+) -> Result<Counts> {
     let Difference { places, blocks, update, whole } = difference;
     let places = &*places.list()?;
     let merges = merges(update)?;
     let mut ids = new_ids(places, update, &merges)?;
-    let mut counts = documents(tables, places, &ids)?;
+    let (mut counts, touched) = documents(tables, places, &ids)?;
     // Those that are left of a block have no place.
     let is_block = |cluster| blocks.iter().any(|block| block.cluster == cluster);
     let merged = memory::collect(merges.into_iter().filter(|merge| is_block(merge.0)));
@@ -59,15 +68,33 @@ pub fn write(tables: &Tables, difference: &Difference, state: &mut State) -> Res
     // SAFETY: a time is passed by value.
     let now = unsafe { Parameter::new(pg_sys::TIMESTAMPTZOID, Some(now)) };
     let refresh = Parameter::int8(state.refreshes);
-    each_part(&update.changed, |some| {
-        let sizes = [int8s(some, |changed| changed.0), int8s(some, |changed| changed.1 as i64)];
+    let mut changed = memory::copied(&update.changed)?;
+    if whole.is_some() {
+        mend(tables, &mut changed)?;
+    }
+    each_part(&changed, |some| {
         tables.write(
-            "INSERT INTO {list} SELECT cluster_id, size, $3, $4 FROM unnest($1, $2) AS n (cluster_id, size)
+            "INSERT INTO {list} SELECT cluster_id, size, $3, $4, 1 FROM unnest($1, $2) AS n (cluster_id, size)
              ON CONFLICT (cluster_id) DO UPDATE SET size = excluded.size, changed = excluded.changed",
-            &[sizes[0], sizes[1], now, refresh],
+            &[int8s(some, |of| of.0), int8s(some, |of| of.1 as i64), now, refresh],
         )?;
         state.clusters += some.iter().filter(|changed| changed.0 >= new_from).count() as i64;
         Ok(())
+    })?;
+    let mut looked_at = memory::collect(changed.iter().map(|of| of.0).chain(touched))?;
+    looked_at.sort_unstable();
+    looked_at.dedup();
+    let least = least(&looked_at)?;
+    each_part(&looked_at, |some| {
+        let least = some.iter().map(|cluster| least.get(cluster).copied().unwrap_or(1.0));
+        // SAFETY: numbers of that type.
+        let least = unsafe {
+            Parameter::array(least.map(|least| Some(float8_datum(least))), pg_sys::FLOAT8OID)
+        };
+        let sql = "UPDATE {list} AS l SET least_similar = n.least_similar
+             FROM unnest($1, $2) AS n (cluster_id, least_similar)
+             WHERE l.cluster_id = n.cluster_id AND l.least_similar <> n.least_similar";
+        tables.write(sql, &[int8s(some, |cluster| *cluster), least]).map(drop)
     })?;
     each_part(&update.ended, |some| {
         let ended = [int8s(some, |cluster| *cluster)];
@@ -76,7 +103,6 @@ pub fn write(tables: &Tables, difference: &Difference, state: &mut State) -> Res
         Ok(())
     })?;
     if whole.is_some() {
-        mend(tables, now, refresh)?;
         // All that there are have a place.
         ids.sort_unstable();
         ids.dedup();
@@ -152,8 +178,12 @@ fn new_ids(
     Ok(ids)
 }
 
-/// Writes the rows of documents.
-fn documents(tables: &Tables, places: &[Place], ids: &[Option<ClusterId>]) -> Result<Counts> {
+/// Writes the rows of documents. Returns the clusters of those that were in one before, too.
+fn documents(
+    tables: &Tables,
+    places: &[Place],
+    ids: &[Option<ClusterId>],
+) -> Result<(Counts, Vec<ClusterId>)> {
     type Row<'a> = (&'a Place, ClusterId);
     let (mut removed, mut moved, mut joined) = (Vec::new(), Vec::new(), Vec::new());
     let mut counts = Counts::default();
@@ -202,22 +232,28 @@ fn documents(tables: &Tables, places: &[Place], ids: &[Option<ClusterId>]) -> Re
             .write("INSERT INTO {members} SELECT * FROM unnest($1, $2, $3)", &rows(some))
             .map(drop)
     })?;
-    Ok(counts)
+    Ok((counts, memory::collect(moved.iter().map(|row| row.1))?))
 }
 
-/// Mends what somebody has changed in the list by hand, of clusters to which nothing happened.
-fn mend(tables: &Tables, now: Parameter, refresh: Parameter) -> Result<()> {
+/// Mends what somebody has changed in the list by hand: deletes clusters that have no members, and adds to `changed`
+/// those whose sizes are wrong.
+fn mend(tables: &Tables, changed: &mut Vec<(ClusterId, u64)>) -> Result<()> {
     tables.write(
         "DELETE FROM {list} WHERE NOT EXISTS
              (SELECT FROM {members} AS m WHERE m.cluster_id = {list}.cluster_id)",
         &[],
     )?;
-    tables.write(
-        "INSERT INTO {list} SELECT cluster_id, members, $1, $2
+    let _as_written = ActiveSnapshot::of_transaction();
+    let sql = "SELECT cluster_id, members
          FROM (SELECT cluster_id, count(*) AS members FROM {members} GROUP BY cluster_id) AS m
-             LEFT JOIN {list} AS l USING (cluster_id) WHERE l.size IS DISTINCT FROM members
-         ON CONFLICT (cluster_id) DO UPDATE SET size = excluded.size, changed = excluded.changed",
-        &[now, refresh],
-    )?;
+             LEFT JOIN {list} AS l USING (cluster_id) WHERE l.size IS DISTINCT FROM members";
+    tables.each(sql, &[], |rows, row| {
+        if let (Some(cluster), Some(size)) = (rows.int8(row, 1)?, rows.int8(row, 2)?) {
+            memory::push(changed, (cluster, size as u64))?;
+        }
+        Ok(Continue::Yes)
+    })?;
+    changed.sort_unstable();
+    changed.dedup();
     Ok(())
 }

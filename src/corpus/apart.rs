@@ -1,4 +1,4 @@
-//! `apart`: pairs of documents that people have found to be different things.
+//! Pairs of documents that people have found to be different things: they count as not similar.
 
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
@@ -9,6 +9,7 @@ use crate::corpus::named::relation_named;
 use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
 use crate::pg::catalog;
+use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::select::{Select, one_statement};
@@ -21,7 +22,14 @@ use crate::types;
 const HINT: &str =
     "Pass a table, or a query, of two columns of keys, as in apart => 'SELECT a, b FROM decided'.";
 
-/// The pairs, about to be read.
+/// Pairs of documents of a job that count as not similar.
+pub trait KeepsApart {
+    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
+    /// each.
+    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>>;
+}
+
+/// The pairs of an argument, about to be read.
 pub struct Apart<'a> {
     select: Select<'a>,
     /// The types of the two columns.
@@ -55,10 +63,10 @@ impl<'a> Apart<'a> {
         }
         Ok(Some(Self { select: select.giving(types), types: [a, b] }))
     }
+}
 
-    /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
-    /// each.
-    pub fn read(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+impl KeepsApart for Apart<'_> {
+    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted();
         let last = sources.len() - 1;
         let (mut pairs, mut context) = (Vec::new(), Memory::scratch(c"minlsh keys of apart"));
@@ -90,6 +98,49 @@ impl<'a> Apart<'a> {
         })?;
         pairs.sort_unstable();
         pairs.dedup();
+        Ok(pairs)
+    }
+}
+
+/// The pairs that keys make, two and two.
+pub struct ApartKeys {
+    keys: DocumentKeys,
+    /// Each key once, in their order.
+    distinct: Vec<u32>,
+}
+
+impl ApartKeys {
+    /// Those of `keys`.
+    pub fn new(keys: DocumentKeys) -> Self {
+        let mut distinct = keys.sorted();
+        distinct.dedup_by(|a, b| keys.compare(*a, *b).is_eq());
+        Self { keys, distinct }
+    }
+
+    /// True if a key is in one of the pairs. Its document is not taken for a copy of others then, even of equal ones.
+    ///
+    /// # Safety
+    /// `key` is a non-null value of the type of the keys.
+    pub unsafe fn names(&self, key: Datum) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.keys.find(&self.distinct, key).is_some() }
+    }
+}
+
+impl KeepsApart for ApartKeys {
+    /// The keys of the members are of one source, and of the type of these.
+    fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
+        let sources = members.each_sorted();
+        // SAFETY: the job was asked for keys of one source and of the type of these.
+        let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };
+        let mut pairs = Vec::new();
+        for pair in 0..self.keys.len() as u32 / 2 {
+            check_interrupts();
+            if let Some((a, b)) = find(2 * pair).zip(find(2 * pair + 1)) {
+                memory::extend(&mut pairs, &[(a, b), (b, a)])?;
+            }
+        }
+        pairs.sort_unstable();
         Ok(pairs)
     }
 }

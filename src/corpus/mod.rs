@@ -23,7 +23,7 @@
 //! So files are read and written from one end to the other, and memory beyond maintenance_work_mem is a few bytes for
 //! each document.
 
-mod apart;
+pub mod apart;
 pub mod arguments;
 mod aside;
 mod batch;

@@ -6,7 +6,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::corpus::LeftOut;
 
-use crate::corpus::apart::Apart;
+use crate::corpus::apart::{Apart, ApartKeys, KeepsApart};
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::aside::{Again, Aside, GiveDocument, place_of_source};
 use crate::corpus::batches::{Batches, RowsAgain, VisitDocument};
@@ -55,6 +55,7 @@ pub struct Question<'a> {
     session: &'a Session,
     source: [Source; 1],
     criteria: Criteria,
+    apart: Option<ApartKeys>,
 }
 
 impl<'a> Question<'a> {
@@ -63,7 +64,21 @@ impl<'a> Question<'a> {
         let source = [Source::read(session, arguments, 0, "source", has_order)?];
         let criteria = criteria(session, arguments, &source)?;
         source[0].notice(arguments, &criteria)?;
-        Ok(Self { session, source, criteria })
+        Ok(Self { session, source, criteria, apart: None })
+    }
+
+    /// The same, but documents of these pairs of keys, which are of the type of the keys, count as not similar.
+    pub fn with_apart(self, apart: ApartKeys) -> Self {
+        Self { apart: Some(apart), ..self }
+    }
+
+    /// True if no other document may stand for that of a key, even if it is the same.
+    ///
+    /// # Safety
+    /// `key` is a non-null value of the type of the keys.
+    pub unsafe fn stands_alone(&self, key: Datum) -> bool {
+        // SAFETY: the caller's promise.
+        self.apart.as_ref().is_some_and(|apart| unsafe { apart.names(key) })
     }
 
     /// The source.
@@ -78,17 +93,20 @@ impl<'a> Question<'a> {
 
     /// The work of all documents, in the order of `keep` if that is given.
     pub fn of_all(self, keep: Option<&CStr>) -> Result<Work> {
-        let Self { session, source, criteria } = self;
+        let Self { session, source, criteria, apart } = self;
         let buckets = source[0].buckets_for(&criteria, keep);
         let criteria = buckets.map_or(criteria.clone(), |buckets| buckets.fit(criteria));
         let chosen = buckets.map_or(Chosen::All, Chosen::Buckets);
-        Work::start(session, &source, criteria, Order { keep, chosen })
+        let work = Work::start(session, &source, criteria, Order { keep, chosen })?;
+        work.without(apart.as_ref())
     }
 
     /// The work of those of some keys, which the source has once at most.
     pub fn of_keys(&self, key: &Key, keys: &DocumentKeys) -> Result<Work> {
         let order = Order { keep: None, chosen: Chosen::Keys(key, keys) };
-        Work::start(self.session, &self.source, self.criteria.clone(), order)
+        let criteria = self.criteria.clone();
+        let work = Work::start(self.session, &self.source, criteria, order)?;
+        work.without(self.apart.as_ref())
     }
 
     /// Calls `visit` with the rows of some keys: key, document and scopes of each.
@@ -108,7 +126,7 @@ impl Work {
     /// Reads one source, in the order of `keep` if that is given.
     pub fn of_one(session: &Session, arguments: &Arguments, keep: Option<&CStr>) -> Result<Self> {
         let apart = Apart::given(session, arguments)?;
-        Question::new(session, arguments, keep.is_some())?.of_all(keep)?.without(apart)
+        Question::new(session, arguments, keep.is_some())?.of_all(keep)?.without(apart.as_ref())
     }
 
     /// Reads two sources, to be compared with each other.
@@ -117,13 +135,13 @@ impl Work {
         let b = Source::read(session, arguments, 1, "b", false)?;
         let (sources, apart) = ([a, b], Apart::given(session, arguments)?);
         let criteria = criteria(session, arguments, &sources)?;
-        Self::start(session, &sources, criteria, Order::default())?.without(apart)
+        Self::start(session, &sources, criteria, Order::default())?.without(apart.as_ref())
     }
 
     /// The same, where some pairs count as not similar.
-    fn without(mut self, apart: Option<Apart>) -> Result<Self> {
+    fn without(mut self, apart: Option<&impl KeepsApart>) -> Result<Self> {
         if let Some(apart) = apart {
-            self.batches.keep_apart(apart.read(&self.members)?);
+            self.batches.keep_apart(apart.pairs(&self.members)?);
         }
         Ok(self)
     }

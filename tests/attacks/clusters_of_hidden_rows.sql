@@ -46,10 +46,12 @@ SELECT doc_id FROM app.c;
 
 -- A queue of the attacker's, which triggers on the documents name.
 CREATE TABLE evil.c (doc_id int PRIMARY KEY, cluster_id bigint NOT NULL, fingerprint uuid);
-CREATE TABLE evil.c_list (cluster_id bigint PRIMARY KEY, size bigint, since timestamptz, changed bigint);
+CREATE TABLE evil.c_list (cluster_id bigint PRIMARY KEY, size bigint, since timestamptz, changed bigint,
+	least_similar float8);
 CREATE TABLE evil.c_log (seq bigint PRIMARY KEY, refresh bigint, at timestamptz, event text, cluster_id bigint,
 	other_id bigint, doc_id int, size bigint);
 CREATE TABLE evil.c_queue (doc_id int, state text, since timestamptz);
+CREATE TABLE evil.c_apart (a int, b int);
 CREATE TRIGGER mine AFTER INSERT OR UPDATE OF id, body OR DELETE ON app.docs
 	FOR EACH ROW WHEN ('evil.c_queue'::regclass IS NOT NULL) EXECUTE FUNCTION minlsh_capture();
 CREATE TRIGGER mine_too AFTER TRUNCATE ON app.docs EXECUTE FUNCTION minlsh_capture();
@@ -77,7 +79,7 @@ SELECT count(*) FROM pg_trigger WHERE tgrelid = 'app.docs'::regclass AND tgname 
 
 -- A policy that holds for the owner, too, and has a function: all rows or an error.
 -- as attacker:
-DROP TABLE evil.c, evil.c_list, evil.c_log, evil.c_queue CASCADE;
+DROP TABLE evil.c, evil.c_list, evil.c_log, evil.c_queue, evil.c_apart CASCADE;
 CREATE TABLE evil.docs (id int PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i, 'one text of some length' FROM generate_series(1, 5) i;
 CREATE INDEX docs_near ON evil.docs USING minlsh (body);

@@ -31,8 +31,8 @@ UPDATE evil.docs_clusters SET cluster_id = CASE doc_id % 5 WHEN 0 THEN -92233720
 	WHEN 2 THEN 9223372036854775807 WHEN 3 THEN cluster_id + 1 ELSE cluster_id END;
 UPDATE evil.docs_clusters SET fingerprint = CASE doc_id % 4 WHEN 0 THEN NULL
 	WHEN 1 THEN repeat('f', 32)::uuid WHEN 2 THEN gen_random_uuid() ELSE repeat('0', 32)::uuid END;
-INSERT INTO evil.docs_clusters_list VALUES (0, 3, now(), 1), (-9223372036854775808, 3, now(), 1),
-	(9223372036854775807, 3, now(), 1);
+INSERT INTO evil.docs_clusters_list VALUES (0, 3, now(), 1, 1), (-9223372036854775808, 3, now(), 1, 'NaN'),
+	(9223372036854775807, 3, now(), 1, '-inf');
 INSERT INTO evil.docs_clusters VALUES (9999, 1, NULL), (-1, 4, NULL);
 INSERT INTO evil.docs SELECT i, evil.words(100 * (i % 50)) FROM generate_series(221, 240) i;
 UPDATE evil.docs SET body = evil.words(id) WHERE id BETWEEN 40 AND 50;

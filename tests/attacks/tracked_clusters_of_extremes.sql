@@ -41,6 +41,8 @@ SELECT evil.attempt(change) FROM unnest(ARRAY[
 	'UPDATE evil.c_queue SET state = repeat(''['', 100000)', 'DELETE FROM evil.c_queue',
 	'INSERT INTO evil.c_queue SELECT NULL, state FROM evil.c_queue WHERE state IS NOT NULL',
 	'INSERT INTO evil.c_queue (doc_id) SELECT g % 50 FROM generate_series(1, 5000) g',
+	'INSERT INTO evil.c_apart SELECT g, g % 7 FROM generate_series(1, 3000) g',
+	'UPDATE evil.c_list SET least_similar = ''NaN''', 'DROP TABLE evil.c_apart',
 	'UPDATE evil.c SET cluster_id = 9223372036854775807', 'UPDATE evil.c SET cluster_id = -9223372036854775808',
 	'UPDATE evil.c SET cluster_id = 0', 'UPDATE evil.c SET cluster_id = 1', 'UPDATE evil.c SET cluster_id = doc_id',
 	'UPDATE evil.c SET fingerprint = NULL', 'UPDATE evil.c SET fingerprint = repeat(''0'', 32)::uuid',

@@ -16,7 +16,7 @@ CREATE FUNCTION evil.now() RETURNS trigger LANGUAGE plpgsql
 CREATE FUNCTION evil.policy() RETURNS boolean LANGUAGE plpgsql
 	AS $$ BEGIN RETURN trap.spring('a policy on what is tracked'); END $$;
 DO $$ DECLARE name text; BEGIN
-	FOREACH name IN ARRAY '{c,c_list,c_log,c_queue}'::text[] LOOP
+	FOREACH name IN ARRAY '{c,c_list,c_log,c_queue,c_apart}'::text[] LOOP
 		EXECUTE format('CREATE TRIGGER now BEFORE INSERT OR UPDATE OR DELETE ON evil.%I FOR EACH ROW
 			EXECUTE FUNCTION evil.now()', name);
 		EXECUTE format('ALTER TABLE evil.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);

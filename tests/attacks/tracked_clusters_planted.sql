@@ -14,6 +14,8 @@ CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON evil.docs_clusters
 	FOR EACH ROW EXECUTE FUNCTION evil.trap();
 CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON evil.docs_clusters_log
 	FOR EACH ROW EXECUTE FUNCTION evil.trap();
+CREATE TRIGGER planted BEFORE INSERT OR UPDATE OR DELETE ON evil.docs_clusters_list
+	FOR EACH ROW EXECUTE FUNCTION evil.trap();
 CREATE TRIGGER planted BEFORE INSERT OR DELETE ON evil.docs_clusters_queue FOR EACH ROW EXECUTE FUNCTION evil.trap();
 CREATE FUNCTION evil.look() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN trap.spring('a policy'); END $$;
 CREATE RULE planted AS ON INSERT TO evil.docs_clusters_log DO ALSO SELECT trap.spring('a rule');

@@ -4,6 +4,7 @@
 //!
 //! A short run in `make integration`; `make torture-clusters` makes it as long as CHANGES says, with kills.
 
+mod apart;
 mod carried;
 mod model;
 mod traps;
@@ -61,7 +62,7 @@ fn create(client: &mut Client, seed: u64, partitioned: bool) {
 /// Queries that refreshes of changes and of all documents must answer alike. Of the log what is behind a number.
 const SAME: [(&str, &str, &str); 3] = [
     ("", "doc_id, cluster_id, fingerprint", "$1::bigint IS NOT NULL"),
-    ("_list", "cluster_id, size", "$1::bigint IS NOT NULL"),
+    ("_list", "cluster_id, size, least_similar", "$1::bigint IS NOT NULL"),
     ("_log", "seq, event, cluster_id, other_id, doc_id, size", "seq > $1::bigint"),
 ];
 
@@ -167,13 +168,22 @@ impl Observer {
         let stored = client.query("SELECT doc_id, cluster_id FROM docs_clusters", &[])?;
         let stored: State = stored.iter().map(|row| (row.get(0), row.get(1))).collect();
         let scratch = client.query(
-            "SELECT doc_id::bigint, cluster_id::bigint FROM near_duplicate_clusters('docs_near')",
+            "SELECT doc_id::bigint, cluster_id::bigint, similarity FROM near_duplicate_clusters('docs_near')",
             &[],
         )?;
         let mut parts: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        let mut least: BTreeMap<i64, f64> = BTreeMap::new();
         for row in scratch {
-            parts.entry(row.get(1)).or_default().push(row.get(0));
+            let key = row.get(0);
+            parts.entry(row.get(1)).or_default().push(key);
+            let least = least.entry(stored.get(&key).copied().unwrap_or_default()).or_insert(1.0);
+            *least = least.min(row.get(2));
         }
+        let listed =
+            client.query("SELECT cluster_id, least_similar FROM docs_clusters_list", &[])?;
+        let listed: BTreeMap<i64, f64> =
+            listed.iter().map(|row| (row.get(0), row.get(1))).collect();
+        assert_eq!(listed, least, "the least similarity to the first row of a cluster");
         let parts: Vec<Vec<i64>> = parts.into_values().collect();
         let (expected, next) = ids(&self.state, &parts, self.next);
         assert_same(&stored, &expected, "state and model");
