@@ -86,7 +86,7 @@ pub fn pairs(client: &mut Client) -> Vec<String> {
 /// The rows of two queries are the same.
 pub fn assert_same(client: &mut Client, a: &str, b: &str) {
     let difference = format!(
-        // As texts: the type of keys that a job returns is none that a table has.
+        // Compared as texts, since jobs return keys as a type that tables do not have.
         "WITH a AS (SELECT of_a::text FROM ({a}) AS of_a), b AS (SELECT of_b::text FROM ({b}) AS of_b) \
          SELECT count(*) FROM \
          ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) AS difference"

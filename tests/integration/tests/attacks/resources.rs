@@ -157,18 +157,23 @@ fn many_rows_in_one_statement_take_little_memory() {
     assert!(more < 16 * 1024, "{more} kB more than without the index");
 }
 
+/// Makes the table `long`: two texts of so many words of 32 letters, nearly the same.
+fn make_long(client: &mut Client, words: u32) {
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE long (a text, b text); \
+             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
+             INSERT INTO long SELECT body, body || ' and a few words more' \
+               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, {words}) i) AS made",
+        ))
+        .expect("long texts");
+}
+
 #[test]
 fn two_long_texts_are_compared_in_little_memory() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE long (a text, b text); \
-             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
-             INSERT INTO long SELECT body, body || ' and a few words more' \
-               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 750000) i) AS made",
-        )
-        .expect("long texts");
+    make_long(&mut client, 750_000);
     for (measure, least, most) in [
         ("jaccard(a, b)", 0.999, 1.0),
         ("containment(a, b, bag => true)", 0.999, 1.0),
@@ -177,13 +182,12 @@ fn two_long_texts_are_compared_in_little_memory() {
         let mut client = database.connect();
         client.batch_execute("SELECT minhash('x'); SELECT md5(a || b) FROM long").expect("warm");
         let pid = backend(&mut client);
-        let own = || kilobytes(pid, "VmHWM:").saturating_sub(kilobytes(pid, "RssShmem:"));
-        let before = own();
-        let row = client.query_one(&format!("SELECT {measure} FROM long"), &[]).expect("a measure");
+        let (row, more) = more_memory(&mut client, pid, |client| {
+            client.query_one(&format!("SELECT {measure} FROM long"), &[]).expect("a measure")
+        });
         let found: f64 = row.get(0);
         assert!((least..=most).contains(&found), "{measure}: {found}");
-        let more = own().saturating_sub(before);
-        println!("{measure}: {more} kB for two texts of 25 MB, beside {before} kB");
+        println!("{measure}: {more} kB for two texts of 25 MB");
         assert!(more < 160 * 1024, "{measure}: {more} kB");
     }
 }
@@ -231,14 +235,7 @@ fn two_long_arrays_are_compared_in_little_memory() {
 fn texts_are_explained_in_the_memory_that_is_set() {
     let database = database();
     let mut client = database.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE long (a text, b text); \
-             ALTER TABLE long ALTER a SET STORAGE external, ALTER b SET STORAGE external; \
-             INSERT INTO long SELECT body, body || ' and a few words more' \
-               FROM (SELECT string_agg(md5(i::text), ' ') AS body FROM generate_series(1, 310000) i) AS made",
-        )
-        .expect("long texts");
+    make_long(&mut client, 310_000);
     let explain = "SELECT jaccard > 0.99 FROM long, minlsh_explain_texts(a, b)";
     let mut client = database.connect();
     let pid = warm(&mut client, "64MB");
