@@ -7,7 +7,6 @@ use crate::error::{Result, error};
 use crate::pg::call::Call;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::catching::catching;
-use crate::pg::expression::{Expression, Expressions};
 use crate::pg::foreign_code;
 use crate::pg::index::Index;
 use crate::pg::names::type_label;
@@ -94,18 +93,12 @@ impl Key {
         })
     }
 
-    /// `column = ANY ($1)`, for a statement whose parameter is an [array](Key::array) of keys; `None` if
-    /// there are no arrays of them.
-    pub fn among(&self, column: Sql) -> Option<Sql> {
-        let exists = catalog::array_of(self.base_type) != Oid::INVALID;
-        exists.then(|| column.operator(self.equals).text("ANY ($1)"))
-    }
-
-    /// `key = parameter number`, whose type is the key's base type.
-    pub fn equals<'a>(&self, expressions: &'a Expressions, number: i32) -> Expression<'a> {
-        let given = expressions.parameter(number, self.base_type);
-        let (column, input) = self.operand(expressions);
-        expressions.operator(self.equals, column, expressions.relabelled(given, input))
+    /// `key = parameter number`, whose type is the key's base type, where `column` is the column of the key.
+    pub fn equals(&self, column: Sql, number: usize) -> Sql {
+        let (column, input) = self.operand(column);
+        let given = Sql::new(format!("${number}"));
+        let given = if input == self.base_type { given } else { given.cast(input) };
+        column.operator(self.equals).text(given)
     }
 
     /// The type of an array of keys: of their texts, if they are arrays themselves, of which there are none.
@@ -131,44 +124,36 @@ impl Key {
         unsafe { Parameter::array(keys.into_iter().map(Some), element) }
     }
 
-    /// `key = ANY (parameter number)`, an [array](Key::array) of keys.
-    pub fn is_among<'a>(&self, expressions: &'a Expressions, number: i32) -> Expression<'a> {
-        let given = expressions.parameter(number, self.array_type());
-        let (column, input) = self.operand(expressions);
+    /// `key = ANY (parameter number)`, an [array](Key::array) of keys, where `column` is the column of the key.
+    pub fn is_among(&self, column: Sql, number: usize) -> Sql {
+        let given = Sql::new(format!("${number}"));
         if catalog::array_of(self.base_type) == Oid::INVALID {
-            let equals = Oid::from(pg_sys::TextEqualOperator);
-            return expressions.any(equals, expressions.as_text(column), given);
+            // By the output function of the type, whatever casts there are.
+            let text = Sql::new("pg_catalog.format('%s', ").text(column).text(")");
+            return text.text(" OPERATOR(pg_catalog.=) ANY (").text(given).text(")");
         }
-        let given = expressions.relabelled(given, catalog::array_of(input));
-        expressions.any(self.equals, column, given)
+        let (column, input) = self.operand(column);
+        let is_same = input == self.base_type;
+        let given = if is_same { given } else { given.cast(catalog::array_of(input)) };
+        column.operator(self.equals).text("ANY (").text(given).text(")")
     }
 
     /// The key as its equality takes it, and the type of that.
-    fn operand<'a>(&self, expressions: &'a Expressions) -> (Expression<'a>, Oid) {
-        let column = expressions.column(self.table, self.column);
+    fn operand(&self, column: Sql) -> (Sql, Oid) {
+        let attribute = AttributeRow::find(self.table, self.column);
+        let (is, collation) =
+            attribute.map_or((Oid::INVALID, Oid::INVALID), |row| (row.atttypid, row.attcollation));
         // An operator class for anyarray, anyenum, record and the like takes values as they are.
         let polymorphic = catalog::type_kind(self.input_type) == b'p';
         let input = if polymorphic { self.base_type } else { self.input_type };
-        (expressions.collated(expressions.relabelled(column, input), self.collation), input)
+        let column = if is == input { column } else { column.cast(input) };
+        let is_same = collation == self.collation;
+        (if is_same { column } else { column.collated(self.collation) }, input)
     }
 
-    /// The key as a value of `type_oid`, the type of a result.
-    pub fn shown_as<'a>(&self, expressions: &'a Expressions, type_oid: Oid) -> Expression<'a> {
-        let column = expressions.column(self.table, self.column);
-        let widened = match self.base_type {
-            pg_sys::INT2OID => pg_sys::F_INT8_INT2,
-            pg_sys::INT4OID => pg_sys::F_INT8_INT4,
-            _ => 0,
-        };
-        if type_oid == pg_sys::INT8OID && widened != 0 {
-            return expressions.call(Oid::from(widened), type_oid, &[column]);
-        }
-        if catalog::base_type(type_oid) == self.base_type {
-            return expressions.relabelled(column, type_oid);
-        }
-        // A `minlsh_key` is stored as text.
-        let text = expressions.as_text(expressions.relabelled(column, self.base_type));
-        expressions.relabelled(text, type_oid)
+    /// The column, by its name.
+    pub fn name(&self) -> Sql {
+        Sql::default().column(self.table, self.column)
     }
 
     /// The collation of the column, invalid for a type that has none.
@@ -185,6 +170,20 @@ impl Key {
         // SAFETY: the caller promises what `Parameter::new` needs: a value of that type that lives as long.
         unsafe { Parameter::new(self.base_type, Some(value)) }
     }
+}
+
+/// `left = right` by the equality of the type of both; `None` if that has none.
+pub fn equal(type_oid: Oid, left: Sql, right: Sql) -> Option<Sql> {
+    let (mut input, mut other) = (Oid::INVALID, Oid::INVALID);
+    let operator = catalog::equality_of(type_oid);
+    if operator == Oid::INVALID {
+        return None;
+    }
+    // SAFETY: a lookup of the types of an operator.
+    unsafe { pg_sys::op_input_types(operator, &mut input, &mut other) };
+    let as_is = input == type_oid || catalog::type_kind(input) == b'p';
+    let typed = |value: Sql| if as_is { value } else { value.cast(input) };
+    Some(typed(left).operator(operator).text(typed(right)))
 }
 
 /// Argument `argument` as a value of the key's base type; `None` if no document can have that key

@@ -42,7 +42,7 @@ impl Chosen<'_> {
     /// The condition of a statement on its column of keys; `None` if it has none.
     pub fn condition(&self, column: Sql) -> Option<Sql> {
         match self {
-            Self::Keys(key, _) => key.among(column),
+            Self::Keys(key, _) => Some(key.is_among(column, 1)),
             _ => None,
         }
     }

@@ -15,12 +15,12 @@ use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::bytes;
 use crate::pg::catalog;
-use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::index::{Index, IndexColumn};
 use crate::pg::names::{quoted, visible_name};
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::rights;
 use crate::pg::spi::{Parameter, Session};
+use crate::pg::sql::Sql;
 
 /// An index of the access method.
 #[derive(Clone, Debug)]
@@ -31,16 +31,6 @@ pub struct Info {
     pub kind: Kind,
     /// The place of its document among its columns.
     place: usize,
-}
-
-/// The expressions of the columns of an index.
-pub struct Columns<'a> {
-    /// The document.
-    pub document: Expression<'a>,
-    /// The scopes, as the table has them: their equality is that of their types.
-    pub scopes: Vec<Expression<'a>>,
-    /// The predicate of a partial index.
-    pub predicate: Option<Expression<'a>>,
 }
 
 /// A column of an index as SQL over its table.
@@ -61,6 +51,16 @@ pub struct Text {
     pub scopes: Vec<Part>,
     /// The predicate of a partial index.
     pub predicate: Option<Vec<u8>>,
+}
+
+impl Part {
+    /// The SQL, over a table of whose columns it is made.
+    pub fn sql(&self, table: Oid) -> Sql {
+        match self {
+            Self::Column(number) => Sql::default().column(table, *number),
+            Self::Expression(sql) => Sql::new("(").text(sql).text(")"),
+        }
+    }
 }
 
 impl Info {
@@ -140,11 +140,9 @@ impl Info {
 
     /// The types of its scopes, as the table has them.
     pub fn scope_types(&self) -> Vec<Oid> {
-        if !self.has_scopes() {
-            return Vec::new();
-        }
-        let expressions = Expressions::new();
-        self.columns(&expressions).scopes.into_iter().map(Expression::type_oid).collect()
+        let mut types = self.index.types();
+        types.remove(self.place);
+        types
     }
 
     /// The options by which its documents are cut, signed and banded; of a partitioned index, those that its next
@@ -188,76 +186,47 @@ impl Info {
             .set_hint(format!("Wait for it, or REINDEX INDEX {}.", visible_name(self.index.oid))))
     }
 
-    /// Its columns as expressions over its table.
-    pub fn columns<'a>(&self, expressions: &'a Expressions) -> Columns<'a> {
-        let mut scopes = expressions.of_index(&self.index);
-        let document = scopes.remove(self.place);
-        let predicate = expressions.predicate_of_index(&self.index);
-        Columns { document, scopes, predicate }
-    }
-
-    /// Its columns as SQL over its table.
+    /// Its columns as SQL over its table, with names as the search path finds them.
     pub fn text(&self, session: &Session) -> Result<Text> {
-        let sql =
-            "SELECT pg_catalog.pg_get_indexdef($1, $2, false), pg_catalog.pg_get_expr($3, $4)";
-        let of_place = |place: usize| -> Result<(Part, Option<Vec<u8>>)> {
-            let rows = session.query(
-                sql,
-                &[
-                    Parameter::oid(self.index.oid),
-                    Parameter::int4(place as i32 + 1),
-                    // SAFETY: a pg_node_tree, as the catalog has it.
-                    unsafe { Parameter::new(pg_sys::PG_NODE_TREEOID, self.index.predicate()) },
-                    Parameter::oid(self.index.table),
-                ],
-            )?;
-            let written = |column| -> Result<Option<Vec<u8>>> {
-                // SAFETY: columns of type text.
-                Ok(rows.datum(0, column)?.map(|sql| unsafe { bytes::read(sql) }.to_vec()))
-            };
-            let part = match self.index.columns[place].attribute {
-                0 => Part::Expression(written(1)?.unwrap_or_default()),
-                number => Part::Column(number),
-            };
-            Ok((part, written(2)?))
+        let written = |sql: &str, values: &[Parameter]| -> Result<Vec<u8>> {
+            let rows = session.query(sql, values)?;
+            // SAFETY: a column of type text.
+            Ok(rows
+                .datum(0, 1)?
+                .map(|sql| unsafe { bytes::read(sql) }.to_vec())
+                .unwrap_or_default())
         };
-        let (document, predicate) = of_place(self.place)?;
+        let part = |place: usize| match self.index.columns[place].attribute {
+            0 => {
+                let of = [Parameter::oid(self.index.oid), Parameter::int4(place as i32 + 1)];
+                let sql = "SELECT pg_catalog.pg_get_indexdef($1, $2, false)";
+                written(sql, &of).map(Part::Expression)
+            }
+            number => Ok(Part::Column(number)),
+        };
+        let predicate = |tree| {
+            // SAFETY: a pg_node_tree, as the catalog has it.
+            let tree = unsafe { Parameter::new(pg_sys::PG_NODE_TREEOID, Some(tree)) };
+            let of = [tree, Parameter::oid(self.index.table)];
+            written("SELECT pg_catalog.pg_get_expr($1, $2)", &of)
+        };
         let others = (0..self.index.columns.len()).filter(|place| *place != self.place);
-        let scopes = others.map(|place| Ok(of_place(place)?.0)).collect::<Result<_>>()?;
-        Ok(Text { document, scopes, predicate })
-    }
-
-    /// Refuses expressions and a predicate that run somebody else's code with the caller's rights: to be called before
-    /// they are evaluated as the caller.
-    pub fn check_code(&self) -> Result<()> {
-        if self.has_only_columns() {
-            return Ok(());
-        }
-        let expressions = Expressions::new();
-        let Columns { document, scopes, predicate } = self.columns(&expressions);
-        let all = scopes.into_iter().chain([document]).chain(predicate);
-        expression::check_code(all, &format!("index \"{}\"", self.index.name))
+        Ok(Text {
+            document: part(self.place)?,
+            scopes: others.map(part).collect::<Result<_>>()?,
+            predicate: self.index.predicate().map(predicate).transpose()?,
+        })
     }
 
     /// True if it has no expression and no predicate.
-    fn has_only_columns(&self) -> bool {
+    pub fn has_only_columns(&self) -> bool {
         !self.index.partial && self.index.columns.iter().all(|column| column.attribute != 0)
     }
 
     /// The columns of the table that it is made of, and those of its predicate; 0 stands for the whole
     /// row.
     pub fn columns_read(&self) -> Vec<i16> {
-        if self.has_only_columns() {
-            return self.index.columns.iter().map(|column| column.attribute).collect();
-        }
-        let expressions = Expressions::new();
-        let Columns { document, scopes, predicate } = self.columns(&expressions);
-        scopes
-            .into_iter()
-            .chain([document])
-            .chain(predicate)
-            .flat_map(Expression::columns)
-            .collect()
+        self.index.columns_read()
     }
 
     /// True if the caller may read what it is made of.

@@ -13,7 +13,6 @@ use crate::lookup::find;
 use crate::lookup::near_duplicates::Asked;
 use crate::pg::call::{Call, sql_function};
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::expression::Expressions;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -77,14 +76,12 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
 /// `SELECT key FROM table WHERE key = $1`: a key as it is stored, which another that is equal may be written
 /// unlike. Without it the row would be found twice, as it was asked for and as it is.
 fn stored_key(session: &Session, key: &Key) -> Result<TableQuery> {
-    let expressions = Expressions::new();
-    let column = expressions.column(key.table, key.column);
     TableQuery::prepare(
         session,
         &Parts {
             table: Some(key.table),
-            columns: vec![expressions.relabelled(column, key.base_type)],
-            conditions: vec![key.equals(&expressions, 1)],
+            columns: vec![key.name()],
+            conditions: vec![key.equals(key.name(), 1)],
             parameters: vec![key.base_type],
             ..Parts::default()
         },

@@ -60,10 +60,9 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
             return Ok(None);
         }
     }
-    let value_type = documents.value_type();
-    let operand = |rows: &Rows| match rows.value(0, 1, value_type)? {
-        // SAFETY: a value of the index, as old as the rows.
-        Some(value) => unsafe { Operand::read(documents.values(), value, value_type) },
+    let operand = |rows: &Rows| match rows.datum(0, 1)? {
+        // SAFETY: a value of the index, of the type that the rows have, as old as they are.
+        Some(value) => unsafe { Operand::read(documents.values(), value, rows.type_of(1)) },
         None => Ok(Operand::default()),
     };
     show(&result, settings, threshold, &operand(&rows_a)?, &operand(&rows_b)?)?;

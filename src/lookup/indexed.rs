@@ -1,5 +1,6 @@
-//! An index that is asked: its description, its key, and its operator as an expression over its table.
+//! An index that is asked: its description, its key, and its operator as SQL over its table.
 
+use std::ffi::CStr;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Oid};
@@ -7,12 +8,13 @@ use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, not_supported};
-use crate::extension::{Extension, missing, own};
+use crate::extension::Extension;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
-use crate::pg::expression::{self, Expression, Expressions};
 use crate::pg::names::{relation_name, visible_name};
 use crate::pg::relation::{Lock, Relation};
+use crate::pg::spi::Session;
+use crate::pg::sql::Sql;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::SideTable;
 
@@ -93,85 +95,87 @@ impl Indexed {
         })
     }
 
-    /// A value like those that are indexed as a document, with the options of the index.
-    pub fn document<'a>(
-        &self,
-        expressions: &'a Expressions,
-        value: Expression<'a>,
-        least: Expression<'a>,
-    ) -> Result<Expression<'a>> {
-        let (name, types, arguments) = match self.info.kind {
-            Kind::Text => {
-                let config = &self.options.config;
-                let arguments = vec![
-                    expressions.relabelled(value, pg_sys::TEXTOID),
-                    least,
-                    expressions.int4(i32::try_from(config.shingle_size()).unwrap_or(i32::MAX)),
-                    expressions.text(config.unit().as_str()),
-                    expressions.text(&config.normalization().to_string()),
-                    expressions.text(&config.stop_words().to_string()),
-                    expressions.bool(config.bag()),
-                ];
-                let types = arguments.iter().map(|argument| argument.type_oid()).collect();
-                (c"minlsh_document", types, arguments)
-            }
-            Kind::Set => {
-                let types = vec![pg_sys::ANYARRAYOID, pg_sys::FLOAT8OID];
-                (c"minlsh_document", types, vec![value, least])
-            }
-            Kind::Signature => {
-                let value = expressions.relabelled(value, pg_sys::INT4ARRAYOID);
-                let types = vec![pg_sys::INT4ARRAYOID, pg_sys::FLOAT8OID];
-                (c"minlsh_signature", types, vec![value, least])
-            }
-            Kind::Document => {
-                return Ok(expressions.relabelled(value, self.extension.document));
-            }
-            Kind::Passage => return Err(missing()),
-        };
-        let function = own(expression::function(self.extension.schema, name, &types))?;
-        Ok(expressions.call(function, self.extension.document, &arguments))
+    /// Its columns as SQL over its table.
+    pub fn columns(&self, session: &Session) -> Result<Columns> {
+        let (text, table) = (self.info.text(session)?, self.table());
+        Ok(Columns {
+            document: self.operand(text.document.sql(table)),
+            scopes: text.scopes.iter().map(|part| part.sql(table)).collect(),
+            predicate: text.predicate.map(Sql::new),
+        })
     }
 
-    /// The type of the left operand of `~=`, and the value as one of that type.
-    fn operand<'a>(
-        &self,
-        expressions: &'a Expressions,
-        value: Expression<'a>,
-    ) -> (Oid, Expression<'a>) {
+    /// A value like those that are indexed as a document that is at least as similar as a parameter says, with the
+    /// options of the index.
+    pub fn document(&self, value: Sql, least: &str) -> Sql {
+        let value = self.operand(value);
         match self.info.kind {
-            Kind::Text => (pg_sys::TEXTOID, expressions.relabelled(value, pg_sys::TEXTOID)),
-            Kind::Document => (self.extension.document, value),
-            _ => (pg_sys::ANYARRAYOID, value),
+            Kind::Text | Kind::Passage => {
+                let config = &self.options.config;
+                let text = |value: &str| Sql::default().literal(value).cast(pg_sys::TEXTOID);
+                let arguments = [
+                    value,
+                    Sql::new(least),
+                    Sql::new(config.shingle_size().to_string()),
+                    text(config.unit().as_str()),
+                    text(&config.normalization().to_string()),
+                    text(&config.stop_words().to_string()),
+                    Sql::new(config.bag().to_string()),
+                ];
+                self.own(c"minlsh_document", &arguments)
+            }
+            Kind::Set => self.own(c"minlsh_document", &[value, Sql::new(least)]),
+            Kind::Signature => {
+                let slots = value.cast(pg_sys::INT4ARRAYOID);
+                self.own(c"minlsh_signature", &[slots, Sql::new(least)])
+            }
+            Kind::Document => value,
         }
     }
 
     /// `value ~= document`
-    pub fn similar<'a>(
-        &self,
-        expressions: &'a Expressions,
-        value: Expression<'a>,
-        document: Expression<'a>,
-    ) -> Result<Expression<'a>> {
-        let (operand, value) = self.operand(expressions, value);
-        let operator =
-            expression::operator(self.extension.schema, c"~=", operand, self.extension.document);
-        Ok(expressions.operator(own(operator)?, value, document))
+    pub fn similar(&self, value: Sql, document: &str) -> Sql {
+        let operator = Sql::new(" OPERATOR(").schema(self.extension.schema).text(".~=) ");
+        value.text(operator).text(document)
     }
 
     /// `jaccard(value, document)`
-    pub fn similarity<'a>(
-        &self,
-        expressions: &'a Expressions,
-        value: Expression<'a>,
-        document: Expression<'a>,
-    ) -> Result<Expression<'a>> {
-        let (operand, value) = self.operand(expressions, value);
-        let types = [operand, self.extension.document];
-        let function = expression::function(self.extension.schema, c"jaccard", &types);
-        let function = own(function)?;
-        Ok(expressions.call(function, pg_sys::FLOAT8OID, &[value, document]))
+    pub fn similarity(&self, value: Sql, document: &str) -> Sql {
+        self.own(c"jaccard", &[value, Sql::new(document)])
     }
+
+    /// A call of a function of the extension.
+    fn own(&self, function: &CStr, arguments: &[Sql]) -> Sql {
+        let called = Sql::default().qualified(self.extension.schema, function);
+        called.text("(").list(arguments, ", ").text(")")
+    }
+
+    /// A value as one of the type that functions and operators of the extension take, none of which is like an array.
+    fn operand(&self, value: Sql) -> Sql {
+        match self.info.kind {
+            Kind::Text | Kind::Passage => value.cast(pg_sys::TEXTOID),
+            Kind::Document => value.cast(self.extension.document),
+            Kind::Set | Kind::Signature => value,
+        }
+    }
+
+    /// The thing that code in its queries may belong to, if some may be other people's: that of its expressions, and of
+    /// what somebody has made for arrays of one type beside what the extension has for all.
+    pub fn stored(&self) -> Option<String> {
+        let is_own = self.info.has_only_columns()
+            && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
+        (!is_own).then(|| format!("index \"{}\"", self.name()))
+    }
+}
+
+/// The columns of an index as SQL over its table.
+pub struct Columns {
+    /// The document, of the type that the operator takes.
+    pub document: Sql,
+    /// The scopes.
+    pub scopes: Vec<Sql>,
+    /// The predicate of a partial index.
+    pub predicate: Option<Sql>,
 }
 
 fn no_key(info: &Info, cause: NoKey) -> SqlError {

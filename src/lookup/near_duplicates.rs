@@ -92,7 +92,6 @@ impl<'a> Asked<'a> {
     /// Checks the caller's rights, and whether it can be verified so; `None`: as it does best.
     pub fn new(index: &'a Indexed, threshold: Threshold, verify: Option<Verify>) -> Result<Self> {
         check_verify(index, verify)?;
-        index.info.check_code()?;
         let side = Side::of(index)?;
         Ok(Self { index, side, threshold, verify: verify.unwrap_or(Verify::Exact) })
     }
@@ -188,22 +187,12 @@ impl<'a> Asked<'a> {
         result: &ResultRows,
     ) -> Result<()> {
         let (shown, key_type) = (result.column_type(0), self.key_type()?);
-        match (search, &self.side) {
-            (Way::Query(wanted), _) => self.index.answer(session, &wanted, result),
-            (Way::Estimates(probe), Some(side)) => side.each_estimated(
-                session,
-                &probe,
-                self.threshold,
-                limit,
-                &mut |key, similarity| {
-                    // SAFETY: a key of the side table, whose column has the type of the table's key.
-                    let key = unsafe { row_key::shown(key, key_type, shown) };
-                    result.push(&[Some(key), Some(float8_datum(similarity))]);
-                    Ok(())
-                },
-            ),
-            (Way::Estimates(_), None) => Ok(()),
-        }
+        self.each_found(session, &search, limit, &mut |key, similarity| {
+            // SAFETY: a key of the index, which is of that type.
+            let key = unsafe { row_key::shown(key, key_type, shown) };
+            result.push(&[Some(key), Some(float8_datum(similarity))]);
+            Ok(())
+        })
     }
 
     /// Calls `visit` with the key, as text, and the similarity of each near-duplicate of a row.
@@ -218,22 +207,30 @@ impl<'a> Asked<'a> {
     ) -> Result<()> {
         let key_type = self.key_type()?;
         // SAFETY: the caller promises a key of `key_type`, which is that of the index.
-        match (unsafe { self.of_row(session, key, None)? }, &self.side) {
-            (Some(Way::Query(wanted)), _) => self.index.each(session, &wanted, visit),
-            (Some(Way::Estimates(probe)), Some(side)) => {
-                side.each_estimated(
-                    session,
-                    &probe,
-                    self.threshold,
-                    None,
-                    &mut |key, similarity| {
-                        // SAFETY: a key of the side table, whose column has that type, is made a text by `to_text`.
-                        let name = unsafe { text::read(row_key::to_text(key, key_type)) }?;
-                        visit(name, similarity)
-                    },
-                )
+        let Some(search) = (unsafe { self.of_row(session, key, None)? }) else { return Ok(()) };
+        self.each_found(session, &search, None, &mut |key, similarity| {
+            // SAFETY: a key of the index, which is of that type, is made a text by `to_text`.
+            let name = unsafe { text::read(row_key::to_text(key, key_type)) }?;
+            visit(name, similarity)
+        })
+    }
+
+    /// Calls `visit` with the key and the similarity of what is found; what it allocates is freed after each.
+    fn each_found(
+        &self,
+        session: &Session,
+        search: &Way,
+        limit: Option<i64>,
+        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
+    ) -> Result<()> {
+        let mut memory = Memory::scratch(c"minlsh near-duplicate");
+        let visit = &mut |key, similarity| memory.run_and_reset(|| visit(key, similarity));
+        match (search, &self.side) {
+            (Way::Query(wanted), _) => self.index.each(session, wanted, visit),
+            (Way::Estimates(probe), Some(side)) => {
+                side.each_estimated(session, probe, self.threshold, limit, visit)
             }
-            _ => Ok(()),
+            (Way::Estimates(_), None) => Ok(()),
         }
     }
 }

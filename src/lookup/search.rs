@@ -10,17 +10,16 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, not_supported};
-use crate::extension::own;
-use crate::lookup::indexed::Indexed;
-use crate::lookup::session_cache::{self, Purpose};
+use crate::lookup::indexed::{Columns, Indexed};
+use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
-use crate::pg::expression::{self, Expressions};
-use crate::pg::names::{type_label, visible_name};
+use crate::pg::catalog;
+use crate::pg::names::{search_path, type_label, visible_name};
 use crate::pg::relation::has_row_security;
-use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
-use crate::pg::table_query::{Direction, Parts, TableQuery};
-use crate::row_key::Key;
+use crate::pg::sql::Sql;
+use crate::pg::table_query::{Parts, TableQuery};
+use crate::row_key;
 
 /// A document to look for.
 pub struct Wanted {
@@ -59,20 +58,15 @@ impl Indexed {
     ) -> Result<Option<Wanted>> {
         let of_key = self.key()?;
         let query = self.query(Purpose::Document, Oid::INVALID, || {
-            let expressions = Expressions::new();
-            let columns = self.info.columns(&expressions);
-            let least = expressions.parameter(2, pg_sys::FLOAT8OID);
-            let document = self.document(&expressions, columns.document, least)?;
-            let of_row = columns.scopes.into_iter().chain(columns.predicate);
+            let Columns { document, scopes, predicate } = self.columns(session)?;
+            let document = self.document(document, "$2");
             TableQuery::prepare(
                 session,
                 &Parts {
-                    table: Some(self.table()),
-                    only: self.is_of_own_rows(),
-                    columns: std::iter::once(document).chain(of_row).collect(),
-                    conditions: vec![of_key.equals(&expressions, 1)],
+                    columns: std::iter::once(document).chain(scopes).chain(predicate).collect(),
+                    conditions: vec![of_key.equals(of_key.name(), 1)],
                     parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
-                    ..Parts::default()
+                    ..self.parts()
                 },
             )
         })?;
@@ -117,14 +111,12 @@ impl Indexed {
     ) -> Result<Option<Wanted>> {
         let type_oid = argument.type_oid();
         let query = self.query(Purpose::Given, type_oid, || {
-            let expressions = Expressions::new();
-            let given = expressions.parameter(1, type_oid);
-            let least = expressions.parameter(2, pg_sys::FLOAT8OID);
             TableQuery::prepare(
                 session,
                 &Parts {
-                    columns: vec![self.document(&expressions, given, least)?],
+                    columns: vec![self.document(Sql::new("$1"), "$2")],
                     parameters: vec![type_oid, pg_sys::FLOAT8OID],
+                    stored: self.stored(),
                     ..Parts::default()
                 },
             )
@@ -137,45 +129,22 @@ impl Indexed {
         Ok(Some(Wanted { document, threshold, limit, row: None, among: None }))
     }
 
-    /// Puts the keys and similarities of what is found into `result`, the most similar first.
-    pub fn answer(&self, session: &Session, wanted: &Wanted, result: &ResultRows) -> Result<()> {
-        let (query, values) = self.question(session, wanted, result.column_type(0))?;
-        query.rows_into(session, &values, result)
-    }
-
-    /// Calls `visit` with the key, as text, and the similarity of what is found.
+    /// Calls `visit` with the key, of the key's base type, and the similarity of what is found, the most similar first.
     pub fn each(
         &self,
         session: &Session,
         wanted: &Wanted,
-        visit: &mut dyn FnMut(&str, f64) -> Result<()>,
+        visit: &mut dyn FnMut(Datum, f64) -> Result<()>,
     ) -> Result<()> {
-        let (query, values) = self.question(session, wanted, pg_sys::TEXTOID)?;
-        let rows = query.rows(session, &values)?;
-        for row in 0..rows.len() {
-            if let (Some(key), Some(similarity)) = (rows.text(row, 1)?, rows.float8(row, 2)?) {
-                visit(key, similarity)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The query for what is wanted, which gives keys as `shown`, and its parameters.
-    fn question(
-        &self,
-        session: &Session,
-        wanted: &Wanted,
-        shown: Oid,
-    ) -> Result<(Rc<TableQuery>, Vec<Parameter>)> {
-        let key = self.key()?;
         let purpose = match wanted {
             Wanted { among: Some(_), .. } => Purpose::Among,
             Wanted { row: Some(_), .. } => Purpose::OfRow,
             _ => Purpose::OfGiven,
         };
-        let query = self.query(purpose, shown, || {
-            self.search(session, &Expressions::new(), key, shown, purpose)
-        })?;
+        let query = self.query(purpose, Oid::INVALID, || self.search(session, purpose))?;
+        if catalog::base_type(query.type_of(0)) != self.key()?.base_type {
+            return Err(query.replaced());
+        }
         let limit = wanted.limit.map_or(Parameter::null(pg_sys::INT8OID), Parameter::int8);
         let mut values = vec![wanted.document, limit, Parameter::float8(wanted.threshold.get())];
         if let Some((row, scope)) = &wanted.row {
@@ -183,71 +152,69 @@ impl Indexed {
             values.extend(scope);
         }
         values.extend(wanted.among);
-        Ok((query, values))
+        query.each(session, &values, &mut |row| match (row.value(1), row.value(2)) {
+            (Some(key), Some(similarity)) => visit(key, f64::from_bits(similarity.value() as u64)),
+            _ => Ok(()),
+        })
     }
 
-    /// The query that `question` gives: document, limit and threshold are its first parameters.
-    fn search(
-        &self,
-        session: &Session,
-        expressions: &Expressions,
-        key: Key,
-        shown: Oid,
-        purpose: Purpose,
-    ) -> Result<TableQuery> {
-        let columns = self.info.columns(expressions);
-        let document = expressions.parameter(1, self.extension.document);
-        let similarity = self.similarity(expressions, columns.document, document)?;
+    /// The query for what is wanted: document, limit and threshold are its first parameters.
+    fn search(&self, session: &Session, purpose: Purpose) -> Result<TableQuery> {
+        let (key, Columns { document, scopes, predicate }) = (self.key()?, self.columns(session)?);
+        let similarity = self.similarity(document.clone(), "$1");
         let mut parameters = vec![self.extension.document, pg_sys::INT8OID, pg_sys::FLOAT8OID];
-        let mut conditions = vec![self.similar(expressions, columns.document, document)?];
-        conditions.extend(columns.predicate);
+        let mut conditions = vec![self.similar(document, "$1")];
+        conditions.extend(predicate);
         if self.info.kind == Kind::Document {
             // Each document has a threshold of its own, and the greater one counts: not what was
             // asked for.
-            let least = expressions.parameter(3, pg_sys::FLOAT8OID);
-            let (schema, number) = (Oid::from(pg_sys::PG_CATALOG_NAMESPACE), pg_sys::FLOAT8OID);
-            let at_least = expression::operator(schema, c">=", number, number);
-            let at_least = own(at_least)?;
-            conditions.push(expressions.operator(at_least, similarity, least));
+            conditions.push(similarity.clone().text(" OPERATOR(pg_catalog.>=) $3"));
         }
         if purpose == Purpose::OfRow {
             parameters.push(key.base_type);
-            conditions.push(expressions.is_not_true(key.equals(expressions, 4)));
-            for (column, number) in columns.scopes.into_iter().zip(5..) {
-                parameters.push(column.type_oid());
-                let given = expressions.parameter(number, column.type_oid());
-                let equal = expressions.equal(column, given);
-                conditions.push(equal.ok_or_else(|| self.no_equality(column.type_oid()))?);
+            conditions.push(Sql::new("(").text(key.equals(key.name(), 4)).text(") IS NOT TRUE"));
+            for ((scope, type_oid), number) in scopes.into_iter().zip(&self.scopes).zip(5..) {
+                parameters.push(*type_oid);
+                let given = Sql::new(format!("${number}"));
+                let equal = row_key::equal(*type_oid, scope, given);
+                conditions.push(equal.ok_or_else(|| self.no_equality(*type_oid))?);
             }
         }
         if purpose == Purpose::Among {
             parameters.push(key.array_type());
-            conditions.push(key.is_among(expressions, 4));
+            conditions.push(key.is_among(key.name(), 4));
         }
-        let name = expressions.column(key.table, key.column);
         TableQuery::prepare(
             session,
             &Parts {
-                table: Some(self.table()),
-                only: self.is_of_own_rows(),
-                columns: vec![key.shown_as(expressions, shown), similarity],
+                columns: vec![key.name(), similarity],
                 conditions,
-                order: vec![(similarity, Direction::Descending), (name, Direction::Ascending)],
-                limit: Some(expressions.parameter(2, pg_sys::INT8OID)),
+                order: " ORDER BY 2 DESC, 1 LIMIT $2",
                 parameters,
                 // Where rows are hidden, no index serves a document that the planner does not see.
                 custom: self.has_rivals || has_row_security(self.info.index.table),
+                ..self.parts()
             },
         )
     }
 
-    fn query(
+    /// A query of the table, of no columns yet.
+    pub fn parts(&self) -> Parts {
+        let (table, only) = (Some(self.table()), self.is_of_own_rows());
+        Parts { table, only, stored: self.stored(), ..Parts::default() }
+    }
+
+    /// A query, planned at its first use.
+    pub fn query(
         &self,
         purpose: Purpose,
         type_oid: Oid,
         prepare: impl FnOnce() -> Result<TableQuery>,
     ) -> Result<Rc<TableQuery>> {
-        session_cache::query(self.table(), (self.info.index.oid, purpose, type_oid), prepare)
+        let path = if self.info.has_only_columns() { Vec::new() } else { search_path() };
+        let (index, schema) = (self.info.index.oid, self.extension.schema);
+        let place = QueryKey { index, schema, purpose, type_oid, path };
+        session_cache::query(self.table(), place, prepare)
     }
 
     fn no_equality(&self, type_oid: Oid) -> SqlError {

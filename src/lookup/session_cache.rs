@@ -39,15 +39,27 @@ pub enum Purpose {
     Value,
 }
 
-/// The relation asked, what for, and the type in which it gives keys back where it does.
-type Place = (Oid, Purpose, Oid);
+/// The key of a query in the cache.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct QueryKey {
+    /// The index that is asked.
+    pub index: Oid,
+    /// The schema of the extension, which has been moved if it is not that of before.
+    pub schema: Oid,
+    /// The purpose for which it is asked.
+    pub purpose: Purpose,
+    /// The type of what is given, where it may be of several.
+    pub type_oid: Oid,
+    /// The search path, if names in the query depend on it.
+    pub path: Vec<Oid>,
+}
 
 /// The role that asks, and the schemas on the search path.
 type Asker = (Oid, Vec<Oid>);
 
 thread_local! {
     static INDEXES: RefCell<HashMap<Oid, Rc<Indexed>>> = RefCell::default();
-    static QUERIES: RefCell<HashMap<Place, Rc<TableQuery>>> = RefCell::default();
+    static QUERIES: RefCell<HashMap<QueryKey, Rc<TableQuery>>> = RefCell::default();
     /// The relations that these are about.
     static WATCHED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
     static STALE: Cell<bool> = const { Cell::new(false) };
@@ -65,7 +77,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
     loop {
         refresh();
         let kept = INDEXES.with_borrow(|indexes| indexes.get(&index).cloned());
-        let found = match kept {
+        let found = match kept.filter(|kept| kept.extension == extension) {
             Some(found) => found,
             None => {
                 watch(index);
@@ -141,7 +153,7 @@ fn note_changes() {
 /// A query, planned at its first use from what `prepare` says.
 pub fn query(
     table: Oid,
-    place: Place,
+    place: QueryKey,
     prepare: impl FnOnce() -> Result<TableQuery>,
 ) -> Result<Rc<TableQuery>> {
     refresh();

@@ -9,15 +9,15 @@ use sketch::{estimate_gate, estimate_jaccard, memory};
 
 use crate::error::{Result, SqlError, wrong_state};
 use crate::lookup::indexed::Indexed;
-use crate::lookup::session_cache::{self, Purpose};
+use crate::lookup::session_cache::Purpose;
 use crate::options::{Threshold, Verify};
-use crate::pg::expression::Expressions;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
 use crate::pg::rights::{self, Visibility};
 use crate::pg::spi::Session;
+use crate::pg::sql::Sql;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::row_key::Key;
 use crate::side_table::SideTable;
@@ -136,16 +136,12 @@ impl<'a> Side<'a> {
         if self.visibility == Visibility::All {
             return Ok(true);
         }
-        let (table, place) = (self.index.table(), self.index.info.index.oid);
-        let query = session_cache::query(table, (place, Purpose::Seen, Oid::INVALID), || {
-            let expressions = Expressions::new();
+        let query = self.index.query(Purpose::Seen, Oid::INVALID, || {
             let parts = Parts {
-                table: Some(table),
-                only: self.index.is_of_own_rows(),
-                columns: vec![expressions.bool(true)],
-                conditions: vec![self.key.equals(&expressions, 1)],
+                columns: vec![Sql::new("true")],
+                conditions: vec![self.key.equals(self.key.name(), 1)],
                 parameters: vec![self.key.base_type],
-                ..Parts::default()
+                ..self.index.parts()
             };
             TableQuery::prepare(session, &parts)
         })?;

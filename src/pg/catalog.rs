@@ -32,8 +32,6 @@ look_ups! {
     /// The equality of a type, by its default operator class; invalid if it has none.
     equality_of(type_oid: Oid) -> Oid =
         (*pg_sys::lookup_type_cache(type_oid, pg_sys::TYPECACHE_EQ_OPR as i32)).eq_opr;
-    /// The collation that a type has by itself; invalid if it has none.
-    type_collation(type_oid: Oid) -> Oid = pg_sys::get_typcollation(type_oid);
     /// `pg_type.typtype`
     type_kind(type_oid: Oid) -> u8 = pg_sys::get_typtype(type_oid) as u8;
     /// True if values of a type are stored as those of another.
@@ -56,6 +54,15 @@ look_ups! {
     table_of_index(index: Oid) -> Oid = pg_sys::IndexGetRelation(index, true);
     /// The constraint that an index belongs to.
     constraint_of_index(index: Oid) -> Oid = pg_sys::get_index_constraint(index);
+    /// The type of that name in a schema; invalid if there is none.
+    type_called(name: &CStr, schema: Oid) -> Oid = pg_sys::GetSysCacheOid(
+        pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
+        pg_sys::Anum_pg_type_oid as i16,
+        Datum::from(name.as_ptr()),
+        Datum::from(schema),
+        Datum::from(0),
+        Datum::from(0)
+    );
     /// The trigger of that name.
     trigger_called(table: Oid, name: &CStr) -> Oid = pg_sys::get_trigger_oid(table, name.as_ptr(), true);
     /// The schema of a function.

@@ -12,15 +12,6 @@ mod raw {
     use super::{c_char, c_int, pg_sys};
 
     unsafe extern "C-unwind" {
-        // executor/tstoreReceiver.h, the same since PostgreSQL 14
-        pub fn SetTuplestoreDestReceiverParams(
-            receiver: *mut pg_sys::DestReceiver,
-            store: *mut pg_sys::Tuplestorestate,
-            context: pg_sys::MemoryContext,
-            detoast: bool,
-            target: pg_sys::TupleDesc,
-            message: *const c_char,
-        );
         // utils/datum.h, the same since PostgreSQL 12
         pub fn datum_image_eq(
             a: pg_sys::Datum,
@@ -135,34 +126,6 @@ pub fn constraint_name_is_used(relation: pg_sys::Oid, name: &std::ffi::CStr) -> 
     // SAFETY: a catalog lookup with a NUL-terminated name.
     unsafe {
         pg_guard_ffi_boundary(|| raw::ConstraintNameIsUsed(CONSTRAINT_RELATION, relation, name))
-    }
-}
-
-/// Points a tuplestore receiver at its store.
-///
-/// # Safety
-/// As for the C function: `receiver` is a tuplestore receiver, and the rest outlives its use.
-pub unsafe fn set_tuplestore_receiver(
-    receiver: *mut pg_sys::DestReceiver,
-    store: *mut pg_sys::Tuplestorestate,
-    context: pg_sys::MemoryContext,
-    target: pg_sys::TupleDesc,
-    message: &'static std::ffi::CStr,
-) {
-    // SAFETY: the caller's promise; nothing with a destructor lives in the closure.
-    unsafe {
-        pg_guard_ffi_boundary(|| {
-            raw::SetTuplestoreDestReceiverParams(
-                receiver,
-                store,
-                context,
-                // Rows that are converted to a row type are not detoasted as well: PL/pgSQL's RETURN QUERY does
-                // the same, for they are read under the snapshot that they come from.
-                false,
-                target,
-                message.as_ptr(),
-            );
-        });
     }
 }
 

@@ -2,7 +2,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::pg::catalog::{self, CatalogRow};
+use crate::pg::catalog::{self, AttributeRow, CatalogRow};
+use crate::pg::memory::Memory;
 use crate::pg::relation::{self, Lock};
 use crate::pg::{list, text};
 
@@ -160,6 +161,57 @@ impl Index {
         let tree = row.column(pg_sys::Anum_pg_index_indpred)?;
         // SAFETY: a varlena, copied while the row is held.
         Some(Datum::from(unsafe { pg_sys::pg_detoast_datum_copy(tree.cast_mut_ptr()) }))
+    }
+
+    /// The types of its columns, as the table has them.
+    pub fn types(&self) -> Vec<Oid> {
+        Memory::scratch(c"minlsh expressions").run(|| {
+            // SAFETY: a list of expressions, valid trees of nodes.
+            let expressions =
+                unsafe { list::pointers(self.stored(pg_sys::Anum_pg_index_indexprs)) };
+            // SAFETY: the same.
+            let mut expressions =
+                expressions.map(|expression| unsafe { pg_sys::exprType(expression) });
+            let type_of =
+                |column: &IndexColumn| match AttributeRow::find(self.table, column.attribute) {
+                    Some(attribute) => attribute.atttypid,
+                    None => expressions.next().unwrap_or(Oid::INVALID),
+                };
+            self.columns.iter().map(type_of).collect()
+        })
+    }
+
+    /// The columns of the table that it is made of, and those of its predicate; 0 stands for the whole row.
+    pub fn columns_read(&self) -> Vec<i16> {
+        let mut columns: Vec<i16> = self.columns.iter().map(|column| column.attribute).collect();
+        columns.retain(|column| *column != 0);
+        let mut pull = |attribute| {
+            // SAFETY: a valid tree of nodes over one table; the set is made by PostgreSQL.
+            unsafe {
+                let mut set = std::ptr::null_mut();
+                pg_sys::pull_varattnos(self.stored(attribute).cast(), 1, &mut set);
+                let mut member = pg_sys::bms_next_member(set, -1);
+                while member >= 0 {
+                    columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
+                    member = pg_sys::bms_next_member(set, member);
+                }
+            }
+        };
+        Memory::scratch(c"minlsh expressions").run(|| {
+            pull(pg_sys::Anum_pg_index_indexprs);
+            pull(pg_sys::Anum_pg_index_indpred);
+        });
+        columns
+    }
+
+    /// An attribute of `pg_index` that holds a list of expressions, in the current memory context; null for NULL.
+    fn stored(&self, attribute: u32) -> *mut pg_sys::List {
+        let row = CatalogRow::<pg_sys::FormData_pg_index>::find(self.oid);
+        let value = row.as_ref().and_then(|row| row.column(attribute));
+        // SAFETY: a text that PostgreSQL wrote, read while the row is held.
+        value.map_or(std::ptr::null_mut(), |value| unsafe {
+            pg_sys::stringToNode(pg_sys::text_to_cstring(value.cast_mut_ptr())).cast()
+        })
     }
 
     /// The table that an index is of, without a lock; invalid if there is no such index.

@@ -12,17 +12,18 @@ use pgrx::pg_sys;
 pub struct Memory(pg_sys::MemoryContext);
 
 impl Memory {
-    /// A context that lasts as long as its owner, beyond the transaction if need be.
-    pub fn lasting(name: &'static CStr) -> Self {
-        // SAFETY: the top context is there as long as the session.
-        Self(unsafe { create(pg_sys::TopMemoryContext, name, pg_sys::ALLOCSET_SMALL_INITSIZE) })
-    }
-
     /// A context for the work of one call, which an ERROR frees as well.
     pub fn scratch(name: &'static CStr) -> Self {
-        // SAFETY: a function is called within a transaction, whose context outlives the call.
+        // SAFETY: a function is called within a transaction, whose context outlives the call; the name is static, as
+        // the context keeps it.
         Self(unsafe {
-            create(pg_sys::CurTransactionContext, name, pg_sys::ALLOCSET_DEFAULT_INITSIZE)
+            pg_sys::AllocSetContextCreateInternal(
+                pg_sys::CurTransactionContext,
+                name.as_ptr(),
+                pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+            )
         })
     }
 
@@ -56,7 +57,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: made by `create`, deleted once; an ERROR deletes it with its parent.
+            // SAFETY: made by `scratch`, deleted once; an ERROR deletes it with its parent.
             unsafe { pg_sys::MemoryContextDelete(self.0) };
         }
     }
@@ -95,24 +96,5 @@ pub fn unmoved<T>(call: impl FnOnce() -> T) -> T {
         let result = call();
         pg_sys::MemoryContextSwitchTo(current);
         result
-    }
-}
-
-/// # Safety
-/// `parent` must be alive.
-unsafe fn create(
-    parent: pg_sys::MemoryContext,
-    name: &'static CStr,
-    initial_size: u32,
-) -> pg_sys::MemoryContext {
-    // SAFETY: the caller's promise; the name is static, as the context keeps it.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            parent,
-            name.as_ptr(),
-            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-            initial_size as usize,
-            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-        )
     }
 }

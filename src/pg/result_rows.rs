@@ -7,13 +7,12 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::{Result, not_supported};
 use crate::memory;
 use crate::pg::call::Call;
-use crate::pg::{ffi, versions};
+use crate::pg::versions;
 
 /// The rows a set-returning function gives back.
 pub struct ResultRows {
     store: *mut pg_sys::Tuplestorestate,
     descriptor: pg_sys::TupleDesc,
-    context: pg_sys::MemoryContext,
     /// The type of the one OUT parameter, if that is composite: its columns are those of the rows.
     composite: Option<Oid>,
 }
@@ -62,7 +61,7 @@ impl ResultRows {
             (*info).setDesc = descriptor;
             pg_sys::MemoryContextSwitchTo(previous);
             let composite = (is_composite && result != pg_sys::RECORDOID).then_some(result);
-            Ok(Self { store, descriptor, context, composite })
+            Ok(Self { store, descriptor, composite })
         }
     }
 
@@ -107,23 +106,6 @@ impl ResultRows {
                 ..Default::default()
             };
             pg_sys::tuplestore_puttuple(self.store, &mut tuple);
-        }
-    }
-
-    /// A receiver that lets a query write its rows here. The query's row type must be ours;
-    /// PostgreSQL checks that and raises an error otherwise.
-    pub fn receiver(&self) -> *mut pg_sys::DestReceiver {
-        // SAFETY: store, context and descriptor live until the end of the calling query.
-        unsafe {
-            let receiver = pg_sys::CreateDestReceiver(pg_sys::CommandDest::DestTuplestore);
-            ffi::set_tuplestore_receiver(
-                receiver,
-                self.store,
-                self.context,
-                self.descriptor,
-                c"minlsh: the query's rows do not match the function's result",
-            );
-            receiver
         }
     }
 }

@@ -7,14 +7,15 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::error::{Result, SqlError, error, raise};
+use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::foreign_code;
 use crate::pg::list;
 use crate::pg::memory::unmoved;
 use crate::pg::parameter::{Parameter, parameter_list};
+use crate::pg::receiver::Receiver;
 use crate::pg::row::Row;
-use crate::pg::spi::Session;
+use crate::pg::spi::{Session, bring_up_to_date};
 use crate::pg::versions;
 
 /// A checked SELECT, planned when it is run.
@@ -88,29 +89,22 @@ impl<'a> Select<'a> {
         Self { stored, ..self }
     }
 
-    /// Looks at the statement that runs next: from its text another may have become, by what was created since.
+    /// Looks at the statement that runs next.
     fn check_code(&self) -> Result<()> {
-        /// More changes in a row than others make.
-        const TRIES: usize = 1000;
         let Some(Stored { of, has_expressions }) = &self.stored else { return Ok(()) };
-        for _ in 0..TRIES {
-            // SAFETY: a plan of one source, brought up to date; its query is one of expressions.
-            let is_current = unsafe {
-                let source = source(self.plan);
-                pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
+        // SAFETY: a plan of one source; brought up to date, its query is one of expressions.
+        let is_current = unsafe {
+            let source = source(self.plan);
+            bring_up_to_date(source, || {
                 let query = first((*source).query_list).cast::<pg_sys::Query>();
-                foreign_code::check(stored_nodes(&*query, *has_expressions), of)?;
-                (*source).is_valid
-            };
-            if is_current {
-                return Ok(());
-            }
+                foreign_code::check(stored_nodes(&*query, *has_expressions), of)
+            })?
+        };
+        if is_current {
+            return Ok(());
         }
-        Err(error(
-            PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
-            format!("{of} was changed again and again while it was being read"),
-        )
-        .set_hint("Retry the statement."))
+        let message = format!("{of} was changed again and again while it was being read");
+        Err(error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message).set_hint("Retry the statement."))
     }
 
     /// The columns of the result.
@@ -144,6 +138,11 @@ impl<'a> Select<'a> {
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         self.check_code()?;
+        // Raised within it, an error says which statement it is about: the user's own.
+        let visit = &mut |row: &Row| {
+            visit(row).unwrap_or_else(|report| raise(report));
+            Ok(())
+        };
         let mut receiver = Receiver::new(self.gives.as_deref(), visit);
         let options = pg_sys::SPIExecuteOptions {
             params: parameter_list(parameters),
@@ -253,68 +252,6 @@ unsafe fn reads_only(plan: pg_sys::SPIPlanPtr) -> bool {
             && query.rowMarks.is_null()
             && !(*source(plan)).resultDesc.is_null()
     }
-}
-
-/// A receiver of rows that hands each to a closure.
-#[repr(C)]
-struct Receiver<'a> {
-    base: pg_sys::DestReceiver,
-    gives: Option<&'a [Oid]>,
-    visit: &'a mut dyn FnMut(&Row) -> Result<()>,
-}
-
-impl<'a> Receiver<'a> {
-    fn new(gives: Option<&'a [Oid]>, visit: &'a mut dyn FnMut(&Row) -> Result<()>) -> Self {
-        #[pg_guard]
-        unsafe extern "C-unwind" fn receive(
-            slot: *mut pg_sys::TupleTableSlot,
-            receiver: *mut pg_sys::DestReceiver,
-        ) -> bool {
-            // SAFETY: called by the executor with a row, and with the receiver given to it, which
-            // is the head of ours.
-            let (row, receiver) =
-                unsafe { (Row::borrowed(slot), &mut *receiver.cast::<Receiver>()) };
-            (receiver.visit)(&row).unwrap_or_else(|report| raise(report));
-            true
-        }
-        #[pg_guard]
-        unsafe extern "C-unwind" fn start(
-            receiver: *mut pg_sys::DestReceiver,
-            _operation: i32,
-            descriptor: pg_sys::TupleDesc,
-        ) {
-            // SAFETY: called by the executor before the first row, with the descriptor of all rows, and with the
-            // receiver given to it, which is the head of ours.
-            let is_so = unsafe {
-                (*receiver.cast::<Receiver>()).gives.is_none_or(|types| {
-                    let found = (0..(*descriptor).natts as usize)
-                        .map(|column| versions::attribute(descriptor, column).atttypid);
-                    found.eq(types.iter().copied())
-                })
-            };
-            if !is_so {
-                raise(changed());
-            }
-        }
-        #[pg_guard]
-        unsafe extern "C-unwind" fn end(_receiver: *mut pg_sys::DestReceiver) {}
-        let base = pg_sys::DestReceiver {
-            receiveSlot: Some(receive),
-            rStartup: Some(start),
-            rShutdown: Some(end),
-            rDestroy: Some(end),
-            mydest: pg_sys::CommandDest::DestNone,
-        };
-        Self { base, gives, visit }
-    }
-}
-
-fn changed() -> SqlError {
-    error(
-        PgSqlErrorCode::ERRCODE_OBJECT_IN_USE,
-        "a column of the source changed its type while the statement read it",
-    )
-    .set_hint("Retry the statement.")
 }
 
 /// The text of the one statement that `sql` is.

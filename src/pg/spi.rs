@@ -21,7 +21,7 @@ use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
 use crate::pg::passing::Passing;
-use crate::pg::result_rows::ResultRows;
+use crate::pg::receiver::Receiver;
 use crate::pg::row::Continue;
 use crate::pg::{list, text, versions};
 
@@ -48,11 +48,23 @@ impl Session {
 
     /// A plan that ends with the session, or with its owner.
     pub fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
-        let command = command(sql.as_ref());
+        self.plan_with(sql, types, 0)
+    }
+
+    /// The same, with options of a cursor.
+    pub(super) fn plan_with(
+        &self,
+        sql: &(impl AsRef<[u8]> + ?Sized),
+        types: &[Oid],
+        options: i32,
+    ) -> Result<PreparedPlan> {
+        // No name or text in the database holds a NUL.
+        let command = CString::new(sql.as_ref()).unwrap_or_default();
         let mut list = types.to_vec();
         // SAFETY: SPI is connected; a NUL-terminated command, and as many types as it says.
         let pointer = unmoved(|| unsafe {
-            pg_sys::SPI_prepare(command.as_ptr(), list.len() as i32, list.as_mut_ptr())
+            let count = list.len() as i32;
+            pg_sys::SPI_prepare_cursor(command.as_ptr(), count, list.as_mut_ptr(), options)
         });
         // SAFETY: set by the call before.
         PreparedPlan::new(pointer, types.to_vec())
@@ -76,15 +88,15 @@ impl Session {
         Ok(unsafe { pg_sys::SPI_processed })
     }
 
-    /// Runs a plan; its rows flow into the function's result without passing through memory here,
-    /// and spill to disk beyond work_mem.
-    pub fn execute_into(
+    /// Runs a plan; its rows go to a receiver one by one, as the executor makes them.
+    pub(super) fn execute_to(
         &self,
         plan: &PreparedPlan,
         values: &[Parameter],
-        result: &ResultRows,
+        mut receiver: Receiver,
     ) -> Result<()> {
-        self.start(plan, values, result.receiver()).map(drop)
+        self.start(plan, values, (&raw mut receiver).cast())?;
+        receiver.outcome
     }
 
     fn start(
@@ -199,7 +211,7 @@ pub struct PreparedPlan {
 
 impl PreparedPlan {
     /// A plan of the open session, with the types of its parameters; `None` if it failed.
-    pub(super) fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
+    fn new(pointer: pg_sys::SPIPlanPtr, types: Vec<Oid>) -> Option<Self> {
         (!pointer.is_null()).then(|| Self { pointer, types, kept: false })
     }
 
@@ -224,9 +236,10 @@ impl PreparedPlan {
         }
     }
 
-    /// The pointer by which PostgreSQL knows it.
-    pub(super) fn pointer(&self) -> pg_sys::SPIPlanPtr {
-        self.pointer
+    /// Its first statement, as PostgreSQL keeps it.
+    pub(super) fn source(&self) -> Option<*mut pg_sys::CachedPlanSource> {
+        // SAFETY: a plan has a list of its statements.
+        unsafe { list::pointers(pg_sys::SPI_plan_get_plan_sources(self.pointer)).next() }
     }
 
     /// The values of its parameters, checked for their number and types.
@@ -245,6 +258,31 @@ impl Drop for PreparedPlan {
             unsafe { pg_sys::SPI_freeplan(self.pointer) };
         }
     }
+}
+
+/// Brings a statement up to date, and has it looked at: from its text another may have become, by what was created
+/// since. What it locks stays locked, so that it is this one that runs next. False if it is changed all the time.
+///
+/// # Safety
+/// A statement of a plan that is alive.
+pub(super) unsafe fn bring_up_to_date(
+    source: *mut pg_sys::CachedPlanSource,
+    look: impl Fn() -> Result<()>,
+) -> Result<bool> {
+    /// More changes in a row than others make.
+    const TRIES: usize = 1000;
+    for _ in 0..TRIES {
+        // SAFETY: the caller's statement, which is alive while it is looked at.
+        let is_current = unsafe {
+            pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
+            look()?;
+            (*source).is_valid
+        };
+        if is_current {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The rows of a query, freed with this; columns are numbered from 1.
@@ -331,12 +369,6 @@ impl Rows<'_> {
         datum.map(|datum| unsafe { text::read(datum) }).transpose()
     }
 
-    /// A `double precision` value.
-    pub fn float8(&self, row: usize, column: i32) -> Result<Option<f64>> {
-        let datum = self.value(row, column, pg_sys::FLOAT8OID)?;
-        Ok(datum.map(|datum| f64::from_bits(datum.value() as u64)))
-    }
-
     /// A `bigint` value.
     pub fn int8(&self, row: usize, column: i32) -> Result<Option<i64>> {
         Ok(self.value(row, column, pg_sys::INT8OID)?.map(|datum| datum.value() as i64))
@@ -363,11 +395,6 @@ impl Drop for Rows<'_> {
     }
 }
 
-/// A command as PostgreSQL takes it; no name or text in the database holds a NUL.
-pub(super) fn command(sql: &[u8]) -> CString {
-    CString::new(sql).unwrap_or_default()
-}
-
 fn types(parameters: &[Parameter]) -> Vec<Oid> {
     parameters.iter().map(Parameter::type_oid).collect()
 }
@@ -378,7 +405,7 @@ fn internal(message: impl Into<String>) -> SqlError {
 }
 
 /// The error of an SPI call that gave `status`.
-pub(super) fn failed(status: i32) -> SqlError {
+fn failed(status: i32) -> SqlError {
     // SAFETY: returns a static string, or one in a static buffer.
     let reason = unsafe { text::from_cstring(pg_sys::SPI_result_code_string(status)) };
     internal(format!("internal query failed: {reason}"))

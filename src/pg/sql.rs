@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::error::{Result, error};
-use crate::pg::catalog::{CatalogRow, relation_schema};
+use crate::pg::catalog::{AttributeRow, CatalogRow, relation_schema};
 use crate::pg::text;
 
 /// A piece of SQL.
@@ -33,17 +33,44 @@ impl Sql {
         self.text(quoted.to_bytes())
     }
 
+    /// Adds a schema.
+    pub fn schema(self, schema: Oid) -> Self {
+        // SAFETY: a lookup in the system caches.
+        self.name(&unsafe { owned(pg_sys::get_namespace_name(schema)) })
+    }
+
     /// Adds `schema.name`.
     pub fn qualified(self, schema: Oid, name: &CStr) -> Self {
-        // SAFETY: a lookup in the system caches.
-        let schema = unsafe { owned(pg_sys::get_namespace_name(schema)) };
-        self.name(&schema).text(".").name(name)
+        self.schema(schema).text(".").name(name)
     }
 
     /// Adds a relation, with its schema. The relation must exist.
     pub fn relation(self, relation: Oid) -> Self {
         let schema = relation_schema(relation);
         self.qualified(schema, &relation_name(relation))
+    }
+
+    /// Adds a column of a relation, by its name alone; nothing of one that there is not.
+    pub fn column(self, relation: Oid, number: i16) -> Self {
+        let Some(column) = AttributeRow::find(relation, number) else { return self };
+        // SAFETY: a name is a NUL-terminated array.
+        self.name(unsafe { CStr::from_ptr(column.attname.data.as_ptr()) })
+    }
+
+    /// Adds pieces, with something between each two.
+    pub fn list(self, pieces: &[Self], between: &str) -> Self {
+        let mut between = std::iter::once("").chain(std::iter::repeat(between));
+        pieces
+            .iter()
+            .fold(self, |sql, piece| sql.text(between.next().unwrap_or_default()).text(piece))
+    }
+
+    /// The same as a value of a type, by its own name: some have another one in SQL, which means a length of 1.
+    pub fn cast(self, type_oid: Oid) -> Self {
+        let Some(row) = CatalogRow::<pg_sys::FormData_pg_type>::find(type_oid) else { return self };
+        // SAFETY: a name is a NUL-terminated array.
+        let name = unsafe { CStr::from_ptr(row.typname.data.as_ptr()) };
+        Self::new("(").text(self).text(")::").qualified(row.typnamespace, name)
     }
 
     /// Adds the name of a type, right on any search path.
@@ -68,13 +95,10 @@ impl Sql {
         let Some(row) = CatalogRow::<pg_sys::FormData_pg_operator>::find(operator) else {
             return self;
         };
-        // SAFETY: a lookup in the system caches; a name is a NUL-terminated array.
-        let (schema, name) = unsafe {
-            let name = CStr::from_ptr(row.oprname.data.as_ptr());
-            (owned(pg_sys::get_namespace_name(row.oprnamespace)), name)
-        };
+        // SAFETY: a name is a NUL-terminated array.
+        let name = unsafe { CStr::from_ptr(row.oprname.data.as_ptr()) };
         // An operator's name is none that could be quoted.
-        self.text(" OPERATOR(").name(&schema).text(".").text(name.to_bytes()).text(") ")
+        self.text(" OPERATOR(").schema(row.oprnamespace).text(".").text(name.to_bytes()).text(") ")
     }
 
     /// Adds a string constant, right whatever standard_conforming_strings is.

@@ -1,49 +1,40 @@
-//! A query over one table whose expressions are given as nodes.
+//! A query of one table, written as text, for many executions as the caller.
 //!
-//! Of the text that PostgreSQL keeps to plan it again only the name of the table could come to mean
-//! something else; before each use the query is checked to read the table that was meant.
+//! Names are written with their schemas, and values with casts to the types that operators and functions take, so that
+//! each means one thing. A name in an expression of an index is written as the search path finds it. Before each use
+//! the query is checked to read the table that was meant, to give what it gave, and to run no code of strangers.
 
-use std::ffi::c_void;
+use pgrx::pg_sys::{self, Oid};
 
-use pgrx::pg_sys::{self, Node, Oid};
-use pgrx::prelude::*;
-
-use crate::error::{Result, wrong_state};
-use crate::pg::expression::{Expression, Expressions};
+use crate::error::{Result, SqlError, wrong_state};
+use crate::pg::foreign_code;
 use crate::pg::list;
 use crate::pg::names::relation_name;
-use crate::pg::result_rows::ResultRows;
-use crate::pg::spi::{self, Parameter, PreparedPlan, Rows, Session};
+use crate::pg::receiver::Receiver;
+use crate::pg::row::Row;
+use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session, bring_up_to_date};
 use crate::pg::sql::Sql;
+use crate::pg::versions;
 
 /// A query of a table, to be planned.
 #[derive(Default)]
-pub struct Parts<'a> {
+pub struct Parts {
     /// The table; none to evaluate expressions of parameters.
     pub table: Option<Oid>,
     /// True if the rows of tables that inherit from it are left out.
     pub only: bool,
     /// The columns of the result.
-    pub columns: Vec<Expression<'a>>,
-    /// The conditions of a row, in full.
-    pub conditions: Vec<Expression<'a>>,
-    /// The expressions that rows are ordered by.
-    pub order: Vec<(Expression<'a>, Direction)>,
-    /// The maximum number of rows to read, a `bigint`; NULL means all.
-    pub limit: Option<Expression<'a>>,
+    pub columns: Vec<Sql>,
+    /// The conditions of a row.
+    pub conditions: Vec<Sql>,
+    /// The SQL behind the conditions.
+    pub order: &'static str,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
     /// True if it is worth the time to plan it for the values of its parameters.
     pub custom: bool,
-}
-
-/// The direction in which rows are ordered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The least first.
-    Ascending,
-    /// The greatest first.
-    Descending,
+    /// The thing that code in it may belong to, if others have stored some; for messages.
+    pub stored: Option<String>,
 }
 
 /// A query, planned for many executions, which run as the caller.
@@ -52,39 +43,17 @@ pub struct TableQuery {
     table: Option<Oid>,
     /// The types of the columns of the result.
     types: Vec<Oid>,
-    /// The values of `$1`, `$2`, ...; the plan refers to them.
-    _slots: Box<Slots>,
-}
-
-/// The expressions of a query, in the order of their numbers in its text.
-struct Slots {
-    nodes: Vec<*mut Node>,
-    /// The memory of the nodes.
-    _owner: Expressions,
+    stored: Option<String>,
 }
 
 impl TableQuery {
     /// Plans a query.
-    pub fn prepare(_session: &Session, query: &Parts) -> Result<Self> {
-        let (text, slots) = query.write()?;
-        let slots = Box::new(slots);
-        let command = spi::command(&text);
+    pub fn prepare(session: &Session, query: &Parts) -> Result<Self> {
         let generic = if query.custom { 0 } else { pg_sys::CURSOR_OPT_GENERIC_PLAN };
-        let options = pg_sys::SPIPrepareOptions {
-            parserSetup: Some(set_up),
-            parserSetupArg: std::ptr::from_ref::<Slots>(&slots).cast_mut().cast(),
-            cursorOptions: generic as i32,
-            ..Default::default()
-        };
-        // SAFETY: SPI is connected, as the session shows; the slots live as long as the plan.
-        let plan = crate::pg::memory::unmoved(|| unsafe {
-            pg_sys::SPI_prepare_extended(command.as_ptr(), &options)
-        });
-        let plan = PreparedPlan::new(plan, query.parameters.clone())
-            // SAFETY: set by the call before.
-            .ok_or_else(|| spi::failed(unsafe { pg_sys::SPI_result }))?;
-        let types = query.columns.iter().map(|column| column.type_oid()).collect();
-        Ok(Self { plan: plan.keep(), table: query.table, types, _slots: slots })
+        let plan = session.plan_with(&query.write()?, &query.parameters, generic as i32)?.keep();
+        // SAFETY: a plan of one statement, just made, with the descriptor of its result.
+        let types = unsafe { plan.source().map(|source| types(&*source)).unwrap_or_default() };
+        Ok(Self { plan, table: query.table, types, stored: query.stored.clone() })
     }
 
     /// Runs it.
@@ -93,137 +62,100 @@ impl TableQuery {
         session.execute(&self.plan, values)
     }
 
-    /// Runs it; its rows flow into the function's result.
-    pub fn rows_into(
+    /// Runs it, and calls `visit` with each of its rows.
+    pub fn each(
         &self,
         session: &Session,
         values: &[Parameter],
-        result: &ResultRows,
+        visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
         self.check()?;
-        session.execute_into(&self.plan, values, result)
+        session.execute_to(&self.plan, values, Receiver::new(None, visit))
     }
 
     /// Has PostgreSQL bring the query up to date, and sees that it reads the table that was meant,
     /// as a table, and gives what was promised. All that it locks stays locked: it is this query
     /// that runs then.
     fn check(&self) -> Result<()> {
-        // SAFETY: a kept plan of one statement; what PostgreSQL gives of it is alive until it is
-        // next brought up to date.
-        let sound = unsafe {
-            let sources = pg_sys::SPI_plan_get_plan_sources(self.plan.pointer());
-            list::pointers(sources).next().is_some_and(|source| {
-                pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
-                self.reads_its_table(&*source) && self.gives_its_types(&*source)
-            })
+        let source = self.plan.source().ok_or_else(|| self.replaced())?;
+        // SAFETY: a kept plan of one statement; what PostgreSQL gives of it is alive until it is next brought up to
+        // date.
+        let is_current = unsafe {
+            bring_up_to_date(source, || {
+                let query = self.query(&*source).filter(|_| types(&*source) == self.types);
+                let query = query.ok_or_else(|| self.replaced())?;
+                let nodes = [query.targetList.cast(), query.jointree.cast()];
+                self.stored.as_ref().map_or(Ok(()), |of| foreign_code::check(nodes, of))
+            })?
         };
-        if sound {
-            return Ok(());
-        }
-        let table = self.table.map(relation_name).unwrap_or_default();
-        Err(wrong_state(format!("table \"{table}\" was replaced while it was being read"))
-            .set_hint("Retry the statement."))
+        if is_current { Ok(()) } else { Err(self.replaced()) }
     }
 
+    /// The type of a column of the result, from 0; invalid if there is no such column.
+    pub fn type_of(&self, column: usize) -> Oid {
+        self.types.get(column).copied().unwrap_or(Oid::INVALID)
+    }
+
+    /// The error of a query that has become another one.
+    pub fn replaced(&self) -> SqlError {
+        let table = self.table.map(relation_name).unwrap_or_default();
+        wrong_state(format!("table \"{table}\" was replaced while it was being read"))
+            .set_hint("Retry the statement.")
+    }
+
+    /// The query, if it reads the table and nothing else; its policies may.
+    ///
     /// # Safety
     /// `source` must have been brought up to date.
-    unsafe fn reads_its_table(&self, source: &pg_sys::CachedPlanSource) -> bool {
+    unsafe fn query<'a>(&self, source: &'a pg_sys::CachedPlanSource) -> Option<&'a pg_sys::Query> {
         // SAFETY: a list of queries, with lists of range table entries.
         unsafe {
             let mut queries = list::pointers::<pg_sys::Query>(source.query_list);
-            let (Some(query), None) = (queries.next(), queries.next()) else { return false };
+            let (Some(query), None) = (queries.next(), queries.next()) else { return None };
             let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*query).rtable);
-            match (entries.next(), entries.next(), self.table) {
+            let is_it = match (entries.next(), entries.next(), self.table) {
                 (Some(entry), None, Some(table)) => {
                     (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION && (*entry).relid == table
                 }
                 (None, None, None) => true,
                 _ => false,
-            }
-        }
-    }
-
-    /// # Safety
-    /// `source` must have been brought up to date.
-    unsafe fn gives_its_types(&self, source: &pg_sys::CachedPlanSource) -> bool {
-        // SAFETY: the descriptor of the result, if there is one.
-        unsafe {
-            let descriptor = source.resultDesc;
-            !descriptor.is_null()
-                && (*descriptor).natts as usize == self.types.len()
-                && self.types.iter().enumerate().all(|(column, expected)| {
-                    pg_sys::SPI_gettypeid(descriptor, column as i32 + 1) == *expected
-                })
+            };
+            is_it.then_some(&*query)
         }
     }
 }
 
-impl Parts<'_> {
-    /// The text, and what the numbers in it stand for.
-    fn write(&self) -> Result<(Vec<u8>, Slots)> {
-        let owner = Expressions::new();
-        let mut nodes = Vec::new();
-        let mut number = |expression: Expression| {
-            nodes.push(owner.copy(expression).node());
-            format!("${}", nodes.len())
-        };
-        let columns: Vec<String> = self.columns.iter().map(|column| number(*column)).collect();
-        let mut text = format!("SELECT {}", columns.join(", ")).into_bytes();
+/// The types of the columns of a result.
+///
+/// # Safety
+/// A statement that was analysed.
+unsafe fn types(source: &pg_sys::CachedPlanSource) -> Vec<Oid> {
+    let descriptor = source.resultDesc;
+    if descriptor.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the descriptor of the statement's result has so many columns.
+    unsafe {
+        let columns = 0..(*descriptor).natts as usize;
+        columns.map(|column| versions::attribute(descriptor, column).atttypid).collect()
+    }
+}
+
+impl Parts {
+    /// The text.
+    fn write(&self) -> Result<Sql> {
+        let mut text = Sql::new("SELECT ").list(&self.columns, ", ");
         if let Some(table) = self.table {
-            text.extend(if self.only { &b" FROM ONLY "[..] } else { b" FROM " });
+            text = text.text(if self.only { " FROM ONLY " } else { " FROM " });
             if relation_name(table).is_empty() {
                 let oid = table.to_u32();
                 return Err(wrong_state(format!("relation with OID {oid} does not exist")));
             }
-            text.extend(Sql::default().relation(table).as_ref());
+            text = text.relation(table);
         }
-        let conditions: Vec<String> = self.conditions.iter().map(|c| number(*c)).collect();
-        if !conditions.is_empty() {
-            text.extend(format!(" WHERE {}", conditions.join(" AND ")).into_bytes());
+        if !self.conditions.is_empty() {
+            text = text.text(" WHERE (").list(&self.conditions, ") AND (").text(")");
         }
-        let order = self.order.iter().map(|(expression, direction)| {
-            let descending = *direction == Direction::Descending;
-            number(*expression) + if descending { " DESC" } else { "" }
-        });
-        let order: Vec<String> = order.collect();
-        if !order.is_empty() {
-            text.extend(format!(" ORDER BY {}", order.join(", ")).into_bytes());
-        }
-        if let Some(limit) = self.limit {
-            text.extend(format!(" LIMIT {}", number(limit)).into_bytes());
-        }
-        Ok((text, Slots { nodes, _owner: owner }))
-    }
-}
-
-/// PostgreSQL calls this before it parses the query.
-#[pg_guard]
-unsafe extern "C-unwind" fn set_up(state: *mut pg_sys::ParseState, slots: *mut c_void) {
-    // SAFETY: a parser's state, and what `TableQuery::prepare` gave it.
-    unsafe {
-        (*state).p_paramref_hook = Some(expression);
-        (*state).p_ref_hook_state = slots;
-    }
-}
-
-/// PostgreSQL calls this for each `$n`.
-#[pg_guard]
-unsafe extern "C-unwind" fn expression(
-    state: *mut pg_sys::ParseState,
-    reference: *mut pg_sys::ParamRef,
-) -> *mut Node {
-    // SAFETY: a parser's state that `set_up` has seen; the slots live as long as the plan. The
-    // columns in a copy are marked as read, so that the caller's rights to them are checked.
-    unsafe {
-        let slots = &*(*state).p_ref_hook_state.cast::<Slots>();
-        let place = usize::try_from((*reference).number - 1).ok();
-        let Some(node) = place.and_then(|place| slots.nodes.get(place)) else {
-            return std::ptr::null_mut();
-        };
-        let copy = pg_sys::copyObjectImpl(node.cast()).cast::<Node>();
-        for variable in list::pointers(pg_sys::pull_var_clause(copy, 0)) {
-            pg_sys::markVarForSelectPriv(state, variable);
-        }
-        copy
+        Ok(text.text(self.order))
     }
 }
