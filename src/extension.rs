@@ -7,7 +7,7 @@ use crate::pg::call::Call;
 use crate::pg::catalog;
 
 /// The installed extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
     /// Its schema.
     pub schema: Oid,

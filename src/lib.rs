@@ -11,6 +11,7 @@ mod error;
 mod extension;
 mod functions;
 mod index;
+mod indexed;
 mod lookup;
 mod memory;
 mod options;

@@ -10,7 +10,7 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter, not_supported, shortened};
+use crate::error::{Result, SqlError, error, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
@@ -101,13 +101,7 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     }
     let settings = info.options()?;
     let threshold = call.float8(1).map_or(Ok(settings.threshold), Threshold::new)?;
-    if threshold < settings.threshold {
-        return Err(invalid_parameter(format!(
-            "threshold {threshold} is below that of index \"{}\", which is {}",
-            index.name, settings.threshold
-        ))
-        .set_hint(format!("Create an index WITH (threshold = {threshold}).")));
-    }
+    info.check_threshold(threshold, settings.threshold)?;
     Ok((key, threshold))
 }
 

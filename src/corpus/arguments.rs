@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Datum;
 use sketch::{Banding, Config};
 
 use crate::corpus::reader::Reader;
@@ -31,20 +31,20 @@ const OPTIONS: usize = 9;
 pub struct Arguments {
     values: Vec<Option<Datum>>,
     positions: Positions,
-    /// The type `minlsh_document`, invalid where no value can be of it.
-    pub document: Oid,
+    /// The extension; none where no value can be of its types.
+    pub extension: Extension,
 }
 
 impl Arguments {
     /// Arguments, `None` for NULL.
     pub fn new(values: Vec<Option<Datum>>, positions: Positions) -> Self {
-        Self { values, positions, document: Oid::INVALID }
+        Self { values, positions, extension: Extension::default() }
     }
 
     /// Those of `call`.
     pub fn of(call: &Call, positions: Positions) -> Self {
         let values = (0..call.count()).map(|place| call.datum(place)).collect();
-        Self { document: Extension::of(call).document, ..Self::new(values, positions) }
+        Self { extension: Extension::of(call), ..Self::new(values, positions) }
     }
 
     /// An argument as it is.

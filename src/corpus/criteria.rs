@@ -5,12 +5,12 @@ use sketch::{Banding, Config, DEFAULT_RECALL};
 
 use crate::corpus::arguments::{Arguments, Criteria};
 use crate::corpus::chosen::Chosen;
-use crate::corpus::named::Named;
 use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
 use crate::error::{Result, SqlError, invalid_parameter, notice};
+use crate::indexed::Indexed;
 use crate::options::{IndexOptions, Options, Threshold, Verify};
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::spi::Session;
@@ -75,7 +75,8 @@ pub fn criteria(session: &Session, arguments: &Arguments, sources: &[Source]) ->
             _ => reader = Some(other),
         }
     }
-    let named: Vec<&Named> = sources.iter().filter_map(|source| source.named.as_ref()).collect();
+    let named: Vec<&Indexed> =
+        sources.iter().filter_map(|source| source.named.as_deref()).collect();
     let own: Vec<Own> = sources.iter().filter_map(|source| source.own.borrow().clone()).collect();
     decide(arguments, reader.unwrap_or(Reader::new(Kind::Text)), &named, &own)
 }
@@ -92,7 +93,7 @@ pub fn criteria_of(arguments: &Arguments, kind: Kind, own: Option<Own>) -> Resul
 fn decide(
     arguments: &Arguments,
     reader: Reader,
-    named: &[&Named],
+    named: &[&Indexed],
     own: &[Own],
 ) -> Result<Criteria> {
     let config = config(arguments, named, own)?;
@@ -104,7 +105,18 @@ fn decide(
     let recall = named.iter().map(|named| named.options.recall).reduce(f64::min);
     let recall = arguments.recall().or(recall).unwrap_or(DEFAULT_RECALL);
     for named in named {
-        named.check(threshold, recall)?;
+        let table = regclass_literal(named.table());
+        let hint = format!("Name the table instead of the index: {table}.");
+        let (name, own) = (named.name(), &named.options);
+        let checked = named.info.check_threshold(threshold, own.threshold);
+        checked.map_err(|low| low.set_hint(hint.clone()))?;
+        if recall > own.recall {
+            return Err(invalid_parameter(format!(
+                "recall {recall} is above that of index \"{name}\", which is {}",
+                own.recall
+            ))
+            .set_hint(hint));
+        }
     }
     let (least, num_perm) = (threshold.get(), config.num_perm() as i64);
     let banding = Banding::for_recall(least, num_perm, recall)?;
@@ -122,7 +134,7 @@ fn decide(
 }
 
 /// Decides how documents are signed.
-fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config> {
+fn config(arguments: &Arguments, named: &[&Indexed], own: &[Own]) -> Result<Config> {
     let first = named.first().map(|named| &named.options.config);
     if let Some(other) = named.iter().find(|named| Some(&named.options.config) != first) {
         return Err(not_comparable(&named[0].options.config, &other.options.config));
@@ -137,7 +149,7 @@ fn config(arguments: &Arguments, named: &[&Named], own: &[Own]) -> Result<Config
     }
     let config = arguments.config(base)?;
     match (named, own.first()) {
-        ([named, ..], _) if config != named.options.config => Err(named.has_other_options()),
+        ([named, ..], _) if config != named.options.config => Err(has_other_options(named)),
         (_, Some(own)) if !same(&config, own) => {
             Err(invalid_parameter("the documents have options of their own")
                 .set_detail(format!("They have {}.", Canonical::of(own)))
@@ -157,4 +169,11 @@ fn not_comparable(a: &Config, b: &Config) -> SqlError {
     invalid_parameter("a and b have different options and cannot be compared")
         .set_detail(format!("One has {a}; the other has {b}."))
         .set_hint("Name the tables instead of the indexes, and pass the options.")
+}
+
+fn has_other_options(named: &Indexed) -> SqlError {
+    let (name, table) = (named.name(), regclass_literal(named.table()));
+    invalid_parameter(format!("index \"{name}\" has other options than those passed"))
+        .set_detail(format!("It has {}.", named.options.config))
+        .set_hint(format!("Pass no options, or name the table instead of the index: {table}."))
 }

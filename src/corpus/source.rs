@@ -17,12 +17,13 @@ use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::Buckets;
 use crate::corpus::chosen::Chosen;
 use crate::corpus::form::{Form, Plain};
-use crate::corpus::named::{NAME, Named, relation_named};
+use crate::corpus::named::{NAME, relation_named};
 use crate::corpus::reader::Own;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
 use crate::document::kind::Kind;
 use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
-use crate::index::info::{Info, Part};
+use crate::index::info::{Info, Part, Text};
+use crate::indexed::{Indexed, of_documents};
 use crate::options::IndexOptions;
 use crate::pg::catalog;
 use crate::pg::catching::Complaint;
@@ -31,7 +32,7 @@ use crate::pg::foreign_code::runs_restricted;
 use crate::pg::names::{quoted, regclass_literal, relation_name, type_label, visible_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, has_row_security};
-use crate::pg::rights::may_read;
+use crate::pg::rights::{may_read, no_such_relation};
 use crate::pg::select::{Select, SelectColumn, Stored, one_statement};
 use crate::pg::spi::Session;
 use crate::pg::sql::{self, Sql};
@@ -79,7 +80,7 @@ pub struct Source {
     /// True if no two rows have the same key.
     pub key_is_unique: bool,
     /// The index that was named.
-    pub named: Option<Named>,
+    pub named: Option<Rc<Indexed>>,
     /// The options that documents carry, once they were looked at.
     pub own: RefCell<Option<Own>>,
     /// Indexes that know which rows are worth being read.
@@ -122,14 +123,26 @@ impl Source {
         oid: Oid,
         argument: &'static str,
     ) -> Result<Self> {
-        let gone = || {
-            let message = format!("relation \"{}\" does not exist", relation_name(oid));
-            error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
-        };
-        let relation = Relation::open(oid, Lock::Read).ok_or_else(gone)?;
+        let relation = Relation::open(oid, Lock::Read).ok_or_else(|| no_such_relation(oid))?;
+        let side_table = |side| Rc::new(Indexed::of_side_table(side, arguments.extension));
         let named = match relation.kind {
-            b'r' | b'p' | b'v' | b'm' | b'f' => Named::side_table(&relation)?,
-            b'i' | b'I' => Some(Named::index(session, &relation, argument)?),
+            // One that is not sound is told to whoever names it.
+            b'r' => SideTable::find(oid)
+                .unwrap_or_default()
+                .into_iter()
+                .find(|side| side.storage == oid)
+                .map(side_table),
+            b'p' | b'v' | b'm' | b'f' => None,
+            b'i' | b'I' => Some(match of_documents(oid)? {
+                Some((_, Some(side))) => side_table(side),
+                Some((info, None)) => Rc::new(Indexed::of_index(info, arguments.extension)?),
+                None => {
+                    let message =
+                        format!("{argument}: \"{}\" is not a minlsh index", relation.name);
+                    let code = PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE;
+                    return Err(error(code, message).set_hint("Pass the name of its table."));
+                }
+            }),
             _ => {
                 return Err(error(
                     PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
@@ -143,10 +156,7 @@ impl Source {
         };
         match named {
             None => Self::of_table(session, arguments, relation, argument),
-            Some(named) => {
-                let table = Relation::open(named.table, Lock::Read).ok_or_else(gone)?;
-                Self::of_index(session, arguments, named, &table, argument)
-            }
+            Some(named) => Self::of_index(session, arguments, named, argument),
         }
     }
 
@@ -214,7 +224,9 @@ impl Source {
             Some(name) => source.column_named(name, "body")?,
             None => source.only_document(arguments, &relation)?,
         };
-        source.choose_key(arguments, &relation, None)?;
+        let number = relation.columns.get(source.body).map_or(0, |column| column.number);
+        let key = || Key::of_table(relation.oid, relation.kind, number).ok();
+        source.choose_key(arguments, &relation, key)?;
         source.scopes.extend(source.scope(arguments)?);
         source.origin = source.origin_given(arguments)?;
         source.kind = source.checked_kind(arguments)?;
@@ -224,8 +236,7 @@ impl Source {
         source.plain = source.plain_columns(&relation).filter(|_| has_places);
         for info in Info::of_table(relation.oid).into_iter().filter(|_| is_indexed) {
             let Ok(options) = info.options() else { continue };
-            let body = relation.columns.get(source.body).map_or(0, |column| column.number);
-            let is_of_body = info.document() == body;
+            let is_of_body = info.document() == number;
             if has_places && info.has_all_rows() && is_of_body && source.kind == info.kind {
                 let from = from_places(&relation, table.clone(), None, &[]);
                 source.add_buckets(&info, &options, &relation, from);
@@ -240,23 +251,26 @@ impl Source {
         Ok(source)
     }
 
-    fn of_index(
+    /// The source that an index is, whose table is locked.
+    pub fn of_index(
         session: &Session,
         arguments: &Arguments,
-        named: Named,
-        relation: &Relation,
+        named: Rc<Indexed>,
         argument: &'static str,
     ) -> Result<Self> {
+        let relation = &Relation::open(named.table(), Lock::Read)
+            .ok_or_else(|| no_such_relation(named.table()))?;
         if arguments.body().is_some() {
             return Err(invalid_parameter(format!(
                 "body can only be used with a table or a query, and {argument} is index \"{}\"",
-                named.name
+                named.name()
             ))
             .set_hint(format!("Pass its table, {}.", regclass_literal(relation.oid))));
         }
         // A side table is of its table's own rows.
-        let only = named.key.is_some() && has_heirs(relation);
+        let only = named.side.is_some() && has_heirs(relation);
         let table = Sql::new(if only { "ONLY " } else { "" }).relation(relation.oid);
+        let Text { document, scopes, predicate } = named.info.text(session)?;
         // Expressions become columns behind those of the table.
         let names = relation.columns.iter().map(|column| column.name.as_str());
         let fresh = |name: String| new_name(names.clone(), &name);
@@ -268,11 +282,11 @@ impl Source {
                 relation.columns.len() + added.len() - 1
             }
         };
-        let body = place(&named.text.document, "minlsh_document");
-        let scopes = named.text.scopes.iter().enumerate();
+        let body = place(&document, "minlsh_document");
+        let scopes = scopes.iter().enumerate();
         let scopes: Vec<usize> =
             scopes.map(|(number, part)| place(part, &format!("minlsh_scope_{number}"))).collect();
-        let predicate = named.text.predicate.as_deref();
+        let predicate = predicate.as_deref();
         let from = if added.is_empty() && predicate.is_none() {
             table.clone()
         } else {
@@ -281,17 +295,17 @@ impl Source {
         let columns = columns_of(session, &from, argument)?;
         let mut source = Self::new(argument, from, columns);
         (source.relation, source.body, source.scopes) = (Some(relation.oid), body, scopes);
-        source.choose_key(arguments, relation, named.key)?;
+        source.choose_key(arguments, relation, || named.key.ok())?;
         source.scopes.extend(source.scope(arguments)?);
         source.origin = source.origin_given(arguments)?;
-        source.kind = named.kind;
+        source.kind = named.info.kind;
         let has_places = may_read(relation.oid, &[]);
         if added.is_empty() && predicate.is_none() && has_places && !only {
             source.plain = source.plain_columns(relation);
         }
-        if let Some(info) = named.info.as_ref().filter(|_| has_places) {
+        if named.side.is_none() && has_places {
             let from = from_places(relation, table, predicate, &added);
-            source.add_buckets(info, &named.options, relation, from);
+            source.add_buckets(&named.info, &named.options, relation, from);
         }
         source.named = Some(named);
         Ok(source)
@@ -413,9 +427,9 @@ impl Source {
 
     /// The parts that others have stored of the statements that read it: casts of the key, expressions of an index.
     fn stored(&self) -> Option<Stored> {
-        let index = self.named.as_ref().filter(|named| named.info.is_some());
+        let index = self.named.as_ref().filter(|named| named.side.is_none());
         let of = match index {
-            Some(named) => format!("index \"{}\"", named.name),
+            Some(named) => format!("index \"{}\"", named.name()),
             None => self.argument.to_owned(),
         };
         let is_safe = self.relation.is_some_and(runs_restricted);
@@ -476,25 +490,21 @@ impl Source {
         }
     }
 
-    /// Chooses the column of the keys: the one that was passed, that of a side table, or the table's.
+    /// Chooses the column of the keys: the one that was passed, or the usual one.
     fn choose_key(
         &mut self,
         arguments: &Arguments,
         relation: &Relation,
-        of_side_table: Option<i16>,
+        usual: impl FnOnce() -> Option<Key>,
     ) -> Result<()> {
-        let number = |place: usize| relation.columns.get(place).map_or(0, |column| column.number);
         let key = match arguments.key_column() {
             Some(name) => {
                 self.key = self.column_named(name, "key_column")?;
-                Key::of_column(relation.oid, number(self.key))
+                let column = relation.columns.get(self.key).map_or(0, |column| column.number);
+                Key::of_column(relation.oid, column)
             }
             None => {
-                let key = match of_side_table {
-                    Some(column) => Key::of_column(relation.oid, column),
-                    None => Key::of_table(relation.oid, relation.kind, number(self.body)).ok(),
-                };
-                let key = key.ok_or_else(|| {
+                let key = usual().ok_or_else(|| {
                     not_supported(format!("\"{}\" has no primary key of one column", relation.name))
                         .set_hint(
                             "Pass a unique column with key_column => '...', or write a query, which may \
@@ -521,7 +531,8 @@ impl Source {
         };
         let of = |wanted: &[Kind], key: Option<usize>| -> Vec<usize> {
             let is_it = |place: &usize| {
-                let kind = Kind::of_type(self.columns[*place].type_oid, arguments.document);
+                let kind =
+                    Kind::of_type(self.columns[*place].type_oid, arguments.extension.document);
                 kind.is_some_and(|kind| wanted.contains(&kind)) && Some(*place) != key
             };
             (0..self.columns.len()).filter(is_it).collect()
@@ -609,7 +620,7 @@ impl Source {
             );
             error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(hint)
         };
-        let kind = Kind::of_type(*type_oid, arguments.document)
+        let kind = Kind::of_type(*type_oid, arguments.extension.document)
             .ok_or_else(|| wrong("Cast it to text in a query."))?;
         if kind == Kind::Set {
             element::check(catalog::base_element_type(*type_oid))?;

@@ -57,8 +57,9 @@ fn near_duplicate_cluster(call: &Call) -> Result<Option<Datum>> {
 fn clusters(call: &Call, window: &Window, first: &[Cell<u32>]) -> Result<()> {
     let values = (0..call.count()).map(|argument| window.argument(argument)).collect();
     let mut arguments = Arguments::new(values, POSITIONS);
-    arguments.document = Extension::of(call).document;
-    let kind = Kind::of_type(call.argument_type(0), arguments.document).unwrap_or(Kind::Text);
+    arguments.extension = Extension::of(call);
+    let kind =
+        Kind::of_type(call.argument_type(0), arguments.extension.document).unwrap_or(Kind::Text);
     check_options(call, window, first.len() as u32)?;
     let (mut own, mut context) = (None, Memory::scratch(c"minlsh row"));
     for row in (0..first.len() as u32).filter(|_| kind == Kind::Document) {

@@ -8,11 +8,11 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, wrong_state};
+use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
 use crate::extension::access_method;
 use crate::index::layout::SCOPE_HASH;
 use crate::index::stored_options;
-use crate::options::IndexOptions;
+use crate::options::{IndexOptions, Threshold};
 use crate::pg::bytes;
 use crate::pg::catalog;
 use crate::pg::index::{Index, IndexColumn};
@@ -172,6 +172,32 @@ impl Info {
             format!("index \"{name}\" is an index of passages, not of whole documents"),
         )
         .set_hint("Use the operator ~> to search it, as in WHERE body ~> minlsh_passage('...').")
+    }
+
+    /// Refuses a threshold below that of the index, which is `least`.
+    pub fn check_threshold(&self, threshold: Threshold, least: Threshold) -> Result<()> {
+        if threshold >= least {
+            return Ok(());
+        }
+        let name = &self.index.name;
+        let refused = invalid_parameter(format!(
+            "threshold {threshold} is below that of index \"{name}\", which is {least}"
+        ));
+        // What ALTER INDEX has set waits for REINDEX.
+        let wanted = stored_options::wanted(self.index.oid).ok();
+        let set = wanted.map(|options| options.threshold).filter(|set| *set <= threshold);
+        Err(match set {
+            Some(set) => refused
+                .set_detail(format!(
+                    "ALTER INDEX has set the threshold to {set}, but the index has not been rebuilt."
+                ))
+                .set_hint(format!("Use REINDEX INDEX {}, or a threshold of {least}.", quoted(name))),
+            None => refused
+                .set_detail("The bands of the index would miss pairs below its threshold.")
+                .set_hint(format!(
+                    "Use {least} or more, or create an index WITH (threshold = {threshold})."
+                )),
+        })
     }
 
     /// Refuses an index that lacks rows.

@@ -16,8 +16,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::extension::Extension;
 use crate::index::info::{Info, is_scope_class};
-use crate::index::stored_options;
-use crate::lookup::indexed::Indexed;
+use crate::indexed::{Indexed, of_documents};
 use crate::lookup::session_cache;
 use crate::options::{Threshold, Verify};
 use crate::pg::call::Call;
@@ -112,13 +111,10 @@ impl Finder {
     /// An index of a table, or that of a side table.
     fn index(self, oid: Oid) -> Result<Rc<Indexed>> {
         rights::check_before_reading(oid)?;
-        let Some(info) = Info::open(oid) else { return Err(self.other_index(oid)) };
-        if info.kind == Kind::Passage {
-            return Err(info.of_passages());
-        }
-        match SideTable::of_index(&info)? {
-            Some(side) => self.side(side),
-            None => session_cache::index(oid, self.extension),
+        match of_documents(oid)? {
+            Some((_, Some(side))) => self.side(side),
+            Some((_, None)) => session_cache::index(oid, self.extension),
+            None => Err(self.other_index(oid)),
         }
     }
 
@@ -356,27 +352,6 @@ pub fn threshold(call: &Call, argument: usize, target: &Indexed) -> Result<Thres
 
 /// A threshold that the index serves.
 pub fn served(threshold: Threshold, target: &Indexed) -> Result<Threshold> {
-    let least = target.options.threshold;
-    if threshold >= least {
-        return Ok(threshold);
-    }
-    let name = target.name();
-    let refused = invalid_parameter(format!(
-        "threshold {threshold} is below that of index \"{name}\", which is {least}"
-    ));
-    // What ALTER INDEX has set waits for REINDEX.
-    let wanted = stored_options::wanted(target.info.index.oid).ok();
-    let set = wanted.map(|options| options.threshold).filter(|set| *set <= threshold);
-    Err(match set {
-        Some(set) => refused
-            .set_detail(format!(
-                "ALTER INDEX has set the threshold to {set}, but the index has not been rebuilt."
-            ))
-            .set_hint(format!("Use REINDEX INDEX {}, or a threshold of {least}.", quoted(name))),
-        None => refused
-            .set_detail("The bands of the index would miss pairs below its threshold.")
-            .set_hint(format!(
-                "Use {least} or more, or create an index WITH (threshold = {threshold})."
-            )),
-    })
+    target.info.check_threshold(threshold, target.options.threshold)?;
+    Ok(threshold)
 }

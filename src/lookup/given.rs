@@ -10,7 +10,7 @@ use crate::document::image::{self, Content};
 use crate::document::kind::Kind;
 use crate::document::shingling::{Canonical, same};
 use crate::error::{Result, SqlError, error, invalid_parameter};
-use crate::lookup::indexed::Indexed;
+use crate::indexed::Indexed;
 use crate::options::Verify;
 use crate::pg::names::type_label;
 use crate::pg::spi::Parameter;

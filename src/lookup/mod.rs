@@ -3,7 +3,6 @@
 //!
 //! | files | what belongs there |
 //! |---|---|
-//! | `indexed` | an index of the access method, and its operator as SQL |
 //! | `session_cache` | indexes and plans, kept until something changes |
 //! | `find` | which index or side table a call means, and the other arguments that lookups share |
 //! | `search`, `side` | a search by an index, and by a side table |
@@ -18,7 +17,6 @@ mod cluster_of;
 mod explain;
 mod find;
 mod given;
-mod indexed;
 mod near_duplicates;
 mod operand;
 mod overview;

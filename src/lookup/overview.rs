@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::clusters::waiting::{self, Waiting};
 use crate::document::kind::Kind;
-use crate::error::{Result, warning, wrong_state};
+use crate::error::{Result, warning};
 use crate::index::info::Info;
 use crate::index::stored_options;
 use crate::lookup::find;
@@ -37,12 +37,7 @@ fn of_index(call: &Call) -> Result<Option<Datum>> {
         return json(&stored_options::to_json(&*info.current_options()?)?).map(Some);
     }
     let target = find::required(call, 0)?;
-    let options = &target.options;
-    if !options.is_current() {
-        return Err(wrong_state("the index was built by another version of minlsh")
-            .set_hint("Use REINDEX to build the index again."));
-    }
-    json(&stored_options::to_json(options)?).map(Some)
+    json(&stored_options::to_json(&target.options)?).map(Some)
 }
 
 /// `minlsh_describe(index) → (storage, relation, kind, key, body, valid, options, reindex_reason, queued,

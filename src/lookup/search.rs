@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, not_supported};
-use crate::lookup::indexed::{Columns, Indexed};
+use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::{self, Purpose, QueryKey};
 use crate::options::Threshold;
 use crate::pg::catalog;

@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 
 use crate::error::Result;
 use crate::extension::Extension;
-use crate::lookup::indexed::Indexed;
+use crate::indexed::Indexed;
 use crate::pg::names::search_path;
 use crate::pg::relation::{self, Lock};
 use crate::pg::restricted::current_role;
@@ -81,7 +81,7 @@ pub fn index(index: Oid, extension: Extension) -> Result<Rc<Indexed>> {
             Some(found) => found,
             None => {
                 watch(index);
-                let found = Rc::new(Indexed::load(index, extension)?);
+                let found = Rc::new(Indexed::open(index, extension)?);
                 watch(found.table());
                 INDEXES.with_borrow_mut(|indexes| indexes.insert(index, found.clone()));
                 found

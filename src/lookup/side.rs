@@ -8,7 +8,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::{estimate_gate, estimate_jaccard, memory};
 
 use crate::error::{Result, SqlError, wrong_state};
-use crate::lookup::indexed::Indexed;
+use crate::indexed::Indexed;
 use crate::lookup::session_cache::Purpose;
 use crate::options::{Threshold, Verify};
 use crate::pg::interrupts::check_interrupts;

@@ -4,7 +4,7 @@ use pgrx::pg_sys::{Datum, Oid};
 
 use crate::document::kind::Kind;
 use crate::error::Result;
-use crate::lookup::indexed::{Columns, Indexed};
+use crate::indexed::{Columns, Indexed};
 use crate::lookup::session_cache::Purpose;
 use crate::pg::spi::{Rows, Session};
 use crate::pg::table_query::{Parts, TableQuery};

@@ -11,6 +11,7 @@ use crate::pg::foreign_code;
 use crate::pg::list;
 use crate::pg::names::relation_name;
 use crate::pg::receiver::Receiver;
+use crate::pg::rights::no_such_relation;
 use crate::pg::row::Row;
 use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session, bring_up_to_date};
 use crate::pg::sql::Sql;
@@ -148,8 +149,7 @@ impl Parts {
         if let Some(table) = self.table {
             text = text.text(if self.only { " FROM ONLY " } else { " FROM " });
             if relation_name(table).is_empty() {
-                let oid = table.to_u32();
-                return Err(wrong_state(format!("relation with OID {oid} does not exist")));
+                return Err(no_such_relation(table));
             }
             text = text.relation(table);
         }

@@ -23,6 +23,7 @@ use crate::corpus::scopes::Scopes;
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter};
+use crate::extension::Extension;
 use crate::memory::of_suggestion;
 use crate::options::Options;
 use crate::pg::call::{Call, sql_function};
@@ -61,7 +62,7 @@ fn suggest(call: &Call) -> Result<Option<Datum>> {
     let mut values = vec![call.datum(0), call.datum(1), call.datum(KEY_COLUMN)];
     values.extend((SCOPE..call.count()).map(|place| call.datum(place)));
     let mut arguments = Arguments::new(values, POSITIONS);
-    arguments.document = crate::extension::Extension::of(call).document;
+    arguments.extension = Extension::of(call);
     let wanted = wanted(call)?;
     // Keys are compared as texts.
     let settings = LocalSettings::open();

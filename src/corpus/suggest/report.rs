@@ -162,7 +162,7 @@ impl Report<'_> {
                     true => format!("it serves {own} and higher; create it again for {threshold}"),
                     false => "it serves this threshold".to_owned(),
                 };
-                self.advice("index", Some(&quoted(&named.name)), &reason);
+                self.advice("index", Some(&quoted(named.name())), &reason);
             }
             (None, Some(table)) if matches!(relation_kind(table), b'r' | b'p' | b'm') => {
                 let option = |(name, value): &(&str, String)| format!(", {name} = {value}");

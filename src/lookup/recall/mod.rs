@@ -21,8 +21,8 @@ use crate::corpus::named::relation_named;
 use crate::corpus::source::Source;
 use crate::corpus::statement::is_query;
 use crate::error::{Result, invalid_parameter};
+use crate::indexed::Indexed;
 use crate::lookup::find;
-use crate::lookup::indexed::Indexed;
 use crate::lookup::near_duplicates::Asked;
 use crate::options::Verify;
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -67,13 +67,11 @@ fn recall(call: &Call) -> Result<Option<Datum>> {
             let threshold = find::threshold(call, POSITIONS.threshold, target)?;
             let verify = find::verify(call, POSITIONS.verify)?;
             let asked = Asked::new(target, threshold, verify)?;
-            let source =
-                Source::of_relation(&session, &arguments, target.info.index.oid, "source")?;
+            let source = Source::of_index(&session, &arguments, target.clone(), "source")?;
             let mut bands = Bands::above(threshold.get(), verify.unwrap_or(Verify::Exact));
             let audited =
                 Audited { session: &session, source: &source, config: &target.options.config };
-            // SAFETY: `Source::of_relation` and `Indexed::key` take the key of an index by one rule, `Key::of_table`,
-            // and that of a side table from its triggers.
+            // SAFETY: `Source::of_index` takes the key of the index.
             let mut finder = unsafe { ByIndex::new(asked) };
             audited.audit(&mut finder, wanted, &mut bands)?;
             bands

@@ -1,18 +1,19 @@
-//! An index that is asked: its description, its key, and its operator as SQL over its table.
+//! An index that is asked, by lookups, audits and whole-corpus jobs: its description, its key, and its operator as SQL
+//! over its table.
 
 use std::ffi::CStr;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, not_supported};
+use crate::error::{Result, SqlError, not_supported};
 use crate::extension::Extension;
 use crate::index::info::Info;
 use crate::options::IndexOptions;
 use crate::pg::names::{relation_name, visible_name};
 use crate::pg::relation::{Lock, Relation};
+use crate::pg::rights::no_such_relation;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
 use crate::row_key::{Key, NoKey};
@@ -36,16 +37,27 @@ pub struct Indexed {
     pub side: Option<SideTable>,
 }
 
+/// An index of documents, and the side table whose signatures it is of, if it is; `None` for anything else.
+pub fn of_documents(index: Oid) -> Result<Option<(Info, Option<SideTable>)>> {
+    let Some(info) = Info::open(index) else { return Ok(None) };
+    if info.kind == Kind::Passage {
+        return Err(info.of_passages());
+    }
+    let side = SideTable::of_index(&info)?;
+    Ok(Some((info, side)))
+}
+
 impl Indexed {
     /// Opens the index of that OID, and locks its table.
-    pub fn load(oid: Oid, extension: Extension) -> Result<Self> {
-        let gone = || {
-            let message = format!("relation with OID {} does not exist", oid.to_u32());
-            error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
-        };
-        let info = Info::open(oid).ok_or_else(gone)?;
+    pub fn open(oid: Oid, extension: Extension) -> Result<Self> {
+        Self::of_index(Info::open(oid).ok_or_else(|| no_such_relation(oid))?, extension)
+    }
+
+    /// The same of an index that was found.
+    pub fn of_index(info: Info, extension: Extension) -> Result<Self> {
         info.check_valid()?;
-        let table = Relation::open(info.index.table, Lock::Read).ok_or_else(gone)?;
+        let table = Relation::open(info.index.table, Lock::Read);
+        let table = table.ok_or_else(|| no_such_relation(info.index.oid))?;
         Ok(Self {
             options: info.current_options()?,
             key: Key::of_table(table.oid, table.kind, info.document()),
