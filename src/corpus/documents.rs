@@ -29,9 +29,10 @@ use crate::corpus::unique::Unique;
 use crate::error::{Result, error};
 use crate::memory::JobShares;
 use crate::options::Verify;
-use crate::pg::hands::setting;
+use crate::pg::hands::{for_job, setting};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 use crate::pg::row::Row;
 use crate::pg::select::Select;
 
@@ -88,8 +89,8 @@ pub struct Reading<'a> {
     pub form: Form,
     /// Keys that must be checked.
     pub unique: Unique,
-    /// The number of threads that may help.
-    pub threads: &'a dyn Fn() -> usize,
+    /// The table, which may say how many threads help.
+    pub table: Option<&'a Open>,
     /// The name of the argument.
     pub argument: &'static str,
 }
@@ -134,31 +135,33 @@ impl Documents {
         self.sizes.len() as u32
     }
 
-    /// Calls `read` with what takes in the documents of a source; as many threads as `threads` says may
-    /// help. Returns which of those that were pushed have no shingles, by their places, ascending.
+    /// Calls `read` with what takes in the documents of a source, of that table if it is one. Returns which of those
+    /// that were pushed have no shingles, by their places, ascending.
     pub fn take_in(
         &mut self,
-        threads: &dyn Fn() -> usize,
+        table: Option<&Open>,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<Vec<u32>> {
-        let as_they_are = self.collecting.is_none();
-        let make = |signer: Signer| if as_they_are { signer } else { signer.of_fingerprints() };
+        let make = match self.collecting {
+            Some(_) => Signer::of_fingerprints,
+            None => |signer| signer,
+        };
         self.signed = 0;
-        self.by_hands(threads, &make, Self::take, read)?;
+        self.by_hands(table, make, Self::take, read)?;
         Ok(std::mem::take(&mut self.without))
     }
 
     /// Calls `read` with what has documents signed by what `make` makes of a signer, and `take` with their batches.
     fn by_hands(
         &mut self,
-        threads: &dyn Fn() -> usize,
-        make: &dyn Fn(Signer) -> Signer,
+        table: Option<&Open>,
+        make: fn(Signer) -> Signer,
         take: Take,
         read: impl FnOnce(&mut Intake) -> Result<()>,
     ) -> Result<()> {
         let (config, banding) = (self.config.clone(), self.banding);
         let signer = || Signer::new(Sketcher::new(config.clone()), banding).with_signature_hash();
-        let mut others = || (0..threads()).map(|_| make(signer())).collect();
+        let mut others = || (0..for_job(table)).map(|_| make(signer())).collect();
         hands(setting(self.memory), make(signer()), &mut others, |hands| {
             let full = BATCH.min(self.memory / 4);
             let (batch, context) = (SignerBatch::default(), Memory::scratch(c"minlsh document"));
@@ -204,7 +207,7 @@ impl Documents {
     /// gives them once more, and `again` if they can be had as often as they are needed.
     pub fn sign_collected(
         &mut self,
-        threads: &dyn Fn() -> usize,
+        table: Option<&Open>,
         memory: &JobShares,
         again: Option<Again>,
         each: &mut EachDocument,
@@ -213,7 +216,7 @@ impl Documents {
         let config = collecting.config.clone();
         // Nothing else is kept by now of what these shares are for.
         let mut check = check_interrupts;
-        let mut crew = match threads() {
+        let mut crew = match for_job(table) {
             0 => Crew::Alone(&mut check),
             // They count beside the texts that are out.
             threads => Crew::With(setting(memory.reading / 2), threads),
@@ -222,7 +225,7 @@ impl Documents {
         let found = collecting.finish(&self.sizes, again, each, &mut crew, reading, boilerplate);
         let mut boilerplates = found?;
         self.signed = 0;
-        self.by_hands(threads, &Signer::without_boilerplate, Self::take_counted, |intake| {
+        self.by_hands(table, Signer::without_boilerplate, Self::take_counted, |intake| {
             let mut document = 0;
             each(&|_| true, &mut |_, value| {
                 check_interrupts();
@@ -260,8 +263,8 @@ impl Documents {
     /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
     /// shingles.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
-        let Reading { select, chosen, form, unique, threads, argument } = reading;
-        let without = self.take_in(*threads, |intake| {
+        let Reading { select, chosen, form, unique, table, argument } = reading;
+        let without = self.take_in(*table, |intake| {
             let mut take = |row: &Row| {
                 check_interrupts();
                 let Some(document) = form.document(row) else { return Ok(()) };

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::output::Output;
+use crate::pg::row::Row;
 use crate::pg::select::Select;
 use crate::pg::spi::Session;
 use crate::pg::text;
@@ -19,13 +20,23 @@ pub struct KeyedRows<'a> {
     key_type: Oid,
 }
 
-/// The function that takes a row: its key as text, its document, and the value of its scope.
-pub type VisitKeyed<'a> =
-    dyn FnMut(&str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
+/// A row that has a document.
+pub struct KeyedRow<'a> {
+    row: &'a Row,
+    /// Its key, of the type that the source says.
+    pub key: Datum,
+    /// The same as text.
+    pub name: &'a str,
+    /// Its document.
+    pub document: Datum,
+}
 
-/// The same, with the key itself first.
-pub type VisitWithKey<'a> =
-    dyn FnMut(Datum, &str, Datum, &dyn Fn(usize) -> Option<Datum>) -> Result<()> + 'a;
+impl KeyedRow<'_> {
+    /// The value of a scope.
+    pub fn scope(&self, place: usize) -> Option<Datum> {
+        self.row.value(place as i16 + 3)
+    }
+}
 
 impl<'a> KeyedRows<'a> {
     /// The rows of `source`. Keys must be written [exactly](crate::pg::guc::LocalSettings::write_exact_text).
@@ -35,22 +46,16 @@ impl<'a> KeyedRows<'a> {
     }
 
     /// Calls `visit` with each row that has a document.
-    pub fn each(&self, visit: &mut VisitKeyed) -> Result<()> {
-        self.each_with_key(&mut |_, name, document, scope| visit(name, document, scope))
-    }
-
-    /// The same with each key itself, of the type that the source says.
-    pub fn each_with_key(&self, visit: &mut VisitWithKey) -> Result<()> {
+    pub fn each(&self, mut visit: impl FnMut(&KeyedRow) -> Result<()>) -> Result<()> {
         let (mut context, output) =
             (Memory::scratch(c"minlsh document"), Output::of(self.key_type));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             let (Some(key), Some(document)) = (row.value(1), row.value(2)) else { return Ok(()) };
-            let scope = |place: usize| row.value(place as i16 + 3);
             context.run_and_reset(|| {
                 // SAFETY: a key of that type, made a text in the memory that is reset once it was looked at.
                 let name = unsafe { text::read(output.text(key)) }?;
-                visit(key, name, document, &scope)
+                visit(&KeyedRow { row, key, name, document })
             })
         })
     }

@@ -22,7 +22,6 @@ use crate::extension::Extension;
 use crate::memory::JobShares;
 use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::hands::for_job;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::passing::Passing;
@@ -149,7 +148,7 @@ impl Partition<'_> {
     fn read(&mut self, rows: u32, documents: &mut Documents) -> Result<()> {
         let mut context = Memory::scratch(c"minlsh row");
         let Self { window, places } = self;
-        let without = documents.take_in(&|| for_job(None), |intake| {
+        let without = documents.take_in(None, |intake| {
             for place in 0..rows {
                 check_interrupts();
                 let is_document = context.run_and_reset(|| match window.argument_at(0, place) {

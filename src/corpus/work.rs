@@ -22,7 +22,6 @@ use crate::corpus::unique::Unique;
 use crate::error::{Result, error, warning};
 use crate::memory::JobShares;
 use crate::pg::document_keys::DocumentKeys;
-use crate::pg::hands::for_job;
 use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -152,7 +151,7 @@ impl Work {
         criteria: Criteria,
         order: Order,
     ) -> Result<Self> {
-        let scopes = Scopes::new(&common("scope", sources, &|source| Some(source.scope_types()))?)?;
+        let scopes = Scopes::new(&common("scope", sources, |source| Some(source.scope_types()))?)?;
         let is_collected = sources.iter().any(|source| source.origin.is_some());
         let memory = if is_collected {
             JobShares::of_corpus_without_boilerplate()
@@ -160,7 +159,7 @@ impl Work {
             JobShares::of_corpus()
         };
         let collecting = is_collected.then(|| {
-            let column = common("boilerplate", sources, &Source::origin_type)?;
+            let column = common("boilerplate", sources, Source::origin_type)?;
             Collecting::new(&criteria, &column)
         });
         let table = sources.iter().find_map(|source| source.relation);
@@ -180,7 +179,7 @@ impl Work {
                 chosen: order.chosen,
                 form: source.form(order.keep, order.chosen),
                 unique: Unique::new(key.0, !source.key_is_unique),
-                threads: &|| for_job(table.as_ref()),
+                table: table.as_ref(),
                 argument: source.argument,
             };
             let share = memory.rows / sources.len();
@@ -190,13 +189,12 @@ impl Work {
         }
         let mut rows = Stored { stores, members };
         let read = documents.len();
-        let threads =
-            || for_job(table.and_then(|table| Open::relation(table, Lock::Held)).as_ref());
+        let open = table.and_then(|table| Open::relation(table, Lock::Held));
         let again = if is_collected { rows.again() } else { None };
         let mut each = |wanted: &dyn Fn(u32) -> bool, visit: &mut VisitPlaced| {
             rows.each_document(wanted, visit)
         };
-        documents.sign_collected(&threads, &memory, again, &mut each)?;
+        documents.sign_collected(open.as_ref(), &memory, again, &mut each)?;
         let batches = Batches::gather(documents, &mut rows, second, criteria, &memory, table)?;
         Ok(Self { members: rows.members, batches, read })
     }
@@ -209,7 +207,7 @@ pub type ColumnTypes = Vec<(Oid, Oid)>;
 pub fn common(
     argument: &str,
     sources: &[Source],
-    of: &dyn Fn(&Source) -> Option<ColumnTypes>,
+    of: fn(&Source) -> Option<ColumnTypes>,
 ) -> Result<ColumnTypes> {
     let all = || sources.iter().map(|source| of(source).unwrap_or_default());
     let first = all().next().unwrap_or_default();

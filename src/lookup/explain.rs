@@ -187,11 +187,10 @@ impl Pair {
         let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
             return Ok(Self::default());
         };
-        let some = |of: &Operand, wanted: &dyn Fn(u64) -> bool| of.some(EXAMPLES, wanted);
         let examples = [
-            some(a, &|hash| set_b.contains(hash))?,
-            some(a, &|hash| !set_b.contains(hash))?,
-            some(b, &|hash| !set_a.contains(hash))?,
+            a.some(EXAMPLES, |hash| set_b.contains(hash))?,
+            a.some(EXAMPLES, |hash| !set_b.contains(hash))?,
+            b.some(EXAMPLES, |hash| !set_a.contains(hash))?,
         ];
         let [Some(shared), Some(only_a), Some(only_b)] = examples else {
             return Ok(Self { sets: Some((set_a, set_b)), examples: None });

@@ -173,11 +173,9 @@ impl Finder {
 
     /// The only index that the caller can mean without naming one.
     fn only(self) -> Result<Oid> {
-        let visible = |table: Oid| catalog::is_visible(table);
-        let own = |table: Oid| owner_of(table) == current_role();
-        let mut readable = self.readable(&visible);
+        let mut readable = self.readable(catalog::is_visible);
         if readable.is_empty() {
-            readable = self.readable(&own);
+            readable = self.readable(|table| owner_of(table) == current_role());
         }
         let partial =
             |(_, info): &(Oid, Option<Info>)| info.as_ref().is_some_and(|info| info.index.partial);
@@ -219,7 +217,7 @@ impl Finder {
 
     /// The indexes of documents, and without a description the side tables, that the caller may read, of tables
     /// that `wanted` accepts. No other is locked: nobody should wait for what strangers do with theirs.
-    fn readable(self, wanted: &dyn Fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
+    fn readable(self, wanted: fn(Oid) -> bool) -> Vec<(Oid, Option<Info>)> {
         if self.extension.method == Oid::INVALID {
             return Vec::new();
         }
@@ -233,7 +231,7 @@ impl Finder {
     }
 
     /// The relation to name an index by, if the caller may read it.
-    fn readable_index(oid: Oid, wanted: &dyn Fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
+    fn readable_index(oid: Oid, wanted: fn(Oid) -> bool) -> Option<(Oid, Option<Info>)> {
         let table = Index::table_of(oid);
         // A partition's index is part of another.
         let skipped = table == Oid::INVALID

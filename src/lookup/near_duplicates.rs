@@ -241,30 +241,24 @@ fn near_duplicates_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
     let asked = call.float8(THRESHOLD).map(Threshold::new).transpose()?;
-    let least = |own: Option<Threshold>| match (asked, own) {
-        (Some(asked), Some(own)) => asked.max(own),
-        (asked, own) => asked.or(own).unwrap_or(target.options.threshold),
-    };
     let limit = call.int4(LIMIT).map(valid_k).transpose()?;
-    of_argument(call, &target, &least, limit, &result)
+    of_argument(call, &target, asked, limit, &result)
 }
 
 /// `nearest_documents_of(document, k, index, verify) → (doc_id, similarity)`
 fn nearest_documents_of(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let target = find::read(call, INDEX)?;
-    let of_index = target.options.threshold;
-    let least = |own: Option<Threshold>| own.map_or(of_index, |own| own.max(of_index));
     let k = valid_k(call.int4(K).unwrap_or(DEFAULT_K))?;
-    of_argument(call, &target, &least, Some(k), &result)
+    of_argument(call, &target, Some(target.options.threshold), Some(k), &result)
 }
 
-/// The near-duplicates of the first argument, the most similar `limit` of them; `least` gives the threshold,
-/// of a document by its own.
+/// The near-duplicates of the first argument, the most similar `limit` of them, from the threshold up that is asked
+/// for, and of a document from its own up; of neither, from that of the index.
 fn of_argument(
     call: &Call,
     target: &Indexed,
-    least: &dyn Fn(Option<Threshold>) -> Threshold,
+    asked: Option<Threshold>,
     limit: Option<i32>,
     result: &ResultRows,
 ) -> Result<Option<Datum>> {
@@ -274,7 +268,9 @@ fn of_argument(
     // SAFETY: an argument of that type, which lives as long as the call.
     let document = |datum| unsafe { Document::read(datum) };
     let document = call.datum(OF).filter(|_| is_document).map(document).transpose()?;
-    let threshold = find::served(least(document.map(|document| document.threshold)), target)?;
+    let own = document.map(|document| document.threshold);
+    let least = [asked, own].into_iter().flatten().reduce(Threshold::max);
+    let threshold = find::served(least.unwrap_or(target.options.threshold), target)?;
     match document {
         Some(document) => given::check(target, document.content, verify)?,
         None if is_document => {}

@@ -134,7 +134,7 @@ impl<'a> Operand<'a> {
 
     /// The first `count` distinct elements whose hashes are wanted, as text; nothing if it is not
     /// made of elements that can be shown.
-    pub fn some(&self, count: usize, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
+    pub fn some(&self, count: usize, wanted: impl Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
         let (elements, of) = match &self.content {
             OperandContent::Elements(elements, of) => (elements, of),
             OperandContent::Text(text) if text.is_empty() => return Ok(Some(Vec::new())),

@@ -161,7 +161,7 @@ impl Texts {
         });
         let sources = sources.collect::<Result<Vec<_>>>()?;
         let mut scopes =
-            Scopes::new(&common("scope", &sources, &|source| Some(source.scope_types()))?)?;
+            Scopes::new(&common("scope", &sources, |source| Some(source.scope_types()))?)?;
         let key_types: Vec<_> = sources.iter().map(Source::key_column).collect();
         let relation = sources.iter().find_map(|source| source.relation);
         let JobShares { rows: share, reading: out, .. } = JobShares::of_corpus();

@@ -94,17 +94,18 @@ impl Neighbors {
         let common = search.common(sample.documents)?;
         let mut found = Self { common, ..Self::default() };
         let mut compared = 0;
-        rows.each(&mut |key, document, scope| {
+        rows.each(|row| {
             compared += 1;
             progress.compared(compared);
             search.document.bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
-            unsafe { reader.append(document, &mut search.document.bytes)? };
+            unsafe { reader.append(row.document, &mut search.document.bytes)? };
             if !search.document.sign()? {
                 found.empty += 1;
                 return Ok(());
             }
-            scopes.of(scope)?.map_or(Ok(()), |scope| search.compare(key, scope))
+            let scope = scopes.of(|place| row.scope(place))?;
+            scope.map_or(Ok(()), |scope| search.compare(row.name, scope))
         })?;
         found.count(search)
     }

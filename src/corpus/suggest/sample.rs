@@ -80,12 +80,13 @@ impl Sample {
         let mut sample = Self::default();
         let mut least: BinaryHeap<Taken> = BinaryHeap::new();
         let (mut cost, mut bytes) = (0, Vec::new());
-        rows.each(&mut |key, document, scope| {
+        rows.each(|row| {
+            let key = row.name;
             sample.documents += 1;
             progress.read(sample.documents);
             bytes.clear();
             // SAFETY: a document of the source that the reader was made for.
-            unsafe { reader.append(document, &mut bytes)? };
+            unsafe { reader.append(row.document, &mut bytes)? };
             sample.look(reader, config, &bytes)?;
             if cost_of(&bytes, key) > wanted.room / PARTS {
                 sample.large += 1;
@@ -98,12 +99,12 @@ impl Sample {
             // Their columns are behind those of the scopes.
             let columns = scopes.columns();
             let origin =
-                |(place, values): (usize, &mut Scopes)| values.of(|_| scope(columns + place));
+                |(place, values): (usize, &mut Scopes)| values.of(|_| row.scope(columns + place));
             let taken = Taken {
                 hash,
                 key: memory::owned(key)?,
                 bytes: memory::copied(&bytes)?,
-                scope: scopes.of(scope)?,
+                scope: scopes.of(|place| row.scope(place))?,
                 origins: origins.iter_mut().enumerate().map(origin).collect::<Result<_>>()?,
             };
             cost += cost_of(&bytes, key);

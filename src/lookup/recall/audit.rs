@@ -86,26 +86,28 @@ impl Audited<'_> {
             let (before, room) = (left.len(), of_sample());
             let (mut truth, mut members, mut bytes) = (Truth::default(), Vec::new(), 0);
             finder.begin();
-            rows.each_with_key(&mut |key, name, value, scope| {
+            rows.each(|row| {
                 let full = truth.bytes() + bytes >= room;
-                if full && !members.is_empty() || !left.remove(name) {
+                if full && !members.is_empty() || !left.remove(row.name) {
                     return Ok(());
                 }
-                let (measured, least) = self.measured(value)?;
+                let (measured, least) = self.measured(row.document)?;
                 truth.push(measured)?;
-                bytes += finder.take(key, value)? + ENTRY + name.len();
-                let (name, scope) = (memory::owned(name)?, scopes.of(scope)?);
+                bytes += finder.take(row.key, row.document)? + ENTRY + row.name.len();
+                let scope = scopes.of(|place| row.scope(place))?;
+                let name = memory::owned(row.name)?;
                 let member = Member { name, scope, least, tally: Tally::default() };
                 Ok(memory::push(&mut members, member)?)
             })?;
             finder.taken();
             let (mut near, mut found): (Vec<Similar>, Vec<Similar>) = Default::default();
             bands.population = 0;
-            rows.each(&mut |name, value, scope| {
+            rows.each(|row| {
                 bands.population += 1;
-                let ((measured, least), scope) = (self.measured(value)?, scopes.of(scope)?);
+                let (measured, least) = self.measured(row.document)?;
+                let scope = scopes.of(|place| row.scope(place))?;
                 let is_other = |member: &Member| {
-                    member.name != name && scope.is_some() && member.scope == scope
+                    member.name != row.name && scope.is_some() && member.scope == scope
                 };
                 near.clear();
                 found.clear();
@@ -114,7 +116,7 @@ impl Audited<'_> {
                     let member = &members[number as usize];
                     is_other(member) && similarity >= member.least
                 });
-                finder.find(name, value, &near, &mut found)?;
+                finder.find(row.name, row.document, &near, &mut found)?;
                 for &(number, similarity) in &near {
                     let given = found.binary_search_by_key(&number, |(member, _)| *member).ok();
                     let given = given.map(|place| found[place].1);
@@ -152,8 +154,8 @@ impl Audited<'_> {
 fn chosen(rows: &KeyedRows, wanted: Sampling) -> Result<HashSet<String>> {
     let mut least: BinaryHeap<(i64, String)> = BinaryHeap::new();
     let count = usize::try_from(wanted.count).unwrap_or(0);
-    rows.each(&mut |key, _, _| {
-        let hash = sample_order(key, wanted.seed);
+    rows.each(|row| {
+        let (key, hash) = (row.name, sample_order(row.name, wanted.seed));
         if least.len() == count {
             if least.peek().is_none_or(|(most, last)| (hash, key) >= (*most, last.as_str())) {
                 return Ok(());
