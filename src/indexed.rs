@@ -173,7 +173,7 @@ impl Indexed {
 
     /// The thing that code in its queries may belong to, if some may be other people's: that of its expressions, and of
     /// what somebody has made for arrays of one type beside what the extension has for all.
-    pub fn stored(&self) -> Option<String> {
+    pub fn code_of(&self) -> Option<String> {
         let is_own = self.info.has_only_columns()
             && matches!(self.info.kind, Kind::Text | Kind::Document | Kind::Passage);
         (!is_own).then(|| format!("index \"{}\"", self.name()))

@@ -18,9 +18,8 @@ use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::Session;
-use crate::pg::table_query::{Parts, TableQuery};
 use crate::pg::text;
-use crate::row_key::{self, Key, STORED};
+use crate::row_key::{self, STORED};
 
 sql_function!(minlsh_near_duplicate_cluster_of, near_duplicate_cluster_of);
 
@@ -49,12 +48,9 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
     let mut members = FoundMembers::new(key_type, target.key()?.collation(), most)?;
     let wanted = result.column_type(0);
     let session = Session::open();
-    let of_table = target.key()?;
-    let stored = stored_key(&session, &of_table)?;
-    // SAFETY: `row_key::argument` gives a value of the type of the table's key, which is that of `asked`; it lives as
-    // long as the call.
-    let given = unsafe { of_table.parameter(key) };
-    let rows = stored.rows(&session, &[given])?;
+    // Without it the row would be found twice, as it was asked for and as it is.
+    // SAFETY: `row_key::argument` gives a value of the type of the table's key; it lives as long as the call.
+    let rows = unsafe { target.stored_key(&session, key)? };
     if rows.is_empty() {
         return Ok(None);
     }
@@ -71,21 +67,6 @@ fn near_duplicate_cluster_of(call: &Call) -> Result<Option<Datum>> {
         }
     }
     Ok(None)
-}
-
-/// `SELECT key FROM table WHERE key = $1`: a key as it is stored, which another that is equal may be written
-/// unlike. Without it the row would be found twice, as it was asked for and as it is.
-fn stored_key(session: &Session, key: &Key) -> Result<TableQuery> {
-    TableQuery::prepare(
-        session,
-        &Parts {
-            table: Some(key.table),
-            columns: vec![key.name()],
-            conditions: vec![key.equals(key.name(), 1)],
-            parameters: vec![key.base_type],
-            ..Parts::default()
-        },
-    )
 }
 
 /// The members found so far. Keys are told apart by how their type writes them.

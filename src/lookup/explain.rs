@@ -7,7 +7,6 @@ use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
 use crate::error::{Result, error};
 use crate::lookup::find;
 use crate::lookup::operand::Operand;
-use crate::lookup::stored_documents::StoredDocuments;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
@@ -38,12 +37,11 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let settings = &target.options;
     let threshold = find::threshold(call, THRESHOLD, &target)?;
     let of_key = target.key()?;
-    let documents = StoredDocuments::of(&target)?;
     let read = |argument| row_key::argument(call, argument, of_key.base_type, target.name());
     let (Some(a), Some(b)) = (read(A)?, read(B)?) else { return Ok(None) };
     let session = Session::open();
     // SAFETY: `row_key::argument` gives values of the base type of the key; they live as long as the call.
-    let (rows_a, rows_b) = unsafe { (documents.row(&session, a)?, documents.row(&session, b)?) };
+    let (rows_a, rows_b) = unsafe { (target.stored(&session, a)?, target.stored(&session, b)?) };
     for (key, rows) in [(a, &rows_a), (b, &rows_b)] {
         // SAFETY: `row_key::argument` gives values of that type.
         let shown = || unsafe { Output::of(of_key.base_type).shown(key) };
@@ -62,7 +60,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     }
     let operand = |rows: &Rows| match rows.datum(0, 1)? {
         // SAFETY: a value of the index, of the type that the rows have, as old as they are.
-        Some(value) => unsafe { Operand::read(documents.values(), value, rows.type_of(1)) },
+        Some(value) => unsafe { Operand::read(target.info.kind, value, rows.type_of(1)) },
         None => Ok(Operand::default()),
     };
     show(&result, settings, threshold, &operand(&rows_a)?, &operand(&rows_b)?)?;

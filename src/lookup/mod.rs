@@ -6,7 +6,7 @@
 //! | `session_cache` | indexes and plans, kept until something changes |
 //! | `find` | which index or side table a call means, and the other arguments that lookups share |
 //! | `search`, `side` | a search by an index, and by a side table |
-//! | `stored_documents`, `operand` | the documents behind an index, read to be compared exactly |
+//! | `operand` | a document behind an index, read to be compared exactly |
 //! | `given` | a document that a call brings along |
 //! | `near_duplicates`, `cluster_of`, `explain`, `recall`, `check`, `overview` | a SQL function each, or two |
 //!
@@ -24,4 +24,3 @@ mod recall;
 mod search;
 mod session_cache;
 mod side;
-mod stored_documents;

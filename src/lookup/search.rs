@@ -16,7 +16,7 @@ use crate::options::Threshold;
 use crate::pg::catalog;
 use crate::pg::names::{search_path, type_label, visible_name};
 use crate::pg::relation::has_row_security;
-use crate::pg::spi::{Parameter, Session};
+use crate::pg::spi::{Parameter, Rows, Session};
 use crate::pg::sql::Sql;
 use crate::pg::table_query::{Parts, TableQuery};
 use crate::row_key;
@@ -56,24 +56,13 @@ impl Indexed {
         threshold: Threshold,
         limit: Option<i64>,
     ) -> Result<Option<Wanted>> {
-        let of_key = self.key()?;
-        let query = self.query(Purpose::Document, Oid::INVALID, || {
-            let Columns { document, scopes, predicate } = self.columns(session)?;
-            let document = self.document(document, "$2");
-            TableQuery::prepare(
-                session,
-                &Parts {
-                    columns: std::iter::once(document).chain(scopes).chain(predicate).collect(),
-                    conditions: vec![of_key.equals(of_key.name(), 1)],
-                    parameters: vec![of_key.base_type, pg_sys::FLOAT8OID],
-                    ..self.parts()
-                },
-            )
-        })?;
-        // SAFETY: the caller promises a key of the type that the query was made for.
-        let key = unsafe { of_key.parameter(key) };
+        // SAFETY: the caller promises a key of that type.
+        let key = unsafe { self.key()?.parameter(key) };
         let values = [key, Parameter::float8(threshold.get())];
-        let rows = query.rows(session, &values)?;
+        let rows = self.of_key(session, Purpose::Document, &values, |columns| {
+            let document = self.document(columns.document, "$2");
+            std::iter::once(document).chain(columns.predicate).chain(columns.scopes).collect()
+        })?;
         if rows.is_empty() {
             return Ok(None);
         }
@@ -81,14 +70,61 @@ impl Indexed {
         if document.is_null() {
             return Ok(None);
         }
-        if self.info.index.partial && rows.bool(0, self.scopes.len() as i32 + 2)? != Some(true) {
+        if self.info.index.partial && rows.bool(0, 2)? != Some(true) {
             return Ok(None);
         }
-        let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(2..))
+        let first = if self.info.index.partial { 3 } else { 2 };
+        let scope: Result<Vec<Parameter>> = (self.scopes.iter().zip(first..))
             .map(|(&type_oid, column)| rows.parameter(0, column, type_oid))
             .collect();
         let row = Some((key, scope?));
         Ok(Some(Wanted { document, threshold, limit, row, among: None }))
+    }
+
+    /// The row of a key as it is indexed; none if the caller cannot see it. Its first column is the document. The
+    /// second one is the predicate, if the index is partial.
+    ///
+    /// # Safety
+    /// `key` must be of the base type of the key of this index, and live until this returns.
+    pub unsafe fn stored<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
+        // SAFETY: the caller promises a key of that type.
+        let key = unsafe { self.key()?.parameter(key) };
+        // The scopes have it refused, as all queries of the index are, if they have code of strangers.
+        self.of_key(session, Purpose::Stored, &[key], |Columns { document, scopes, predicate }| {
+            std::iter::once(document).chain(predicate).chain(scopes).collect()
+        })
+    }
+
+    /// A key as it is stored, which another that is equal may be written unlike; none if the caller cannot see its row.
+    ///
+    /// # Safety
+    /// `key` must be of the base type of the key of this index, and live until this returns.
+    pub unsafe fn stored_key<'s>(&self, session: &'s Session, key: Datum) -> Result<Rows<'s>> {
+        let of_key = self.key()?;
+        // SAFETY: the caller promises a key of that type.
+        let key = unsafe { of_key.parameter(key) };
+        self.of_key(session, Purpose::StoredKey, &[key], |_| vec![of_key.name()])
+    }
+
+    /// The rows of a key, the first of the values, that the caller sees.
+    fn of_key<'s>(
+        &self,
+        session: &'s Session,
+        purpose: Purpose,
+        values: &[Parameter],
+        columns: impl FnOnce(Columns) -> Vec<Sql>,
+    ) -> Result<Rows<'s>> {
+        let key = self.key()?;
+        let query = self.query(purpose, Oid::INVALID, || {
+            let parts = Parts {
+                columns: columns(self.columns(session)?),
+                conditions: vec![key.equals(key.name(), 1)],
+                parameters: values.iter().map(Parameter::type_oid).collect(),
+                ..self.parts()
+            };
+            TableQuery::prepare(session, &parts)
+        })?;
+        query.rows(session, values)
     }
 
     /// Refuses to look for what has no values of scope columns.
@@ -116,7 +152,7 @@ impl Indexed {
                 &Parts {
                     columns: vec![self.document(Sql::new("$1"), "$2")],
                     parameters: vec![type_oid, pg_sys::FLOAT8OID],
-                    stored: self.stored(),
+                    stored: self.code_of(),
                     ..Parts::default()
                 },
             )
@@ -199,13 +235,13 @@ impl Indexed {
     }
 
     /// A query of the table, of no columns yet.
-    pub fn parts(&self) -> Parts {
+    fn parts(&self) -> Parts {
         let (table, only) = (Some(self.table()), self.is_of_own_rows());
-        Parts { table, only, stored: self.stored(), ..Parts::default() }
+        Parts { table, only, stored: self.code_of(), ..Parts::default() }
     }
 
     /// A query, planned at its first use.
-    pub fn query(
+    fn query(
         &self,
         purpose: Purpose,
         type_oid: Oid,

@@ -33,10 +33,10 @@ pub enum Purpose {
     OfGiven,
     /// The near-duplicates among rows with given keys.
     Among,
-    /// True if there is a row with a key.
-    Seen,
-    /// The value of the row with a key.
-    Value,
+    /// The row with a key, as it is indexed.
+    Stored,
+    /// The key of the row with an equal one.
+    StoredKey,
 }
 
 /// The key of a query in the cache.

@@ -4,12 +4,11 @@
 //! similarities that are estimated. What is similar enough is then the search of any index, among the keys of the
 //! candidates; or, with `verify => 'signature'`, the estimate, which needs no text.
 
-use pgrx::pg_sys::{Datum, Oid};
+use pgrx::pg_sys::Datum;
 use sketch::{estimate_gate, estimate_jaccard, memory};
 
 use crate::error::{Result, SqlError, wrong_state};
 use crate::indexed::Indexed;
-use crate::lookup::session_cache::Purpose;
 use crate::options::{Threshold, Verify};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
@@ -17,8 +16,6 @@ use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::order::Order;
 use crate::pg::rights::{self, Visibility};
 use crate::pg::spi::Session;
-use crate::pg::sql::Sql;
-use crate::pg::table_query::{Parts, TableQuery};
 use crate::row_key::Key;
 use crate::side_table::SideTable;
 
@@ -136,18 +133,8 @@ impl<'a> Side<'a> {
         if self.visibility == Visibility::All {
             return Ok(true);
         }
-        let query = self.index.query(Purpose::Seen, Oid::INVALID, || {
-            let parts = Parts {
-                columns: vec![Sql::new("true")],
-                conditions: vec![self.key.equals(self.key.name(), 1)],
-                parameters: vec![self.key.base_type],
-                ..self.index.parts()
-            };
-            TableQuery::prepare(session, &parts)
-        })?;
         // SAFETY: a key of the side table, whose column has the type of the table's key, as `SideTable` has checked.
-        let key = unsafe { self.key.parameter(key) };
-        Ok(!query.rows(session, &[key])?.is_empty())
+        Ok(!unsafe { self.index.stored_key(session, key)? }.is_empty())
     }
 
     /// The error of a side table that has what it never writes.

@@ -11,22 +11,21 @@ use crate::error::{Result, error, raise};
 use crate::pg::catching::{Complaint, catching};
 use crate::pg::foreign_code;
 use crate::pg::list;
-use crate::pg::memory::unmoved;
-use crate::pg::parameter::{Parameter, parameter_list};
+use crate::pg::parameter::Parameter;
 use crate::pg::receiver::Receiver;
 use crate::pg::row::Row;
-use crate::pg::spi::{Session, bring_up_to_date};
+use crate::pg::spi::{PreparedPlan, Session};
 use crate::pg::versions;
 
 /// A checked SELECT, planned when it is run.
 pub struct Select<'a> {
-    plan: pg_sys::SPIPlanPtr,
+    plan: PreparedPlan,
     /// The types of the columns that it must give, if they are known.
     gives: Option<Vec<Oid>>,
     /// The parts of it that others have stored.
     stored: Option<Stored>,
-    /// The plan lives as long as the session.
-    session: std::marker::PhantomData<&'a Session>,
+    /// The session that the plan is of.
+    session: &'a Session,
 }
 
 /// The parts of a statement that are not the caller's own words: its columns, which may be casts.
@@ -54,28 +53,22 @@ impl<'a> Select<'a> {
     /// # Errors
     /// What PostgreSQL says of it; SQLSTATE 25006 if it is not a SELECT, or would write.
     pub fn prepare(
-        _session: &'a Session,
+        session: &'a Session,
         sql: &CStr,
         types: &[Oid],
     ) -> std::result::Result<Self, Complaint> {
-        let mut types = types.to_vec();
-        let plan = catching(|| {
-            let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
-            let count = types.len() as i32;
-            // SAFETY: SPI is connected; a NUL-terminated statement, and as many types as it says.
-            unmoved(|| unsafe {
-                pg_sys::SPI_prepare_cursor(sql.as_ptr(), count, types.as_mut_ptr(), options)
-            })
-        })?;
-        // SAFETY: the plan was just made; its sources and their queries are well-formed.
-        let reads = !plan.is_null() && unsafe { reads_only(plan) };
-        if !reads {
-            return Err(Complaint::new(
+        let options = pg_sys::CURSOR_OPT_PARALLEL_OK as i32;
+        let plan = catching(|| session.plan_with(sql.to_bytes(), types, options))?;
+        // SAFETY: the plan was just made, so that its query is well-formed.
+        let plan =
+            plan.ok().filter(|plan| plan.source().is_some_and(|of| unsafe { reads_only(of) }));
+        let plan = plan.ok_or_else(|| {
+            Complaint::new(
                 PgSqlErrorCode::ERRCODE_READ_ONLY_SQL_TRANSACTION,
                 "only a SELECT without locks and changes is allowed",
-            ));
-        }
-        Ok(Self { plan, gives: None, stored: None, session: std::marker::PhantomData })
+            )
+        })?;
+        Ok(Self { plan, gives: None, stored: None, session })
     }
 
     /// Has each run refuse to give columns of other types than these. PostgreSQL analyses the text again when something
@@ -92,14 +85,13 @@ impl<'a> Select<'a> {
     /// Looks at the statement that runs next.
     fn check_code(&self) -> Result<()> {
         let Some(Stored { of, has_expressions }) = &self.stored else { return Ok(()) };
-        // SAFETY: a plan of one source; brought up to date, its query is one of expressions.
-        let is_current = unsafe {
-            let source = source(self.plan);
-            bring_up_to_date(source, || {
-                let query = first((*source).query_list).cast::<pg_sys::Query>();
+        let is_current = self.plan.bring_up_to_date(|source| {
+            // SAFETY: a statement that was brought up to date, which is one query.
+            unsafe {
+                let query = first(source.query_list).cast::<pg_sys::Query>();
                 foreign_code::check(stored_nodes(&*query, *has_expressions), of)
-            })?
-        };
+            }
+        })?;
         if is_current {
             return Ok(());
         }
@@ -109,9 +101,10 @@ impl<'a> Select<'a> {
 
     /// The columns of the result.
     pub fn columns(&self) -> Vec<SelectColumn> {
-        // SAFETY: the plan has one source, of a SELECT, which has a result descriptor.
+        let Some(source) = self.plan.source() else { return Vec::new() };
+        // SAFETY: a SELECT has a result descriptor.
         unsafe {
-            let descriptor = (*source(self.plan)).resultDesc;
+            let descriptor = source.resultDesc;
             (0..(*descriptor).natts as usize)
                 .map(|index| {
                     let attribute = versions::attribute(descriptor, index);
@@ -127,8 +120,11 @@ impl<'a> Select<'a> {
 
     /// True if it reads that relation.
     pub fn reads(&self, relation: Oid) -> bool {
-        // SAFETY: the plan's source has a list of relations, perhaps an empty one.
-        unsafe { pg_sys::list_member_oid((*source(self.plan)).relationOids, relation) }
+        // SAFETY: a statement has a list of relations, perhaps an empty one.
+        let reads = |of: &pg_sys::CachedPlanSource| unsafe {
+            pg_sys::list_member_oid(of.relationOids, relation)
+        };
+        self.plan.source().is_some_and(reads)
     }
 
     /// Runs it with parameters of the types it was prepared for, and calls `visit` with each row.
@@ -143,25 +139,9 @@ impl<'a> Select<'a> {
             visit(row).unwrap_or_else(|report| raise(report));
             Ok(())
         };
-        let mut receiver = Receiver::new(self.gives.as_deref(), visit);
-        let options = pg_sys::SPIExecuteOptions {
-            params: parameter_list(parameters),
-            read_only: true,
-            dest: (&raw mut receiver).cast(),
-            ..Default::default()
-        };
-        let guard = ReadOnly::enter();
-        // SAFETY: SPI is connected, the plan is alive, and these are its parameters; the receiver
-        // outlives the call.
-        let status = unmoved(|| unsafe { pg_sys::SPI_execute_plan_extended(self.plan, &options) });
-        drop(guard);
-        if status < 0 {
-            return Err(error(
-                PgSqlErrorCode::ERRCODE_INTERNAL_ERROR,
-                format!("internal query failed with status {status}"),
-            ));
-        }
-        Ok(())
+        let receiver = Receiver::new(self.gives.as_deref(), visit);
+        let _read_only = ReadOnly::enter();
+        self.session.execute_to(&self.plan, parameters, receiver)
     }
 }
 
@@ -200,15 +180,6 @@ impl Drop for ReadOnly {
     }
 }
 
-/// The one source of a plan.
-///
-/// # Safety
-/// A plan of `SPI_prepare_cursor` for one statement.
-unsafe fn source(plan: pg_sys::SPIPlanPtr) -> *mut pg_sys::CachedPlanSource {
-    // SAFETY: the caller's promise: a list of one element.
-    unsafe { first(pg_sys::SPI_plan_get_plan_sources(plan)).cast() }
-}
-
 /// The columns of a query, without what it is ordered by; and the columns and conditions of what stands behind FROM,
 /// without policies.
 ///
@@ -230,27 +201,21 @@ unsafe fn stored_nodes(query: &pg_sys::Query, has_expressions: bool) -> Vec<*mut
     }
 }
 
-/// True if the plan is that of one SELECT, without row locks and data-changing parts.
+/// True if a statement is a SELECT, without row locks and data-changing parts.
 ///
 /// # Safety
-/// A plan of `SPI_prepare_cursor`.
-unsafe fn reads_only(plan: pg_sys::SPIPlanPtr) -> bool {
-    // SAFETY: lists of CachedPlanSource and of Query, as plancache.h says.
+/// A statement that was analysed.
+unsafe fn reads_only(source: &pg_sys::CachedPlanSource) -> bool {
+    // SAFETY: a list of Query, as plancache.h says.
     unsafe {
-        let sources = pg_sys::SPI_plan_get_plan_sources(plan);
-        if sources.is_null() || (*sources).length != 1 {
-            return false;
-        }
-        let queries = (*source(plan)).query_list;
-        if queries.is_null() || (*queries).length != 1 {
-            return false;
-        }
-        let query = &*first(queries).cast::<pg_sys::Query>();
+        let mut queries = list::pointers::<pg_sys::Query>(source.query_list);
+        let (Some(query), None) = (queries.next(), queries.next()) else { return false };
+        let query = &*query;
         query.commandType == pg_sys::CmdType::CMD_SELECT
             && query.utilityStmt.is_null()
             && !query.hasModifyingCTE
             && query.rowMarks.is_null()
-            && !(*source(plan)).resultDesc.is_null()
+            && !source.resultDesc.is_null()
     }
 }
 

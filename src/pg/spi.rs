@@ -236,10 +236,36 @@ impl PreparedPlan {
         }
     }
 
-    /// Its first statement, as PostgreSQL keeps it.
-    pub(super) fn source(&self) -> Option<*mut pg_sys::CachedPlanSource> {
-        // SAFETY: a plan has a list of its statements.
-        unsafe { list::pointers(pg_sys::SPI_plan_get_plan_sources(self.pointer)).next() }
+    /// Its statement, as PostgreSQL keeps it; `None` if it has several.
+    pub(super) fn source(&self) -> Option<&pg_sys::CachedPlanSource> {
+        // SAFETY: a plan that is alive has a list of its statements, which live as long.
+        unsafe {
+            let sources = pg_sys::SPI_plan_get_plan_sources(self.pointer);
+            let mut sources = list::pointers::<pg_sys::CachedPlanSource>(sources);
+            sources.next().filter(|_| sources.next().is_none()).map(|source| &*source)
+        }
+    }
+
+    /// Brings its statement up to date, and has it looked at: from its text another may have become, by what was
+    /// created since. What it locks stays locked, so that it is this one that runs next. False if it is changed all
+    /// the time.
+    pub(super) fn bring_up_to_date(
+        &self,
+        look: impl Fn(&pg_sys::CachedPlanSource) -> Result<()>,
+    ) -> Result<bool> {
+        /// More changes in a row than others make.
+        const TRIES: usize = 1000;
+        for _ in 0..TRIES {
+            let Some(source) = self.source().map(std::ptr::from_ref) else { return Ok(false) };
+            // SAFETY: a statement of a plan that is alive.
+            unsafe { pg_sys::CachedPlanGetTargetList(source.cast_mut(), std::ptr::null_mut()) };
+            // What PostgreSQL gives of it is alive until it is next brought up to date.
+            self.source().map_or(Ok(()), &look)?;
+            if self.source().is_some_and(|source| source.is_valid) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The values of its parameters, checked for their number and types.
@@ -258,31 +284,6 @@ impl Drop for PreparedPlan {
             unsafe { pg_sys::SPI_freeplan(self.pointer) };
         }
     }
-}
-
-/// Brings a statement up to date, and has it looked at: from its text another may have become, by what was created
-/// since. What it locks stays locked, so that it is this one that runs next. False if it is changed all the time.
-///
-/// # Safety
-/// A statement of a plan that is alive.
-pub(super) unsafe fn bring_up_to_date(
-    source: *mut pg_sys::CachedPlanSource,
-    look: impl Fn() -> Result<()>,
-) -> Result<bool> {
-    /// More changes in a row than others make.
-    const TRIES: usize = 1000;
-    for _ in 0..TRIES {
-        // SAFETY: the caller's statement, which is alive while it is looked at.
-        let is_current = unsafe {
-            pg_sys::CachedPlanGetTargetList(source, std::ptr::null_mut());
-            look()?;
-            (*source).is_valid
-        };
-        if is_current {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The rows of a query, freed with this; columns are numbered from 1.

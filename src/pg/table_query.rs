@@ -13,7 +13,7 @@ use crate::pg::names::relation_name;
 use crate::pg::receiver::Receiver;
 use crate::pg::rights::no_such_relation;
 use crate::pg::row::Row;
-use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session, bring_up_to_date};
+use crate::pg::spi::{Parameter, PreparedPlan, Rows, Session};
 use crate::pg::sql::Sql;
 use crate::pg::versions;
 
@@ -52,8 +52,8 @@ impl TableQuery {
     pub fn prepare(session: &Session, query: &Parts) -> Result<Self> {
         let generic = if query.custom { 0 } else { pg_sys::CURSOR_OPT_GENERIC_PLAN };
         let plan = session.plan_with(&query.write()?, &query.parameters, generic as i32)?.keep();
-        // SAFETY: a plan of one statement, just made, with the descriptor of its result.
-        let types = unsafe { plan.source().map(|source| types(&*source)).unwrap_or_default() };
+        // SAFETY: a statement that was just analysed.
+        let types = plan.source().map(|source| unsafe { types(source) }).unwrap_or_default();
         Ok(Self { plan, table: query.table, types, stored: query.stored.clone() })
     }
 
@@ -78,17 +78,15 @@ impl TableQuery {
     /// as a table, and gives what was promised. All that it locks stays locked: it is this query
     /// that runs then.
     fn check(&self) -> Result<()> {
-        let source = self.plan.source().ok_or_else(|| self.replaced())?;
-        // SAFETY: a kept plan of one statement; what PostgreSQL gives of it is alive until it is next brought up to
-        // date.
-        let is_current = unsafe {
-            bring_up_to_date(source, || {
-                let query = self.query(&*source).filter(|_| types(&*source) == self.types);
+        let is_current = self.plan.bring_up_to_date(|source| {
+            // SAFETY: a statement that was brought up to date, and the nodes of its query.
+            unsafe {
+                let query = self.query(source).filter(|_| types(source) == self.types);
                 let query = query.ok_or_else(|| self.replaced())?;
                 let nodes = [query.targetList.cast(), query.jointree.cast()];
                 self.stored.as_ref().map_or(Ok(()), |of| foreign_code::check(nodes, of))
-            })?
-        };
+            }
+        })?;
         if is_current { Ok(()) } else { Err(self.replaced()) }
     }
 
