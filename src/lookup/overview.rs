@@ -50,30 +50,19 @@ fn describe(call: &Call) -> Result<Option<Datum>> {
         // The table goes last of all that a DROP removes.
         relation::lock(info.index.table, Lock::Read).then(|| Described::of(&info))
     });
-    let number = |number: Option<i16>| number.map(Datum::from);
     let row = match described {
         None => [None; 10],
-        Some(Described {
-            storage,
-            relation,
-            kind,
-            key,
-            body,
-            valid,
-            options,
-            outdated,
-            waiting,
-        }) => [
-            Some(Datum::from(storage)),
-            relation.map(Datum::from),
-            Some(text::write(kind)),
-            number(key),
-            number(body),
-            Some(Datum::from(valid)),
-            options.map(|options| json(&options)).transpose()?,
-            outdated.map(|reason| text::write(&reason)),
-            waiting.map(|waiting| Datum::from(waiting.rows)),
-            waiting.and_then(|waiting| waiting.since).map(Datum::from),
+        Some(index) => [
+            Some(Datum::from(index.storage)),
+            index.relation.map(Datum::from),
+            Some(text::write(index.kind)),
+            index.key.map(Datum::from),
+            index.body.map(Datum::from),
+            Some(Datum::from(index.valid)),
+            index.options.map(|options| json(&options)).transpose()?,
+            index.outdated.map(|reason| text::write(&reason)),
+            index.waiting.map(|waiting| Datum::from(waiting.rows)),
+            index.waiting.and_then(|waiting| waiting.since).map(Datum::from),
         ],
     };
     result_row(call, row).map(Some)
@@ -129,6 +118,7 @@ fn all_indexes() -> Result<Vec<Info>> {
 }
 
 /// A row of the view, which describes an index.
+#[derive(Default)]
 struct Described {
     storage: Oid,
     relation: Option<Oid>,
@@ -170,33 +160,18 @@ impl Described {
     fn of_side_table(info: &Info) -> Self {
         let index = &info.index;
         let found = SideTable::find(index.oid).ok().and_then(|found| found.into_iter().next());
-        let kind = "side table";
-        let Some(side) = found else {
-            let (storage, valid) = (index.table, false);
-            return Self {
-                storage,
-                relation: None,
-                kind,
-                key: None,
-                body: None,
-                valid,
-                options: None,
-                outdated: None,
-                waiting: None,
-            };
-        };
+        let unsound = Self { storage: index.table, kind: "side table", ..Self::default() };
+        let Some(side) = found else { return unsound };
         let (key, body) = (side.key.number, side.body.number);
         let readable = rights::may_read(side.table.oid, &[key, body]);
         Self {
-            storage: side.storage,
             relation: Some(side.table.oid),
-            kind,
             key: Some(key),
             body: Some(body),
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
             outdated: outdated(info),
-            waiting: None,
+            ..unsound
         }
     }
 }
