@@ -7,7 +7,7 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::classes::{BLOCK, WordClasses};
+use super::classes::BLOCK;
 use super::portable;
 use super::portable::{Draws, Packed, WantedDraws};
 use super::ranges::Fetched;
@@ -162,42 +162,6 @@ pub(super) fn upper_bits(block: &[u8; BLOCK]) -> u64 {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     let bits = |half| u64::from(_mm256_movemask_epi8(load_half(half)) as u32);
     bits(&halves[0]) | bits(&halves[1]) << 32
-}
-
-/// The classes of a block, in two halves.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn classes(block: &[u8; BLOCK]) -> WordClasses {
-    let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
-    let [low, high] = [load_half(&halves[0]), load_half(&halves[1])];
-    let mask = |low, high| {
-        let bits = |half| u64::from(_mm256_movemask_epi8(half) as u32);
-        bits(low) | bits(high) << 32
-    };
-    // Bytes among `count` from `first` on; `set` is set in all of them before.
-    let among = |half, set: u8, first: u8, count: u8| {
-        let half = _mm256_or_si256(half, _mm256_set1_epi8(set as i8));
-        let offset = _mm256_sub_epi8(half, _mm256_set1_epi8(first as i8));
-        let least = _mm256_min_epu8(offset, _mm256_set1_epi8(count as i8 - 1));
-        _mm256_cmpeq_epi8(least, offset)
-    };
-    let is = |half, byte: u8| _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8));
-    let both = |half| _mm256_or_si256(is(half, b'.'), is(half, b'\''));
-    let (both_low, both_high) = (both(low), both(high));
-    let semicolons = |half| _mm256_or_si256(is(half, b','), is(half, b';'));
-    WordClasses {
-        letters: mask(among(low, 0x20, b'a', 26), among(high, 0x20, b'a', 26)),
-        digits: mask(among(low, 0, b'0', 10), among(high, 0, b'0', 10)),
-        low_lines: mask(is(low, b'_'), is(high, b'_')),
-        between_letters: mask(
-            _mm256_or_si256(both_low, is(low, b':')),
-            _mm256_or_si256(both_high, is(high, b':')),
-        ),
-        between_digits: mask(
-            _mm256_or_si256(both_low, semicolons(low)),
-            _mm256_or_si256(both_high, semicolons(high)),
-        ),
-    }
 }
 
 #[target_feature(enable = "avx2")]

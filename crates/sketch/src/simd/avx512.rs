@@ -1,4 +1,4 @@
-//! The operations in AVX-512 (F, BW, DQ): eight hashes, or sixteen slots, per
+//! The operations in AVX-512 (F, BW, DQ, VBMI): eight hashes, or sixteen slots, per
 //! vector.
 
 use std::arch::x86_64::*;
@@ -8,10 +8,10 @@ use crate::hash::xxh3::{
     FLIP_1TO3, FLIP_4TO8, FLIP_HIGH, FLIP_LOW, PRIME_MX1, PRIME_MX2, PRIME64_2, PRIME64_3,
 };
 
-use super::classes::{BLOCK, CharSet, SINGLE, WordClasses};
+use super::classes::{BLOCK, CharSet, SINGLE};
 use super::portable;
 use super::portable::{Draws, Packed, WantedDraws};
-use super::ranges::{self, Fetched, MAX_LENGTH};
+use super::ranges::{self, MAX_LENGTH};
 use super::windows::{CONTROL, REVERSE, STEP};
 
 /// XXH3_64 of the windows of `width` (1 to 16) bytes that start at the first
@@ -48,22 +48,9 @@ pub(super) fn windows(bytes: &[u8], width: usize, out: &mut [u64]) {
     }
 }
 
-/// XXH3_64 of the first `out.len()` ranges, a multiple of 8; of those longer than 16 bytes it is
-/// anything.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-pub(super) fn ranges(ranges: &Fetched, out: &mut [u64]) {
-    let (lows, _) = ranges.low.as_chunks::<8>();
-    let (highs, _) = ranges.high.as_chunks::<8>();
-    let (lengths, _) = ranges.length.as_chunks::<8>();
-    let (out, _) = out.as_chunks_mut::<8>();
-    for (((low, high), length), out) in lows.iter().zip(highs).zip(lengths).zip(out) {
-        store(out, hash_up_to_16(load(low), load(high), load(length)));
-    }
-}
-
 /// XXH3_64 of ranges of `bytes`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn permuted_ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
+pub(super) fn ranges(bytes: &[u8], starts: &[u32], ends: &[u32], out: &mut [u64]) {
     ranges::eights(bytes, starts, ends, out, |starts, ends, out| {
         eight_ranges(bytes, starts, ends, out)
     });
@@ -316,28 +303,6 @@ static ASCENDING: [u8; BLOCK] = {
     }
     numbers
 };
-
-/// The classes of a block.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-pub(super) fn classes(block: &[u8; BLOCK]) -> WordClasses {
-    let bytes = load_bytes(block);
-    let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
-    // Bytes among `count` from `first` on.
-    let among = |bytes, first: u8, count: u8| {
-        let offset = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first as i8));
-        _mm512_cmplt_epu8_mask(offset, _mm512_set1_epi8(count as i8))
-    };
-    let lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-    let both = is(b'.') | is(b'\'');
-    WordClasses {
-        letters: among(lower, b'a', 26),
-        digits: among(bytes, b'0', 10),
-        low_lines: is(b'_'),
-        between_letters: both | is(b':'),
-        between_digits: both | is(b',') | is(b';'),
-    }
-}
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn mix(hashes: &mut [u64], offset: u64) {

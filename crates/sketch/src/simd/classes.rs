@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Level;
+
 /// Bytes per block: as many as a mask has bits.
 pub(crate) const BLOCK: usize = 64;
 
@@ -21,38 +23,18 @@ pub(crate) struct WordClasses {
 }
 
 impl WordClasses {
-    pub(super) fn portable(block: &[u8; BLOCK]) -> Self {
-        /// A bit for each class, at the same distance.
-        const fn class(byte: u8) -> u8 {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' => 1,
-                b'0'..=b'9' => 2,
-                b'_' => 4,
-                b':' => 8,
-                b',' | b';' => 16,
-                b'.' | b'\'' => 8 | 16,
-                _ => 0,
-            }
+    /// The classes of a block.
+    #[inline(always)]
+    pub(crate) fn of(level: Level, block: &[u8; BLOCK]) -> Self {
+        let are = |byte| level.bits(block, |other| other == byte);
+        let between = are(b'.') | are(b'\'');
+        Self {
+            letters: level.bits(block, |byte| byte.is_ascii_alphabetic()),
+            digits: level.bits(block, |byte| byte.is_ascii_digit()),
+            low_lines: are(b'_'),
+            between_letters: between | are(b':'),
+            between_digits: between | are(b',') | are(b';'),
         }
-        static CLASS: [u8; 256] = {
-            let mut table = [0; 256];
-            let mut byte = 0;
-            while byte < 256 {
-                table[byte] = class(byte as u8);
-                byte += 1;
-            }
-            table
-        };
-        let mut classes = Self::default();
-        for (eight, at) in block.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
-            let word = u64::from_le_bytes(eight.map(|byte| CLASS[usize::from(byte)]));
-            classes.letters |= gathered(word) << at;
-            classes.digits |= gathered(word >> 1) << at;
-            classes.low_lines |= gathered(word >> 2) << at;
-            classes.between_letters |= gathered(word >> 3) << at;
-            classes.between_digits |= gathered(word >> 4) << at;
-        }
-        classes
     }
 }
 

@@ -17,9 +17,8 @@
 //! | [`Level::windows`] | byte of text | XXH3_64 of every window of ASCII |
 //! | [`Level::ranges`] | character, or word | XXH3_64 of ranges of unequal length |
 //! | [`Level::positions`] | character | which bits of a mask are set |
-//! | [`Level::classes`] | byte of text | the classes of ASCII that make words |
 //! | [`Level::members`] | character | which of two and three bytes are in a set |
-//! | [`Level::upper_bits`] | byte of text | which bytes are marked |
+//! | [`Level::upper_bits`] | byte of text | which bytes are marked: [`Level::bits`] marks some |
 //! | [`Level::mix`] | shingle | `mix64(h + offset)`: another seed |
 //! | [`Level::scatter_min`] | shingle | fss: one bucket round |
 //! | [`Level::affine_min`] | shingle and slot | permutations: the minimum of each |
@@ -142,20 +141,10 @@ impl Level {
                 },
             ),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 if is_x86_feature_detected!("avx512vbmi") => {
-                // SAFETY: the level exists, so the CPU has AVX-512, and VBMI as was just asked.
-                unsafe { avx512::permuted_ranges(bytes, starts, ends, out) }
+            Instructions::Avx512 => {
+                // SAFETY: the level exists, so the CPU has AVX-512.
+                unsafe { avx512::ranges(bytes, starts, ends, out) }
             }
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => self.compiled(
-                #[inline(always)]
-                || {
-                    ranges::grouped(bytes, starts, ends, out, |ranges, out| {
-                        // SAFETY: the level exists, so the CPU has AVX-512.
-                        unsafe { avx512::ranges(ranges, out) }
-                    });
-                },
-            ),
         }
     }
 
@@ -223,18 +212,14 @@ impl Level {
         }
     }
 
-    /// The classes of a block of ASCII.
+    /// A bit for each byte of a block, the first as the lowest: whether it `is` one that is asked for.
     #[inline(always)]
-    pub(crate) fn classes(self, block: &[u8; CLASSES_BLOCK]) -> WordClasses {
-        match self.0 {
-            Instructions::Portable => WordClasses::portable(block),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::classes(block) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::classes(block) },
+    pub(crate) fn bits(self, block: &[u8; CLASSES_BLOCK], is: impl Fn(u8) -> bool) -> u64 {
+        let mut marked = *block;
+        for byte in &mut marked {
+            *byte = u8::from(is(*byte)).wrapping_neg();
         }
+        self.upper_bits(&marked)
     }
 
     /// Those of the characters of two and of three bytes that start in a block at `two` and `three`
@@ -249,8 +234,8 @@ impl Level {
     ) -> u64 {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 if is_x86_feature_detected!("avx512vbmi") => {
-                // SAFETY: the level exists, so the CPU has AVX-512, and VBMI as was just asked.
+            Instructions::Avx512 => {
+                // SAFETY: the level exists, so the CPU has AVX-512.
                 unsafe { avx512::members(block, two, three, set) }
             }
             _ => set.portable(block, two, three),
@@ -361,4 +346,5 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vbmi")
 }

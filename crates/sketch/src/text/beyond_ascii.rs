@@ -6,8 +6,8 @@
 //! between, and marks belong to what they follow. Other characters stand alone; some of them, as
 //! ideographs, are words. A block that has anything else, as Hebrew or flags, is refused.
 
-use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE};
-use crate::text::chars::{at_least, below, bytes_equal, code_at, leads};
+use crate::simd::{CLASSES_BLOCK as BLOCK, CharSet, Level, SINGLE, WordClasses};
+use crate::text::chars::{OF_FOUR, OF_THREE, below, code_at, leads};
 
 /// The effect of a character on word boundaries.
 #[repr(u8)]
@@ -62,11 +62,11 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
             &padded
         }
     };
-    let ascii = level.classes(block);
+    let ascii = WordClasses::of(level, block);
     let wide = level.upper_bits(block);
     let leads = leads(level, block);
-    let three = if wide == 0 { 0 } else { at_least(level, block, 3) };
-    let four = if three == 0 { 0 } else { at_least(level, block, 4) };
+    let three = if wide == 0 { 0 } else { level.bits(block, |byte| byte >= OF_THREE) };
+    let four = if three == 0 { 0 } else { level.bits(block, |byte| byte >= OF_FOUR) };
     // Those that are all here.
     let of_two = leads & wide & !three & below(BLOCK - 1);
     let of_three = three & leads & !four & below(BLOCK - 2);
@@ -85,7 +85,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
         left &= left - 1;
         others[at] = class(code_at(block, at)) as u8;
     }
-    let of = |class: Class| if any { bytes_equal(level, &others, class as u8) } else { 0 };
+    let of = |class: Class| if any { level.bits(&others, |other| other == class as u8) } else { 0 };
     let between = of(Between);
     let (mut marks, joiners) = (of(Mark), of(Joiner));
     let nothing = of(Nothing);
@@ -115,7 +115,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
     } else {
         // Before a character that stands alone and is all here, and not amid spaces: they hold
         // together, and a mark behind them makes a word of them all.
-        let spaces = bytes_equal(level, block, b' ');
+        let spaces = level.bits(block, |byte| byte == b' ');
         let cut = leads & !wide & !joins & !between & !(spaces & spaces << 1) | alone | nothing;
         (cut & !1).checked_ilog2()? as usize
     };

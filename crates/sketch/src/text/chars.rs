@@ -23,43 +23,23 @@ pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
 pub(crate) fn char_len(lead: u8) -> usize {
     match lead {
         0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        0xF0.. => 4,
+        0xC0..OF_THREE => 2,
+        OF_THREE..OF_FOUR => 3,
+        OF_FOUR.. => 4,
     }
 }
 
 /// The bytes of a block at which a character starts, as bits.
 #[inline(always)]
 pub(crate) fn leads(level: Level, block: &[u8; CLASSES_BLOCK]) -> u64 {
-    let mut marked = *block;
-    for byte in &mut marked {
-        // Those that continue one are 10xxxxxx.
-        *byte &= !(*byte << 1);
-    }
-    !level.upper_bits(&marked)
+    level.bits(block, |byte| !(0x80..0xC0).contains(&byte))
 }
 
-/// The bytes of a block at which a character of at least three, or four, bytes starts, as bits.
-#[inline(always)]
-pub(crate) fn at_least(level: Level, block: &[u8; CLASSES_BLOCK], length: u32) -> u64 {
-    let mut marked = *block;
-    for byte in &mut marked {
-        let three = *byte & *byte << 1 & *byte << 2;
-        *byte = if length == 3 { three } else { three & *byte << 3 };
-    }
-    level.upper_bits(&marked)
-}
+/// The first byte of characters of three bytes and more.
+pub(crate) const OF_THREE: u8 = 0xE0;
 
-/// The bytes of a block that are `byte`, as bits.
-#[inline(always)]
-pub(crate) fn bytes_equal(level: Level, block: &[u8; CLASSES_BLOCK], byte: u8) -> u64 {
-    let mut marked = *block;
-    for each in &mut marked {
-        *each = u8::from(*each == byte).wrapping_neg();
-    }
-    level.upper_bits(&marked)
-}
+/// The first byte of characters of four bytes.
+pub(crate) const OF_FOUR: u8 = 0xF0;
 
 /// The bits below one.
 #[inline(always)]

@@ -184,11 +184,11 @@ fn word(bytes: &[u8], start: usize, end: usize, f: &mut impl FnMut(usize, usize)
 #[inline(always)]
 fn first_classes(level: Level, bytes: &[u8]) -> WordClasses {
     if let Some(block) = bytes.first_chunk() {
-        return level.classes(block);
+        return WordClasses::of(level, block);
     }
     let mut block = [b' '; BLOCK];
     block[..bytes.len()].copy_from_slice(bytes);
-    level.classes(&block)
+    WordClasses::of(level, &block)
 }
 
 /// Cuts `text` into pieces whose words are the words of the text. A text that

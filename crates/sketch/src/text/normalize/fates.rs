@@ -14,30 +14,11 @@ use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, SINGLE};
 
-/// The result of the steps for a character. Unless said otherwise a text can be cut
+/// The result of the steps for a character, in a word. Unless said otherwise a text can be cut
 /// before it: what stands before it cannot matter.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Fate {
-    /// It stays, as nearly all do.
-    Same,
-    /// It becomes another character.
-    Becomes(char),
-    /// It becomes more than one character.
-    Expands,
-    /// It is removed; its neighbours become each other's. No text is cut before it.
-    Removed,
-    /// A mark of this combining class, which composes with nothing. It stays where it is between a
-    /// character that stays one and another at which a text can be cut, and behind marks like it
-    /// whose class is not greater. No text is cut before it.
-    Follows(u8),
-    /// It may act on what stands before it. No text is cut before it.
-    Depends,
-}
-
-/// A [`Fate`] in a word, and what the quick path wants of it.
 ///
-/// Of `Same` it is nothing. The upper byte is the kind, the byte below it how long the new
-/// characters are, the lower half what is written: up to four bytes in UTF-8, first byte lowest.
+/// Of a character that stays, as nearly all do, it is nothing. The upper byte is the kind, the byte below it how long
+/// the new characters are, the lower half what is written: up to four bytes in UTF-8, first byte lowest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct FateEntry(u64);
 
@@ -47,14 +28,18 @@ impl FateEntry {
     const BECOMES: u64 = 1;
     /// It becomes several characters, which take no more bytes.
     const EXPANDS: u64 = 2;
+    /// It is removed; its neighbours become each other's. No text is cut before it.
     const REMOVED: u64 = 3;
+    /// A mark, which composes with nothing; the lower half is its combining class. It stays where it is between a
+    /// character that stays one and another at which a text can be cut, and behind marks like it whose class is not
+    /// greater. No text is cut before it.
     const FOLLOWS: u64 = 4;
     /// A longer result; the lower half is its number in the page.
     const GROWS: u64 = 5;
-    const EXPANDS_AND_GROWS: u64 = 6;
-    const DEPENDS: Self = Self(7 << 56);
+    /// It may act on what stands before it. No text is cut before it.
+    const DEPENDS: Self = Self(6 << 56);
     /// It may act on what stands before it, but stays as it is by itself.
-    const STAYS: u64 = 8;
+    const STAYS: u64 = 7;
 
     pub(super) const fn is_same(self) -> bool {
         self.0 == 0
@@ -95,10 +80,7 @@ impl FateEntry {
 
     /// True if a text can be cut before such a character.
     pub(super) const fn is_cut(self) -> bool {
-        matches!(
-            self.kind(),
-            0 | Self::BECOMES | Self::EXPANDS | Self::GROWS | Self::EXPANDS_AND_GROWS
-        )
+        matches!(self.kind(), 0 | Self::BECOMES | Self::EXPANDS | Self::GROWS)
     }
 }
 
@@ -181,32 +163,11 @@ impl FateTable {
         }
     }
 
-    /// Applies the steps to `c`.
-    pub(super) fn fate(&self, c: char) -> Fate {
-        let entry = self.entry(u32::from(c));
-        let written = |entry: FateEntry| {
-            let (bytes, len) = entry.in_place().unwrap_or_default();
-            std::str::from_utf8(&bytes[..len]).ok().and_then(|text| text.chars().next())
-        };
-        let fate = match entry.kind() {
-            0 => Some(Fate::Same),
-            FateEntry::BECOMES => written(entry).map(Fate::Becomes),
-            FateEntry::GROWS => self.longer(c).chars().next().map(Fate::Becomes),
-            FateEntry::EXPANDS | FateEntry::EXPANDS_AND_GROWS => Some(Fate::Expands),
-            FateEntry::REMOVED => Some(Fate::Removed),
-            FateEntry::FOLLOWS => Some(Fate::Follows(entry.0 as u8)),
-            _ => None,
-        };
-        fate.unwrap_or(Fate::Depends)
-    }
-
     /// The result if it takes more bytes than its character; nothing otherwise.
     pub(super) fn longer(&self, c: char) -> &str {
         let entry = self.entry(u32::from(c));
-        let grows = matches!(entry.kind(), FateEntry::GROWS | FateEntry::EXPANDS_AND_GROWS);
-        let page = self.pages[c as usize / PAGE].get();
-        let longer =
-            page.filter(|_| grows).and_then(|page| page.longer.get(entry.0 as u32 as usize));
+        let page = self.pages[c as usize / PAGE].get().filter(|_| entry.kind() == FateEntry::GROWS);
+        let longer = page.and_then(|page| page.longer.get(entry.0 as u32 as usize));
         longer.map_or("", String::as_str)
     }
 
@@ -272,14 +233,9 @@ fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<
     if composing && !starts_anew(first) {
         return Ok(FateEntry::DEPENDS);
     }
-    let fits = settled.len() <= c.len_utf8();
-    let kind = match (settled.chars().nth(1).is_some(), fits) {
-        (false, true) => FateEntry::BECOMES,
-        (true, true) => FateEntry::EXPANDS,
-        (false, false) => FateEntry::GROWS,
-        (true, false) => FateEntry::EXPANDS_AND_GROWS,
-    };
-    if fits {
+    if settled.len() <= c.len_utf8() {
+        let is_one = settled.chars().nth(1).is_none();
+        let kind = if is_one { FateEntry::BECOMES } else { FateEntry::EXPANDS };
         let mut bytes = [0; 4];
         bytes[..settled.len()].copy_from_slice(settled.as_bytes());
         let bytes = u64::from(u32::from_le_bytes(bytes));
@@ -287,7 +243,7 @@ fn entry_of(steps: CharacterSteps, c: char, longer: &mut Vec<String>) -> Result<
     }
     let number = longer.len() as u64;
     memory::push(longer, settled)?;
-    Ok(FateEntry(kind << 56 | number))
+    Ok(FateEntry(FateEntry::GROWS << 56 | number))
 }
 
 /// True if `c` neither composes with what stands before it nor changes places

@@ -47,41 +47,8 @@ impl Origins {
 }
 
 /// Sees what becomes of each character, in order.
-pub(super) trait PlaceRecord {
-    /// True if it looks.
-    const LOOKS: bool;
-
-    /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
-    fn reserve(&mut self, characters: usize) -> Result<(), Error>;
-    /// So many characters stayed, or became one other each. There is room for it.
-    fn one_by_one(&mut self, count: usize);
-    /// So many characters were dropped.
-    fn dropped(&mut self, count: usize);
-    /// So many characters became `normalized` ones together.
-    fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error>;
-}
-
-/// Does not look.
-pub(super) struct Unrecorded;
-
-impl PlaceRecord for Unrecorded {
-    const LOOKS: bool = false;
-
-    fn reserve(&mut self, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-    #[inline(always)]
-    fn one_by_one(&mut self, _: usize) {}
-    #[inline(always)]
-    fn dropped(&mut self, _: usize) {}
-    fn together(&mut self, _: usize, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
-/// Notes the places.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(super) struct PlaceRecord {
     segments: Vec<Segment>,
     at: At,
 }
@@ -92,22 +59,19 @@ struct At {
     normalized: u32,
 }
 
-impl Recorded {
+impl PlaceRecord {
     pub(super) fn places(self) -> Origins {
         Origins(self.segments)
     }
-}
 
-impl PlaceRecord for Recorded {
-    const LOOKS: bool = true;
-
-    fn reserve(&mut self, characters: usize) -> Result<(), Error> {
+    /// Makes room for what becomes of `characters`, but for those of [`Self::together`].
+    pub(super) fn reserve(&mut self, characters: usize) -> Result<(), Error> {
         // A segment begins where something was dropped.
         memory::reserve(&mut self.segments, characters / 2 + 1)
     }
 
-    #[inline(always)]
-    fn one_by_one(&mut self, count: usize) {
+    /// So many characters stayed, or became one other each. There is room for it.
+    pub(super) fn one_by_one(&mut self, count: usize) {
         let At { original, normalized } = self.at;
         let shift = original.wrapping_sub(normalized);
         let goes_on = |last: &Segment| {
@@ -120,12 +84,13 @@ impl PlaceRecord for Recorded {
         self.at.normalized += count as u32;
     }
 
-    #[inline(always)]
-    fn dropped(&mut self, count: usize) {
+    /// So many characters were dropped.
+    pub(super) fn dropped(&mut self, count: usize) {
         self.at.original += count as u32;
     }
 
-    fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error> {
+    /// So many characters became `normalized` ones together.
+    pub(super) fn together(&mut self, original: usize, normalized: usize) -> Result<(), Error> {
         if normalized > 0 {
             let At { original: start, normalized } = self.at;
             let together = original as u32;

@@ -6,16 +6,16 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{compose, decompose_canonical};
 
-use super::ascii::{AsciiBlock, BLOCK, ByteSteps, filled};
+use super::ascii::{AsciiBlock, BLOCK, ByteSteps, append_kept, filled};
 use super::definition::settle;
-use super::fates::{Fate, FateTable};
+use super::fates::FateTable;
 use super::normal_forms::checked;
-use super::places::{Origins, PlaceRecord, Recorded, Unrecorded};
+use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
 use crate::error::Error;
 use crate::memory;
 use crate::simd::{CharSet, into_text};
-use crate::text::chars::{ascii_prefix, at_least, below, char_len, code_at, code_of_three, leads};
+use crate::text::chars::{OF_FOUR, OF_THREE, below, char_len, code_at, code_of_three, leads};
 
 /// Bytes between two calls of the check_interrupts.
 const PIECE: usize = 16 * 1024;
@@ -38,7 +38,7 @@ impl Normalization {
         text: &'a str,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Cow<'a, str>, Error> {
-        normalize(self.characters, text, check_interrupts)
+        normalize(self.characters, text, None, check_interrupts)
     }
 
     /// The same, and where its characters come from.
@@ -47,56 +47,29 @@ impl Normalization {
         text: &'a str,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<(Cow<'a, str>, Origins), Error> {
-        let mut record = Recorded::default();
-        let text = recorded(self.characters, text, &mut record, check_interrupts)?;
+        let mut record = PlaceRecord::default();
+        let text = normalize(self.characters, text, Some(&mut record), check_interrupts)?;
         let places = if let Cow::Owned(_) = text { record.places() } else { Origins::default() };
         Ok((text, places))
     }
 }
 
-/// `text` after the steps; borrowed if nothing changes.
+/// `text` after the steps; borrowed if nothing changes. `record` sees what becomes of each character.
 pub(super) fn normalize<'a>(
     steps: CharacterSteps,
     text: &'a str,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<Cow<'a, str>, Error> {
-    recorded(steps, text, &mut Unrecorded, check_interrupts)
-}
-
-fn recorded<'a, R: PlaceRecord>(
-    steps: CharacterSteps,
-    text: &'a str,
-    record: &mut R,
+    record: Option<&mut PlaceRecord>,
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<Cow<'a, str>, Error> {
     if steps == CharacterSteps::default() {
         return Ok(Cow::Borrowed(text));
     }
-    let ascii = ByteSteps::new(steps);
-    if text.len() <= PIECE && text.is_ascii() {
-        return short_ascii(steps, ascii, text, record);
-    }
-    let mut same = 0;
-    let mut spaced = true;
-    for piece in text.as_bytes().chunks(PIECE) {
-        check_interrupts();
-        let unchanged = ascii.unchanged(&piece[..ascii_prefix(piece)], spaced);
-        same += unchanged;
-        if unchanged < piece.len() {
-            break;
-        }
-        spaced = piece.ends_with(b" ");
-    }
-    // The space at the end of a text goes.
-    if same == text.len() && !(steps.whitespace && spaced) {
-        return Ok(Cow::Borrowed(text));
-    }
     let table = FateTable::of(steps)?;
     let mut pass = Pass {
         steps,
-        ascii,
+        ascii: ByteSteps::new(steps),
         table,
-        known: table.known(),
+        known: if text.is_ascii() { CharSet::EMPTY } else { table.known() },
         out: memory::filled(0, text.len() + ROOM)?,
         end: 0,
         spaced: true,
@@ -114,30 +87,10 @@ fn recorded<'a, R: PlaceRecord>(
     Ok(Cow::Owned(normalized.unwrap_or_else(|| unreachable!("whole characters"))))
 }
 
-/// Normalises a text of only ASCII, as most documents are, in one go.
-fn short_ascii<'a>(
-    steps: CharacterSteps,
-    ascii: ByteSteps,
-    text: &'a str,
-    record: &mut impl PlaceRecord,
-) -> Result<Cow<'a, str>, Error> {
-    let mut out = Vec::new();
-    let mut spaced = true;
-    ascii.append(text.as_bytes(), &mut out, &mut spaced, record)?;
-    if steps.whitespace && out.ends_with(b" ") {
-        out.pop();
-    }
-    if out == text.as_bytes() {
-        return Ok(Cow::Borrowed(text));
-    }
-    let normalized = String::from_utf8(out).unwrap_or_else(|_| unreachable!("ASCII"));
-    Ok(Cow::Owned(normalized))
-}
-
 /// The room that a block may write: itself, in copies of fixed size.
 const ROOM: usize = 2 * BLOCK;
 
-struct Pass<'a, R: PlaceRecord> {
+struct Pass<'a> {
     steps: CharacterSteps,
     ascii: ByteSteps,
     table: &'static FateTable,
@@ -149,20 +102,10 @@ struct Pass<'a, R: PlaceRecord> {
     end: usize,
     /// True if the output is empty or ends with a space.
     spaced: bool,
-    record: &'a mut R,
+    record: Option<&'a mut PlaceRecord>,
 }
 
-/// The reasons why blocks end.
-enum Stop {
-    /// There is no room for the next, or enough was done.
-    Paused,
-    /// The character there takes more bytes than before.
-    Longer,
-    /// A text cannot be cut before the character behind, so what is from there on is worked out.
-    Depends,
-}
-
-impl<R: PlaceRecord> Pass<'_, R> {
+impl Pass<'_> {
     fn all(&mut self, text: &str, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
         let bytes = text.as_bytes();
         // Here the text can always be cut.
@@ -173,15 +116,14 @@ impl<R: PlaceRecord> Pass<'_, R> {
             while at < limit {
                 self.make_room(ROOM)?;
                 let level = self.ascii.level;
-                let (stopped_at, stop) = level.compiled(
+                let is_done;
+                (at, is_done) = level.compiled(
                     #[inline(always)]
                     || self.blocks(bytes, at, limit),
                 )?;
-                at = match stop {
-                    Stop::Paused => stopped_at,
-                    Stop::Longer => self.longer(text, stopped_at, check_interrupts)?,
-                    Stop::Depends => self.segment(text, stopped_at, check_interrupts)?,
-                };
+                if !is_done {
+                    at = self.segment(text, at, check_interrupts)?;
+                }
             }
         }
         Ok(())
@@ -196,41 +138,42 @@ impl<R: PlaceRecord> Pass<'_, R> {
         memory::resize(&mut self.out, wanted + wanted / 4, 0)
     }
 
-    /// Blocks from byte `at` on, up to about `limit`. The steps for ASCII are done to a block as
-    /// if nothing else was in it, then each other character that changes is written in its place.
+    /// Blocks from byte `at` on, up to about `limit`, as far as there is room. The steps for ASCII are done to a block
+    /// as if nothing else was in it, then each other character that changes is written in its place. Returns how far it
+    /// came, where the text can be cut, and whether blocks can go on there: else a segment is to be worked out.
     #[inline(always)]
     fn blocks(
         &mut self,
         bytes: &[u8],
         mut at: usize,
         limit: usize,
-    ) -> Result<(usize, Stop), Error> {
+    ) -> Result<(usize, bool), Error> {
         while at < limit && self.end + ROOM <= self.out.len() {
             let part = &bytes[at..bytes.len().min(at + BLOCK)];
             let block = filled(part);
             let mapped = self.ascii.mapped_block(&block);
             let removed = self.ascii.removed_bits(&block);
             let wide = self.ascii.level.upper_bits(&block);
-            let (length, stop) = if wide == 0 && removed == 0 {
+            let (length, is_done) = if wide == 0 && removed == 0 {
                 // ASCII that the next block can do without.
                 let next = bytes.get(at + part.len());
                 let cut = next.is_none_or(|byte| byte.is_ascii() && !self.ascii.removes(*byte));
                 let length = if cut { part.len() } else { part.len() - 1 };
                 self.write(&block, &mapped, 0, length)?;
-                (length, None)
+                (length, true)
             } else {
                 self.mixed_block(bytes, at, &block, mapped, removed, wide)?
             };
             at += length;
-            if let Some(stop) = stop {
-                return Ok((at, stop));
+            if !is_done {
+                return Ok((at, false));
             }
         }
-        Ok((at, Stop::Paused))
+        Ok((at, true))
     }
 
     /// A block with other characters than ASCII, or with bytes that are removed. Returns how many
-    /// bytes of it were done, up to where the text can be cut.
+    /// bytes of it were done, up to where the text can be cut, and whether blocks can go on there.
     #[inline(always)]
     fn mixed_block(
         &mut self,
@@ -240,9 +183,10 @@ impl<R: PlaceRecord> Pass<'_, R> {
         mut mapped: AsciiBlock,
         mut removed: u64,
         wide: u64,
-    ) -> Result<(usize, Option<Stop>), Error> {
+    ) -> Result<(usize, bool), Error> {
         let length = BLOCK.min(bytes.len() - at);
-        let leads = leads(self.ascii.level, block);
+        let level = self.ascii.level;
+        let leads = leads(level, block);
         let end = if at + length == bytes.len() {
             length
         } else {
@@ -250,13 +194,13 @@ impl<R: PlaceRecord> Pass<'_, R> {
             // which may not be whole here.
             let cut = self.last_cut(bytes, at, leads);
             if cut == 0 {
-                return Ok((0, Some(Stop::Depends)));
+                return Ok((0, false));
             }
             cut
         };
         let ascii_removed = removed;
-        let three = at_least(self.ascii.level, block, 3);
-        let four = if three == 0 { 0 } else { at_least(self.ascii.level, block, 4) };
+        let three = level.bits(block, |byte| byte >= OF_THREE);
+        let four = if three == 0 { 0 } else { level.bits(block, |byte| byte >= OF_FOUR) };
         let wide = leads & wide & below(end);
         let mut changing = wide & !self.staying(block, wide & !three, wide & three & !four);
         let mut stopped = None;
@@ -285,13 +229,9 @@ impl<R: PlaceRecord> Pass<'_, R> {
             stopped = Some(place);
             break;
         }
-        let (cut, stop) = match stopped {
-            None => (end, None),
-            Some(place) if self.is_cut(bytes, at + place) => (place, Some(Stop::Longer)),
-            Some(place) => (self.last_cut(bytes, at, leads & below(place)), Some(Stop::Depends)),
-        };
+        let cut = stopped.map_or(end, |place| self.last_cut(bytes, at, leads & below(place + 1)));
         self.write(block, &mapped, removed & below(cut), cut)?;
-        Ok((cut, stop))
+        Ok((cut, stopped.is_none()))
     }
 
     /// Those of the characters of two and of three bytes that start in a block which are known to
@@ -319,12 +259,14 @@ impl<R: PlaceRecord> Pass<'_, R> {
         length: usize,
     ) -> Result<(), Error> {
         let dropped = self.ascii.dropped(mapped, removed, self.spaced);
-        if R::LOOKS {
+        if self.record.is_some() {
             self.record(block, mapped, dropped, length)?;
         }
-        let (out, end, spaced) = (&mut self.out, self.end, &mut self.spaced);
-        self.end =
-            self.ascii.append_mapped(mapped, dropped, length, out, end, spaced, &mut Unrecorded);
+        let start = self.end;
+        self.end = append_kept(mapped, dropped, length, &mut self.out, start);
+        if self.end > start {
+            self.spaced = self.out[self.end - 1] == b' ';
+        }
         Ok(())
     }
 
@@ -336,7 +278,8 @@ impl<R: PlaceRecord> Pass<'_, R> {
         dropped: u64,
         length: usize,
     ) -> Result<(), Error> {
-        self.record.reserve(length)?;
+        let Some(record) = &mut self.record else { return Ok(()) };
+        record.reserve(length)?;
         let written = leads(self.ascii.level, mapped) & !dropped;
         let mut starts = leads(self.ascii.level, block) & below(length);
         while starts != 0 {
@@ -344,9 +287,9 @@ impl<R: PlaceRecord> Pass<'_, R> {
             starts &= starts - 1;
             let end = if starts == 0 { length } else { starts.trailing_zeros() as usize };
             match (written & below(end) & !below(start)).count_ones() {
-                0 => self.record.dropped(1),
-                1 => self.record.one_by_one(1),
-                several => self.record.together(1, several as usize)?,
+                0 => record.dropped(1),
+                1 => record.one_by_one(1),
+                several => record.together(1, several as usize)?,
             }
         }
         Ok(())
@@ -385,24 +328,6 @@ impl<R: PlaceRecord> Pass<'_, R> {
         }
     }
 
-    /// The character at byte `at`, which becomes a longer text if it stands by itself.
-    fn longer(
-        &mut self,
-        text: &str,
-        at: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<usize, Error> {
-        let Some(c) = text[at..].chars().next() else { return Ok(at) };
-        let end = at + c.len_utf8();
-        if !self.is_cut(text.as_bytes(), end) {
-            return self.segment(text, at, check_interrupts);
-        }
-        let (table, before) = (self.table, self.end);
-        table.longer(c).chars().try_for_each(|c| self.push(c))?;
-        self.record_together(1, before)?;
-        Ok(end)
-    }
-
     /// The text from byte `at`, where it can be cut, to where it can be cut next, which is
     /// returned.
     fn segment(
@@ -424,22 +349,55 @@ impl<R: PlaceRecord> Pass<'_, R> {
         }
         let segment = &text[at..end];
         let (before, spaced) = (self.end, self.spaced);
-        if !self.push_pair(segment)? && !self.push_composed(segment)? {
+        if !self.push_known(segment)? {
             (self.end, self.spaced) = (before, spaced);
             let settled = settle(self.steps, segment, check_interrupts)?;
             checked(&settled, check_interrupts).try_for_each(|c| self.push(c))?;
         }
-        if R::LOOKS {
-            self.record_together(segment.chars().count(), before)?;
+        if let Some(record) = &mut self.record {
+            // Bytes that start a character.
+            let written = &self.out[before..self.end];
+            let starts = written.iter().filter(|byte| !(0x80..0xC0).contains(*byte));
+            record.together(segment.chars().count(), starts.count())?;
         }
         Ok(end)
     }
 
-    /// Records that so many characters became what was written from byte `before` of the output on.
-    fn record_together(&mut self, characters: usize, before: usize) -> Result<(), Error> {
-        // Bytes that start a character.
-        let starts = self.out[before..self.end].iter().filter(|byte| !(0x80..0xC0).contains(*byte));
-        self.record.together(characters, starts.count())
+    /// A segment that the table says all about. Returns whether it was so; if not, something may have been pushed.
+    ///
+    /// Most are a character that takes more bytes than before, or a letter and its mark, or the letters of a syllable,
+    /// which are one character that the table knows. For a normal form it is the same to start from the composed text.
+    fn push_known(&mut self, segment: &str) -> Result<bool, Error> {
+        let first = segment.chars().next().map_or(0, char::len_utf8);
+        if first == segment.len() {
+            return self.push_apart(segment.chars());
+        }
+        if self.steps.form == NormalForm::AsWritten || segment.len() > SHORT_SEGMENT {
+            return Ok(false);
+        }
+        Ok(self.push_pair(segment)? || self.push_apart(segment.nfc())?)
+    }
+
+    /// Characters of which none acts on its neighbours. Returns whether it is so.
+    fn push_apart(&mut self, chars: impl Iterator<Item = char>) -> Result<bool, Error> {
+        for c in chars {
+            let entry = self.table.entry(u32::from(c));
+            if !entry.is_cut() {
+                return Ok(false);
+            }
+            match entry.in_place() {
+                _ if entry.is_same() => self.push(c)?,
+                Some((bytes, length)) => {
+                    let written = std::str::from_utf8(&bytes[..length]).unwrap_or_default();
+                    written.chars().try_for_each(|c| self.push(c))?;
+                }
+                None => {
+                    let table = self.table;
+                    table.longer(c).chars().try_for_each(|c| self.push(c))?;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// A letter and a mark that neither compose nor change alone: they stay. Returns whether it
@@ -451,10 +409,9 @@ impl<R: PlaceRecord> Pass<'_, R> {
         };
         let mut parts = 0;
         decompose_canonical(letter, |_| parts += 1);
-        let stays = self.steps.form != NormalForm::AsWritten
-            && !self.steps.diacritics
+        let stays = !self.steps.diacritics
             && parts == 1
-            && matches!(self.fate(letter), Fate::Same)
+            && self.table.entry(u32::from(letter)).is_same()
             && self.table.entry(u32::from(mark)).is_alone()
             && compose(letter, mark).is_none();
         if stays {
@@ -462,33 +419,6 @@ impl<R: PlaceRecord> Pass<'_, R> {
             self.push(mark)?;
         }
         Ok(stays)
-    }
-
-    /// Most segments are a letter and its mark, or the letters of a syllable,
-    /// which are one character that the table knows. For a normal form it is
-    /// the same to start from the composed text. Returns whether it was so; if not, something
-    /// may have been pushed.
-    fn push_composed(&mut self, segment: &str) -> Result<bool, Error> {
-        if self.steps.form == NormalForm::AsWritten || segment.len() > SHORT_SEGMENT {
-            return Ok(false);
-        }
-        for c in segment.nfc() {
-            match self.fate(c) {
-                Fate::Same => self.push(c)?,
-                Fate::Becomes(c) => self.push(c)?,
-                _ => return Ok(false),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Applies the steps to a character by itself.
-    fn fate(&self, c: char) -> Fate {
-        match u8::try_from(c) {
-            Ok(byte) if byte.is_ascii() && self.ascii.removes(byte) => Fate::Removed,
-            Ok(byte) if byte.is_ascii() => Fate::Becomes(char::from(self.ascii.mapped(byte))),
-            _ => self.table.fate(c),
-        }
     }
 
     fn push(&mut self, c: char) -> Result<(), Error> {
