@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::hash::{sort, xxh3};
+use crate::hash::{sort_by_key, xxh3};
 use crate::memory;
 use crate::shingle::{has_any, normalize_text, shingle_hashes};
 
@@ -31,7 +31,7 @@ impl Shingled<'_> {
             Self::Elements([]) => Ok(None),
             Self::Elements(hashes) => {
                 let mut hashes = memory::copied(hashes)?;
-                sort(&mut hashes, check_interrupts);
+                sort_by_key(&mut hashes, check_interrupts);
                 hashes.dedup();
                 let mut bytes = memory::with_capacity(size_of_val(&*hashes))?;
                 hashes.iter().for_each(|hash| bytes.extend_from_slice(&hash.to_le_bytes()));

@@ -5,7 +5,7 @@
 //! begin alike. Only those of which that many could be are looked at again, and counted by themselves.
 
 use crate::error::Error;
-use crate::hash::sort;
+use crate::hash::sort_by_key;
 use crate::memory;
 
 /// A shingle is boilerplate if at least so many documents have it.
@@ -88,7 +88,7 @@ pub fn shared_by_many(
             memory::reserve(&mut shared, counting.entries.count)?;
             shared.extend(counting.found());
         }
-        sort(&mut shared, check_interrupts);
+        sort_by_key(&mut shared, check_interrupts);
         Ok(Some(shared))
     };
     loop {

@@ -3,7 +3,7 @@
 use super::overlap::Overlap;
 use crate::config::Config;
 use crate::error::Error;
-use crate::hash::sort;
+use crate::hash::sort_by_key;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::shingle::shingle_hashes;
@@ -44,7 +44,7 @@ impl ShingleSet {
     /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
     #[must_use]
     pub fn from_hashes(mut hashes: Vec<u64>, check_interrupts: &mut dyn FnMut()) -> Self {
-        sort(&mut hashes, check_interrupts);
+        sort_by_key(&mut hashes, check_interrupts);
         hashes.dedup();
         Self(hashes)
     }

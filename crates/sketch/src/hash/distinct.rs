@@ -1,6 +1,6 @@
 //! Counting distinct hashes.
 
-use super::sort;
+use super::sort_by_key;
 use crate::error::Error;
 use crate::memory;
 
@@ -18,7 +18,7 @@ pub(crate) fn count_distinct(
 ) -> Result<usize, Error> {
     check_interrupts();
     if hashes.len() > MANY {
-        sort(hashes, check_interrupts);
+        sort_by_key(hashes, check_interrupts);
         return Ok(hashes.chunk_by(|a, b| a == b).count());
     }
     let size = (2 * hashes.len()).next_power_of_two().max(2);

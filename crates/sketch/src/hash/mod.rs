@@ -8,7 +8,6 @@ pub(crate) mod xxh3;
 
 pub(crate) use distinct::count_distinct;
 pub use element::{Element, ElementHash};
-pub(crate) use sort::sort;
 pub use sort::{Keyed, SortParts, sort_by, sort_by_key};
 
 /// XXH3 of 128 bits, seed 0: for values that are taken for equal if their hashes are.

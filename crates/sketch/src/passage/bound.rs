@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::characters::Characters;
 use super::winnow::{Fingerprints, Stretch};
 use crate::error::Error;
-use crate::hash::sort;
+use crate::hash::sort_by_key;
 use crate::memory;
 
 /// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
@@ -53,7 +53,7 @@ impl Bound {
     ) -> Result<Self, Error> {
         let stretches = Fingerprints::new()?.stretches(passage, t, check_interrupts)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
-        sort(&mut entries, check_interrupts);
+        sort_by_key(&mut entries, check_interrupts);
         entries.dedup();
         let mut place = memory::with_capacity(stretches.len())?;
         for part in stretches.chunks(4096) {

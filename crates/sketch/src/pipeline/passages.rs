@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::texts::{Find, GivenText};
 use crate::error::Error;
-use crate::hash::{Element, ElementHash, sort};
+use crate::hash::{Element, ElementHash, sort_by_key};
 use crate::memory;
 use crate::passage::{
     Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, covered,
@@ -100,7 +100,7 @@ impl Find for Fingerprinting {
         let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
         own.clear();
         fingerprints.append(&text, cut.min_match, own, check_interrupts)?;
-        sort(own, check_interrupts);
+        sort_by_key(own, check_interrupts);
         own.dedup();
         memory::extend(&mut found.fingerprints, own)?;
         if *keeps_texts {

@@ -8,7 +8,7 @@ use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
-use crate::hash::sort;
+use crate::hash::sort_by_key;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
@@ -104,7 +104,7 @@ pub(crate) fn append_elements(
     let start = out.len();
     append_hashes(config, level, text, out, check_interrupts)?;
     let hashes = &mut out[start..];
-    sort(hashes, check_interrupts);
+    sort_by_key(hashes, check_interrupts);
     let mut run = Run { hash: 0, repeats: 0 };
     for part in hashes.chunks_mut(64 * 1024) {
         check_interrupts();
