@@ -293,120 +293,95 @@ impl Error {
     /// A sentence that says what to do.
     #[must_use]
     pub fn hint(&self) -> String {
-        match self {
-            Self::OutOfMemory { bytes } => format!(
-                "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of memory."
-            ),
-            Self::Damaged => "Restore the damaged row from a backup, or delete it.".to_owned(),
-            Self::DiffWords => "Compare parts of the text, such as its paragraphs.".to_owned(),
-            Self::StopWords(_) => "Pass only the most frequent words.".to_owned(),
+        let hint = match self {
+            Self::OutOfMemory { bytes } => {
+                return format!(
+                    "Compare shorter texts or smaller sets, or provide about {bytes} more bytes of \
+                 memory."
+                );
+            }
+            Self::Damaged => "Restore the damaged row from a backup, or delete it.",
+            Self::DiffWords => "Compare parts of the text, such as its paragraphs.",
+            Self::StopWords(_) => "Pass only the most frequent words.",
             Self::UnknownScheme { known, .. } => {
-                format!("Use one of \"{}\".", known.join("\", \""))
+                return format!("Use one of \"{}\".", known.join("\", \""));
             }
-            Self::UnknownUnit(_) => {
-                "Use \"char\", \"word\" or \"anchored\".".to_owned()
-            }
+            Self::UnknownUnit(_) => "Use \"char\", \"word\" or \"anchored\".",
             Self::NumPerm(_) => {
                 "Use 128 unless you need smaller errors. The error of an estimate falls with the square \
                  root of num_perm."
-                    .to_owned()
             }
-            Self::ShingleSize(_) => "Use 5 for characters, and 2 or 3 for words.".to_owned(),
-            Self::Seed(_) => {
-                "Use the seed that datasketch used, which is 1 by default."
-                    .to_owned()
-            }
-            Self::LeanScheme(_) => {
-                "Use scheme \"datasketch_affine32\" or \"datasketch_legacy\"."
-                    .to_owned()
-            }
+            Self::ShingleSize(_) => "Use 5 for characters, and 2 or 3 for words.",
+            Self::Seed(_) => "Use the seed that datasketch used, which is 1 by default.",
+            Self::LeanScheme(_) => "Use scheme \"datasketch_affine32\" or \"datasketch_legacy\".",
             Self::LeanByteOrder(_) => {
                 "Use a byte order of Python's struct: \"@\", \"=\", \"<\", \">\" or \"!\"."
-                    .to_owned()
             }
             Self::LeanHeader(_) | Self::LeanLength { .. } => {
-                "Pass exactly the bytes that LeanMinHash.serialize() wrote.".to_owned()
+                "Pass exactly the bytes that LeanMinHash.serialize() wrote."
             }
             Self::LeanCode(_) => {
                 "Use scheme \"affine32\" or \"legacy\" in Python, whose hash values have 32 bits."
-                    .to_owned()
             }
             Self::CardinalitySlots(_) => {
-                "Use 128 slots for a standard error of 9 % of the number of elements.".to_owned()
+                "Use 128 slots for a standard error of 9 % of the number of elements."
             }
             Self::CardinalityTooLarge { .. } => {
-                "Use scheme \"fss\" with more slots, or count exactly.".to_owned()
+                "Use scheme \"fss\" with more slots, or count exactly."
             }
-            Self::Count(_) => "Pass the sizes of the two sets, exact or estimated.".to_owned(),
-            Self::MinTokenLen(_) => "Use 2 to drop tokens of up to 2 characters.".to_owned(),
-            Self::QuantRate(_) => "Use a fraction, such as 0.01.".to_owned(),
-            Self::Weight(_) => {
-                "Pass 0 for an element that is not in the set, or leave it out.".to_owned()
-            }
+            Self::Count(_) => "Pass the sizes of the two sets, exact or estimated.",
+            Self::MinTokenLen(_) => "Use 2 to drop tokens of up to 2 characters.",
+            Self::QuantRate(_) => "Use a fraction, such as 0.01.",
+            Self::Weight(_) => "Pass 0 for an element that is not in the set, or leave it out.",
             Self::UnknownStep(_) => {
                 "Use the steps nfc, nfkc, casefold, diacritics, punctuation, punctuation_space, \
                  punctuation_basic, digits, invisible, whitespace, split_whitespace, min_length=N, \
                  stop_words and stop_words=word+word, or the presets none, plain, aggressive and classic."
-                     .to_owned()
             }
-            Self::RepeatedStep(_) => "Specify each step once. Steps are applied in a fixed order.".to_owned(),
-            Self::ContradictorySteps(..) => "Keep one of the two.".to_owned(),
-            Self::MinLength(_) => "Use min_length=3 to drop tokens of one and two characters.".to_owned(),
+            Self::RepeatedStep(_) => "Specify each step once. Steps are applied in a fixed order.",
+            Self::ContradictorySteps(..) => "Keep one of the two.",
+            Self::MinLength(_) => "Use min_length=3 to drop tokens of one and two characters.",
             Self::AnchorsDropped => {
-                "Leave out the step, because anchored shingles start with stop words.".to_owned()
+                "Leave out the step, because anchored shingles start with stop words."
             }
             Self::SlotBits(_) => {
-                "Use 32 to keep whole slots, or 16 or 8 for a half or a quarter of the space.".to_owned()
+                "Use 32 to keep whole slots, or 16 or 8 for a half or a quarter of the space."
             }
-            Self::SlotsDoNotFill { .. } => "Use 128, which suits every slot_bits.".to_owned(),
-            Self::LengthMismatch { .. } => {
-                "Compute both signatures with the same num_perm.".to_owned()
-            }
-            Self::EmptySignature => {
-                "Leave out texts without shingles, which have no signature.".to_owned()
-            }
-            Self::Jaccard(_) => "Use a fraction, such as 0.8.".to_owned(),
-            Self::Threshold(_) => {
-                "Use the lowest similarity of a near-duplicate, such as 0.8.".to_owned()
-            }
-            Self::Recall(_) => {
-                "Use the fraction of near-duplicates to find, such as 0.99.".to_owned()
-            }
+            Self::SlotsDoNotFill { .. } => "Use 128, which suits every slot_bits.",
+            Self::LengthMismatch { .. } => "Compute both signatures with the same num_perm.",
+            Self::Jaccard(_) => "Use a fraction, such as 0.8.",
+            Self::Threshold(_) => "Use the lowest similarity of a near-duplicate, such as 0.8.",
+            Self::Recall(_) => "Use the fraction of near-duplicates to find, such as 0.99.",
             Self::Bands(_) | Self::Rows(_) | Self::BandingTooLarge { .. } => {
-                "Choose bands and rows so that bands * rows is at most num_perm.".to_owned()
+                "Choose bands and rows so that bands * rows is at most num_perm."
             }
-            Self::SignatureTooShort { slots: 0, .. } => Self::EmptySignature.hint(),
-            Self::SignatureTooShort { slots, rows, .. } => match slots / rows {
-                0 => format!("Use at most {}, or a larger num_perm.", counted(*slots, "row")),
-                bands => format!(
-                    "Use at most {} of {}, or a larger num_perm.",
-                    counted(bands, "band"),
-                    counted(*rows, "row")
-                ),
-            },
+            Self::SignatureTooShort { slots, rows, .. } if *slots > 0 => {
+                let fewer = match slots / rows {
+                    0 => counted(*slots, "row"),
+                    bands => format!("{} of {}", counted(bands, "band"), counted(*rows, "row")),
+                };
+                return format!("Use at most {fewer}, or a larger num_perm.");
+            }
+            Self::EmptySignature | Self::SignatureTooShort { .. } => {
+                "Leave out texts without shingles, which have no signature."
+            }
             Self::RecallUnattainable { .. } => {
-                "Raise the threshold or num_perm, or lower the recall.".to_owned()
+                "Raise the threshold or num_perm, or lower the recall."
             }
             Self::Coefficients { .. } => {
-                "Pass one a and one b for each hash function (a * x + b) mod p.".to_owned()
+                "Pass one a and one b for each hash function (a * x + b) mod p."
             }
-            Self::MinMatch(_) => {
-                "Use 50 characters for sentences and 200 for paragraphs."
-                    .to_owned()
-            }
-            Self::Coverage(_) => {
-                "Use the share of the passage that must be there, such as 0.8.".to_owned()
-            }
+            Self::MinMatch(_) => "Use 50 characters for sentences and 200 for paragraphs.",
+            Self::Coverage(_) => "Use the share of the passage that must be there, such as 0.8.",
             Self::PassageTokens => {
                 "Use steps other than \"min_length\" and \"stop_words\", such as \"plain\"."
-                    .to_owned()
             }
             Self::Modulus(_) => {
                 "Use a prime that is at least the number of rows. Each function whose a is not divisible by \
                  p is then a permutation."
-                    .to_owned()
             }
-        }
+        };
+        hint.to_owned()
     }
 }
 
