@@ -9,8 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sketch::passage::{valid_min_match, valid_normalization};
 use sketch::{
-    Banding, Config, DEFAULT_RECALL, DEFAULT_THRESHOLD, Normalization, Scheme, StopWords,
-    UNICODE_VERSIONS,
+    Banding, Config, DEFAULT_NUM_PERM, DEFAULT_RECALL, DEFAULT_SHINGLE_SIZE, DEFAULT_THRESHOLD,
+    Normalization, Scheme, StopWords, UNICODE_VERSIONS, Unit,
 };
 
 use crate::error::{Result, invalid_parameter, shortened};
@@ -286,18 +286,39 @@ impl<'a> Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        let default = Config::default();
         Self {
-            scheme: Cow::Borrowed(default.scheme().as_str()),
-            num_perm: default.num_perm() as i32,
-            unit: Cow::Borrowed(default.unit().as_str()),
-            shingle_size: default.shingle_size() as i32,
+            scheme: Cow::Borrowed(Scheme::default().as_str()),
+            num_perm: DEFAULT_NUM_PERM as i32,
+            unit: Cow::Borrowed(Unit::default().as_str()),
+            shingle_size: DEFAULT_SHINGLE_SIZE as i32,
             seed: 0,
             normalization: Cow::Borrowed("auto"),
             stop_words: Cow::Borrowed("english"),
             bag: false,
         }
     }
+}
+
+/// The options by which a configuration cuts texts, as in the WITH clause of an index.
+pub fn shingling(config: &Config) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    format!(
+        "unit = {}, shingle_size = {}, normalization = {}, stop_words = {}, bag = {}",
+        quoted(config.unit().as_str()),
+        config.shingle_size(),
+        quoted(&config.normalization().to_string()),
+        quoted(&config.stop_words().to_string()),
+        config.bag()
+    )
+}
+
+/// True if both cut texts into the same shingles.
+pub fn same_shingling(a: &Config, b: &Config) -> bool {
+    a.unit() == b.unit()
+        && a.shingle_size() == b.shingle_size()
+        && a.normalization() == b.normalization()
+        && a.stop_words() == b.stop_words()
+        && a.bag() == b.bag()
 }
 
 /// The number that is kept: a query or a trigger works with one, rarely two or three (tables with

@@ -338,25 +338,24 @@ impl Seeded<'_> {
             let Some(document) = row.value(2) else { return Ok(()) };
             let own = (0..scopes).map(|scope| row.value(scope as i16 + 3));
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
-            memory.run_and_reset(|| {
-                // SAFETY: the columns that the kind and the scopes were found for.
-                let signed = unsafe { criteria.reader.sketch(document, &mut sketcher)? };
-                let Some(signed) = signed else { return Ok(()) };
+            let mut look = |signature: &[i32], _| {
                 bytes.clear();
-                // SAFETY: as above.
+                // SAFETY: the columns that the kind and the scopes were found for.
                 unsafe { criteria.reader.append(document, &mut bytes)? };
-                let print = components::fingerprint(criteria, &bytes, &mut check_interrupts);
-                let print = print?;
+                let print = components::fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
                 if scopes == 0 && change.old.is_some_and(|(_, old)| old == Some(print)) {
                     change.now = Now::Same;
                     return Ok(());
                 }
                 change.now = Now::Here(print);
-                criteria.banding.hashes(&signed.signature, &mut bands)?;
+                criteria.banding.hashes(signature, &mut bands)?;
                 // SAFETY: as above; the scopes are the columns of the index.
                 unsafe { maker.append(&bands, &own, &mut buckets) }
-            })
+            };
+            // SAFETY: as above.
+            let sketch = || unsafe { criteria.reader.sketch(document, &mut sketcher, &mut look) };
+            memory.run_and_reset(sketch)
         })?;
         buckets.sort_unstable();
         buckets.dedup();

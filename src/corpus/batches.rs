@@ -393,10 +393,11 @@ impl<'a> Copying<'a> {
                 return criteria.reader.with_stored(value, room, take);
             }
             room.clear();
-            if let Some(sketched) = criteria.reader.sketch(value, sketcher)? {
+            criteria.reader.sketch(value, sketcher, |signature, _| {
                 // Of a few kB at most.
-                room.extend(sketched.signature.iter().flat_map(|slot| slot.to_ne_bytes()));
-            }
+                room.extend(signature.iter().flat_map(|slot| slot.to_ne_bytes()));
+                Ok(())
+            })?;
             take(StoredBytes::plain(room))
         })
     }

@@ -8,10 +8,9 @@ use crate::corpus::chosen::Chosen;
 use crate::corpus::reader::{Own, Reader};
 use crate::corpus::source::Source;
 use crate::document::kind::Kind;
-use crate::document::shingling::{Canonical, same};
 use crate::error::{Result, SqlError, invalid_parameter, notice};
 use crate::indexed::Indexed;
-use crate::options::{IndexOptions, Options, Threshold, Verify};
+use crate::options::{IndexOptions, Options, Threshold, Verify, same_shingling, shingling};
 use crate::pg::names::{regclass_literal, visible_name};
 use crate::pg::spi::Session;
 
@@ -143,16 +142,16 @@ fn config(arguments: &Arguments, named: &[&Indexed], own: &[Own]) -> Result<Conf
     let own: Vec<&Config> = own.iter().filter_map(|own| own.config.as_ref()).collect();
     let base = first.or(own.first().copied());
     if let (Some(base), Some(other)) =
-        (base, own.iter().find(|own| base.is_some_and(|base| !same(base, own))))
+        (base, own.iter().find(|own| base.is_some_and(|base| !same_shingling(base, own))))
     {
         return Err(not_comparable(base, other));
     }
     let config = arguments.config(base)?;
     match (named, own.first()) {
         ([named, ..], _) if config != named.options.config => Err(has_other_options(named)),
-        (_, Some(own)) if !same(&config, own) => {
+        (_, Some(own)) if !same_shingling(&config, own) => {
             Err(invalid_parameter("the documents have options of their own")
-                .set_detail(format!("They have {}.", Canonical::of(own)))
+                .set_detail(format!("They have {}.", shingling(own)))
                 .set_hint("Pass no options, or create the documents with other options."))
         }
         _ => match slots {

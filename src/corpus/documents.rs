@@ -373,11 +373,16 @@ impl Intake<'_, '_, '_> {
     ) -> Result<()> {
         let Documents { known, reader, config, .. } = &mut *self.documents;
         let mut sketcher = Sketcher::new(config.clone());
-        let is_document = known.of(scope)?.is_some()
-            && self.context.run_and_reset(|| {
-                // SAFETY: the caller's promise.
-                unsafe { reader.sketch(document, &mut sketcher).map(|sketched| sketched.is_some()) }
-            })?;
+        let mut is_document = false;
+        if known.of(scope)?.is_some() {
+            let mut found = |_: &[i32], _| {
+                is_document = true;
+                Ok(())
+            };
+            // SAFETY: the caller's promise.
+            let sketch = || unsafe { reader.sketch(document, &mut sketcher, &mut found) };
+            self.context.run_and_reset(sketch)?;
+        }
         if !is_document {
             return Ok(());
         }

@@ -1,6 +1,5 @@
 //! Reads the documents of a source, to be signed.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use pgrx::pg_sys::Datum;
@@ -11,12 +10,12 @@ use sketch::{
     shingle_hashes,
 };
 
-use crate::document::image::{self, Content, Document};
+use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
-use crate::document::shingling::{Canonical, same};
+use crate::document::value::Value;
 use crate::error::{Result, invalid_parameter};
-use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, element, lossless};
+use crate::options::{same_shingling, shingling};
+use crate::pg::lossless;
 
 /// A reader of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +33,6 @@ impl fmt::Display for Reader {
         }
         self.kind.fmt(f)
     }
-}
-
-/// A document, signed.
-pub struct SignedDocument<'a> {
-    /// Its signature.
-    pub signature: Cow<'a, [i32]>,
-    /// The least similarity that it asks for itself.
-    pub least: f64,
 }
 
 /// A document that was copied to be signed.
@@ -63,13 +54,6 @@ pub struct Own {
     pub slots: Option<usize>,
     /// The least threshold of all.
     pub least: f64,
-}
-
-/// A document that was read.
-enum Read<'a> {
-    Text(Cow<'a, str>),
-    Hashes(Vec<u64>),
-    Signature(Cow<'a, [i32]>),
 }
 
 impl Reader {
@@ -97,54 +81,32 @@ impl Reader {
     ///
     /// # Safety
     /// `document` is a non-null value of this kind, valid for `'a`.
-    unsafe fn read<'a>(self, document: Datum, hash: ElementHash) -> Result<(Read<'a>, f64)> {
+    unsafe fn read<'a>(self, document: Datum, hash: ElementHash) -> Result<(Value<'a>, f64)> {
+        let kind = if self.is_document { Kind::Document } else { self.kind };
         // SAFETY: the caller's promise.
-        unsafe {
-            if self.is_document {
-                let Document { threshold, content } = Document::read(document)?;
-                let read = match content {
-                    Content::Text(_, text) => Read::Text(lossless::decode(text)?),
-                    Content::Set(stored) => Read::Hashes(image::hashes(stored)?),
-                    Content::Signature(stored) => Read::Signature(image::slots(stored).into()),
-                };
-                return Ok((read, threshold.get()));
-            }
-            let read = match self.kind {
-                Kind::Set => Read::Hashes(element::hashes(document, hash)?),
-                Kind::Signature => Read::Signature(array::read_int4(document)?.into()),
-                _ => Read::Text(lossless::read(document)?),
-            };
-            Ok((read, 0.0))
-        }
+        let (value, own) = unsafe { kind.read(document, hash) }?;
+        Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 
-    /// Signs a document; `None` if it has no shingles.
+    /// Signs a document, and calls `look` with its signature and the least similarity that it asks for itself; not if
+    /// it has no shingles.
     ///
     /// # Safety
-    /// `document` is a non-null value of this kind, valid for `'a`.
-    pub unsafe fn sketch<'a>(
+    /// `document` is a non-null value of this kind.
+    pub unsafe fn sketch(
         self,
         document: Datum,
-        sketcher: &'a mut Sketcher,
-    ) -> Result<Option<SignedDocument<'a>>> {
+        sketcher: &mut Sketcher,
+        look: impl FnOnce(&[i32], f64) -> Result<()>,
+    ) -> Result<()> {
         let hash = sketcher.config().scheme().element_hash();
-        // SAFETY: the caller's promise.
-        let (read, least) = unsafe { self.read(document, hash)? };
-        let signature = match read {
-            Read::Text(text) => {
-                let signature = sketcher.sketch(&text, &mut check_interrupts)?;
-                signature.map(Cow::Borrowed)
-            }
-            Read::Hashes(hashes) => {
-                let signature = sketcher.sketch_hashes(&hashes, &mut check_interrupts);
-                signature?.map(Cow::Borrowed)
-            }
-            Read::Signature(slots) => {
-                check_length(&slots, sketcher.config())?;
-                (!slots.is_empty()).then_some(slots)
-            }
-        };
-        Ok(signature.map(|signature| SignedDocument { signature, least }))
+        // SAFETY: the caller's promise; it is used in this call only.
+        let (value, least) = unsafe { self.read(document, hash)? };
+        check_length(&value, sketcher.config())?;
+        match value.signature(sketcher)? {
+            Some(signature) => look(signature, least),
+            None => Ok(()),
+        }
     }
 
     /// Copies a document into a batch, to be signed by `config`.
@@ -167,23 +129,9 @@ impl Reader {
             };
         }
         // SAFETY: the caller's promise.
-        let (read, least) = unsafe { self.read(document, config.scheme().element_hash())? };
-        let size = match read {
-            Read::Text(text) => {
-                batch.push_text(StoredBytes::plain(text.as_bytes()))?;
-                text.len()
-            }
-            Read::Hashes(hashes) => {
-                batch.push_elements(&hashes)?;
-                size_of_val(&*hashes)
-            }
-            Read::Signature(slots) => {
-                check_length(&slots, config)?;
-                batch.push_signature(&slots)?;
-                size_of_val(&*slots)
-            }
-        };
-        Ok(Copied { size, least })
+        let (value, least) = unsafe { self.read(document, config.scheme().element_hash())? };
+        check_length(&value, config)?;
+        Ok(Copied { size: value.copy(batch)?, least })
     }
 
     /// About how many shingles there are in so many bytes of what [`Self::append`] makes: a text has one for each,
@@ -263,10 +211,10 @@ impl Reader {
     pub unsafe fn append(self, document: Datum, out: &mut Vec<u8>) -> Result<()> {
         // SAFETY: the caller's promise.
         match unsafe { self.read(document, ElementHash::Xxh3)? }.0 {
-            Read::Text(text) => memory::extend(out, text.as_bytes()).map_err(Into::into),
-            Read::Hashes(hashes) => append_bytes(&hashes, out).map_err(Into::into),
+            Value::Text(text) => Ok(memory::extend(out, lossless::decode(text)?.as_bytes())?),
+            Value::Set(hashes) => Ok(append_bytes(&hashes, out)?),
             // There is nothing but the signature.
-            Read::Signature(_) => Ok(()),
+            Value::Signature(_) => Ok(()),
         }
     }
 }
@@ -289,7 +237,8 @@ pub fn append_hashes(bytes: &[u8], out: &mut Vec<u64>) -> std::result::Result<()
 }
 
 /// Refuses a signature of another length than those of `config`; an empty one is left out.
-fn check_length(slots: &[i32], config: &Config) -> Result<()> {
+fn check_length(value: &Value, config: &Config) -> Result<()> {
+    let Value::Signature(slots) = value else { return Ok(()) };
     let (found, num_perm) = (slots.len(), config.num_perm());
     if found == 0 || found == num_perm {
         return Ok(());
@@ -305,14 +254,13 @@ impl Own {
     /// `document` is a non-null `minlsh_document`.
     pub unsafe fn add(own: &mut Option<Self>, document: Datum, argument: &str) -> Result<()> {
         // SAFETY: the caller's promise.
-        let Document { threshold, content } = unsafe { Document::read(document)? };
-        let (kind, config, slots) = match content {
-            Content::Text(options, _) => (Kind::Text, Some(options.config()?), None),
-            Content::Set(_) => (Kind::Set, None, None),
-            Content::Signature(slots) => (Kind::Signature, None, Some(slots.len())),
-        };
-        let least = threshold.get();
+        let document = unsafe { Document::read(document)? };
+        let (kind, config, least) = (document.kind(), document.config()?, document.threshold.get());
         let Some(known) = own else {
+            let slots = match document.content {
+                Content::Signature(slots) => Some(slots.len()),
+                Content::Text(..) | Content::Set(_) => None,
+            };
             *own = Some(Self { kind, config, slots, least });
             return Ok(());
         };
@@ -323,8 +271,8 @@ impl Own {
             return Err(invalid_parameter(message).set_hint("Select documents of one kind only."));
         }
         match (&known.config, config) {
-            (Some(a), Some(b)) if !same(a, &b) => {
-                let (a, b) = (Canonical::of(a), Canonical::of(&b));
+            (Some(a), Some(b)) if !same_shingling(a, &b) => {
+                let (a, b) = (shingling(a), shingling(&b));
                 Err(invalid_parameter(format!("{argument} has documents of different options"))
                     .set_detail(format!("One has {a}; another one has {b}."))
                     .set_hint("Select documents with the same options only, or create all of them with the \

@@ -1,16 +1,16 @@
 //! `minlsh_document()` and `minlsh_signature()`.
 
-use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{ElementHash, ShingleSet};
+use std::borrow::Cow;
 
-use super::image::{Content, Document, stored_set, stored_signature};
-use super::shingling::Canonical;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::ElementHash;
+
+use super::image::{Content, Document};
 use crate::error::Result;
 use crate::options::{Options, Threshold};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog::c_function;
 use crate::pg::element;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 
 sql_function!(minlsh_document_of_text, of_text);
@@ -25,8 +25,7 @@ fn of_text(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let threshold = Threshold::new(least)?;
-    let options = Canonical::of(&options.config()?);
-    let content = Content::Text(options.shingling(), body);
+    let content = Content::Text(Options::of(&options.config()?), body);
     Ok(Some(Document { threshold, content }.write()))
 }
 
@@ -38,8 +37,7 @@ fn of_set(call: &Call) -> Result<Option<Datum>> {
     let threshold = Threshold::new(least)?;
     // SAFETY: declared anyarray.
     let hashes = unsafe { element::hashes(elements, ElementHash::default()) }?;
-    let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
-    let content = Content::Set(&stored_set(&set)?);
+    let content = Content::of_hashes(hashes)?;
     Ok(Some(Document { threshold, content }.write()))
 }
 
@@ -49,7 +47,7 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let threshold = Threshold::new(least)?;
-    let content = Content::Signature(&stored_signature(signature)?);
+    let content = Content::of_slots(signature)?;
     Ok(Some(Document { threshold, content }.write()))
 }
 
@@ -57,14 +55,8 @@ fn of_signature(call: &Call) -> Result<Option<Datum>> {
 pub struct Outline {
     /// The threshold, unless it is unknown.
     pub threshold: Option<Threshold>,
-    kind: Constructed,
-}
-
-enum Constructed {
-    /// A text and its options, unless one of them is unknown.
-    Text(Option<Canonical>),
-    Set,
-    Signature,
+    /// An empty content of that kind and with those options, unless one of them is unknown.
+    content: Option<Content<'static>>,
 }
 
 impl Outline {
@@ -80,8 +72,8 @@ impl Outline {
         };
         // SAFETY: the caller's promise: values of those types.
         let text = |number| unsafe { lossless::read(known(number, pg_sys::TEXTOID)?).ok() };
-        let kind = match c_function(function)?.as_slice() {
-            b"minlsh_document_of_text" => Constructed::Text((|| {
+        let content = match c_function(function)?.as_slice() {
+            b"minlsh_document_of_text" => (|| {
                 let options = Options {
                     shingle_size: known(2, pg_sys::INT4OID)?.value() as i32,
                     unit: text(3)?,
@@ -90,37 +82,22 @@ impl Outline {
                     bag: known(6, pg_sys::BOOLOID)?.value() != 0,
                     ..Options::default()
                 };
-                options.config().ok().map(|config| Canonical::of(&config))
-            })()),
-            b"minlsh_document_of_set" => Constructed::Set,
-            b"minlsh_document_of_signature" => Constructed::Signature,
+                let config = options.config().ok()?;
+                Some(Content::Text(Options::of(&config), b""))
+            })(),
+            b"minlsh_document_of_set" => Some(Content::Set(Cow::Borrowed(&[]))),
+            b"minlsh_document_of_signature" => Some(Content::Signature(Cow::Borrowed(&[]))),
             _ => return None,
         };
         let threshold = known(1, pg_sys::FLOAT8OID);
         // One that is out of range is for the call to refuse.
         let threshold =
             threshold.map(|value| Threshold::clamped(f64::from_bits(value.value() as u64)));
-        Some(Self { threshold, kind })
+        Some(Self { threshold, content })
     }
 
-    /// An empty document like that, with the threshold `least` if it is unknown; `None` if its options are. A
-    /// signature has `num_perm` slots.
-    pub fn with_least<T>(
-        &self,
-        least: Threshold,
-        num_perm: usize,
-        read: impl FnOnce(&Document) -> T,
-    ) -> Option<T> {
-        let threshold = self.threshold.unwrap_or(least);
-        let slots;
-        let content = match &self.kind {
-            Constructed::Text(options) => Content::Text(options.as_ref()?.shingling(), b""),
-            Constructed::Set => Content::Set(&[]),
-            Constructed::Signature => {
-                slots = vec![[0; 4]; num_perm];
-                Content::Signature(&slots)
-            }
-        };
-        Some(read(&Document { threshold, content }))
+    /// An empty document like that, with the threshold `least` if it is unknown; `None` if its options are.
+    pub fn with_least(self, least: Threshold) -> Option<Document<'static>> {
+        Some(Document { threshold: self.threshold.unwrap_or(least), content: self.content? })
     }
 }

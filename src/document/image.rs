@@ -15,14 +15,17 @@
 //! Numbers have their least significant byte first. Only constructors and the input function make
 //! such values, but a damaged page may hold anything: what is read is checked.
 
+use std::borrow::Cow;
+
 use pgrx::pg_sys::Datum;
-use sketch::{MAX_NUM_PERM, ShingleSet};
+use sketch::{Config, MAX_NUM_PERM, Scheme, ShingleSet, memory, shingle_hashes};
 
 use super::form::{damaged, until_zero};
-use super::shingling::Shingling;
-use crate::error::{Result, invalid_parameter, out_of_memory};
-use crate::options::Threshold;
-use crate::pg::bytes;
+use super::kind::Kind;
+use crate::error::{Result, invalid_parameter};
+use crate::options::{Options, Threshold};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::{bytes, lossless};
 
 const VERSION: u8 = 1;
 const TEXT: u8 = 0;
@@ -30,22 +33,43 @@ const SET: u8 = 1;
 const SIGNATURE: u8 = 2;
 
 /// A document, read where it lies.
-#[derive(Clone, Copy)]
 pub struct Document<'a> {
     /// The least similarity of a near-duplicate.
     pub threshold: Threshold,
     pub content: Content<'a>,
 }
 
-/// The content, which is what is compared.
-#[derive(Clone, Copy)]
+/// The content, which is what is compared, as it is stored.
+#[derive(Clone)]
 pub enum Content<'a> {
-    /// A text, in the database's encoding, and how it is cut.
-    Text(Shingling<'a>, &'a [u8]),
-    /// The hashes of the elements of a set.
-    Set(&'a [[u8; 8]]),
+    /// A text, in the database's encoding, and how it is cut: by options in canonical form.
+    Text(Options<'a>, &'a [u8]),
+    /// The hashes of the elements of a set, ascending.
+    Set(Cow<'a, [[u8; 8]]>),
     /// The slots of a signature.
-    Signature(&'a [[u8; 4]]),
+    Signature(Cow<'a, [[u8; 4]]>),
+}
+
+impl Content<'static> {
+    /// A set, given by the hashes of its elements.
+    pub fn of_hashes(hashes: Vec<u64>) -> Result<Self> {
+        let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
+        Ok(Self::Set(memory::collect(set.iter().map(u64::to_le_bytes))?.into()))
+    }
+
+    /// A signature, given by its slots.
+    pub fn of_slots(slots: &[i32]) -> Result<Self> {
+        if !is_signature_length(slots.len()) {
+            return Err(invalid_parameter(format!(
+                "signature must have between 1 and {MAX_NUM_PERM} slots, not {}",
+                slots.len()
+            ))
+            .set_hint(
+                "Pass a signature that minhash() returned, or another array with one number for each slot.",
+            ));
+        }
+        Ok(Self::Signature(slots.iter().map(|slot| slot.to_le_bytes()).collect()))
+    }
 }
 
 impl<'a> Document<'a> {
@@ -72,11 +96,11 @@ impl<'a> Document<'a> {
             SET => {
                 let hashes = whole(rest)?;
                 let ascending = |a: &[u8; 8], b: &[u8; 8]| hash(a) < hash(b);
-                Content::Set(hashes.is_sorted_by(ascending).then_some(hashes)?)
+                Content::Set(hashes.is_sorted_by(ascending).then_some(hashes)?.into())
             }
             SIGNATURE => {
                 let slots = whole(rest)?;
-                Content::Signature(is_signature_length(slots.len()).then_some(slots)?)
+                Content::Signature(is_signature_length(slots.len()).then_some(slots)?.into())
             }
             _ => return None,
         };
@@ -86,17 +110,12 @@ impl<'a> Document<'a> {
 
     /// The document as a datum, in the current memory context.
     pub fn write(&self) -> Datum {
-        let kind = match self.content {
-            Content::Text(..) => TEXT,
-            Content::Set(_) => SET,
-            Content::Signature(_) => SIGNATURE,
-        };
-        let (start, threshold) = ([VERSION, kind], self.threshold.get().to_le_bytes());
-        match self.content {
+        let threshold = self.threshold.get().to_le_bytes();
+        match &self.content {
             Content::Text(options, text) => bytes::concatenate(&[
-                &start,
+                &[VERSION, TEXT],
                 &threshold,
-                &[options.shingle_size, u8::from(options.bag)],
+                &[options.shingle_size as u8, u8::from(options.bag)],
                 options.unit.as_bytes(),
                 b"\0",
                 options.normalization.as_bytes(),
@@ -106,12 +125,45 @@ impl<'a> Document<'a> {
                 text,
             ]),
             Content::Set(hashes) => {
-                bytes::concatenate(&[&start, &threshold, hashes.as_flattened()])
+                bytes::concatenate(&[&[VERSION, SET], &threshold, hashes.as_flattened()])
             }
             Content::Signature(slots) => {
-                bytes::concatenate(&[&start, &threshold, slots.as_flattened()])
+                bytes::concatenate(&[&[VERSION, SIGNATURE], &threshold, slots.as_flattened()])
             }
         }
+    }
+
+    /// The kind of its content: a text, a set or a signature.
+    pub fn kind(&self) -> Kind {
+        match self.content {
+            Content::Text(..) => Kind::Text,
+            Content::Set(_) => Kind::Set,
+            Content::Signature(_) => Kind::Signature,
+        }
+    }
+
+    /// The options by which its text is cut; `None` if it has no text.
+    pub fn config(&self) -> Result<Option<Config>> {
+        let Content::Text(options, _) = &self.content else { return Ok(None) };
+        options.config().map(Some)
+    }
+
+    /// Replaces `elements` by the hashes of its own, in any order and with any repeats; false if it is a signature.
+    pub fn elements(&self, elements: &mut Vec<u64>) -> Result<bool> {
+        elements.clear();
+        match &self.content {
+            Content::Text(options, text) => {
+                let (config, text) =
+                    (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
+                shingle_hashes(&config, &text, elements, &mut check_interrupts)?;
+            }
+            Content::Set(stored) => {
+                memory::reserve(elements, stored.len())?;
+                elements.extend(stored.iter().map(hash));
+            }
+            Content::Signature(_) => return Ok(false),
+        }
+        Ok(true)
     }
 }
 
@@ -120,8 +172,15 @@ fn parse_text(bytes: &[u8]) -> Option<Content<'_>> {
     let (unit, rest) = until_zero(rest)?;
     let (normalization, rest) = until_zero(rest)?;
     let (stop_words, text) = until_zero(rest)?;
-    let bag = bag == 1;
-    Some(Content::Text(Shingling { unit, shingle_size, normalization, stop_words, bag }, text))
+    let options = Options {
+        unit: unit.into(),
+        shingle_size: shingle_size.into(),
+        normalization: normalization.into(),
+        stop_words: stop_words.into(),
+        bag: bag == 1,
+        ..Options::default()
+    };
+    Some(Content::Text(options, text))
 }
 
 /// All bytes as items of `N`, unless some are left over.
@@ -130,42 +189,9 @@ fn whole<const N: usize>(bytes: &[u8]) -> Option<&[[u8; N]]> {
     rest.is_empty().then_some(items)
 }
 
-/// The hash of an element, as it is stored.
+/// The hash of an element that is stored.
 pub fn hash(stored: &[u8; 8]) -> u64 {
     u64::from_le_bytes(*stored)
-}
-
-/// A set as it is stored.
-pub fn stored_set(set: &ShingleSet) -> Result<Vec<[u8; 8]>> {
-    let mut stored = Vec::new();
-    stored.try_reserve_exact(set.len()).map_err(|_| out_of_memory())?;
-    stored.extend(set.iter().map(u64::to_le_bytes));
-    Ok(stored)
-}
-
-/// The hashes of a stored set, ascending.
-pub fn hashes(stored: &[[u8; 8]]) -> Result<Vec<u64>> {
-    let mut hashes = Vec::new();
-    hashes.try_reserve_exact(stored.len()).map_err(|_| out_of_memory())?;
-    hashes.extend(stored.iter().map(hash));
-    Ok(hashes)
-}
-
-/// The slots of a stored signature, which are not many.
-pub fn slots(stored: &[[u8; 4]]) -> Vec<i32> {
-    stored.iter().map(|slot| i32::from_le_bytes(*slot)).collect()
-}
-
-/// A signature as it is stored.
-pub fn stored_signature(slots: &[i32]) -> Result<Vec<[u8; 4]>> {
-    if !is_signature_length(slots.len()) {
-        return Err(invalid_parameter(format!(
-            "signature must have between 1 and {MAX_NUM_PERM} slots, not {}",
-            slots.len()
-        ))
-        .set_hint("Pass a signature that minhash() returned, or another array with one number for each slot."));
-    }
-    Ok(slots.iter().map(|slot| slot.to_le_bytes()).collect())
 }
 
 fn is_signature_length(slots: usize) -> bool {

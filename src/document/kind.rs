@@ -4,11 +4,11 @@ use std::fmt;
 
 use pgrx::pg_sys::{self, Oid};
 
+use crate::pg::catalog;
+
 /// The number of the support function that makes the entries of a text. Only the operator class for
 /// passages has it.
 pub const PASSAGE_HASHES: u16 = 8;
-
-use crate::pg::catalog;
 
 /// The kind of the values of a column or of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

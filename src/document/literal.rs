@@ -17,12 +17,11 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use sketch::ShingleSet;
+use pgrx::pg_sys::Datum;
 
 use super::form::TypeForm;
-use super::image::{Content, Document, hash, stored_set, stored_signature};
+use super::image::{Content, Document, hash};
 use super::json::{JsonReader, Read, append, syntax, write_string};
-use super::shingling::{Canonical, Shingling};
 use crate::error::{Result, out_of_memory};
 use crate::options::{Options, Threshold};
 use crate::pg::call::sql_function;
@@ -38,7 +37,7 @@ static FORM: TypeForm = TypeForm {
     name: "minlsh_document",
     start: "{\"threshold\":",
     meaning: "a document",
-    read: |literal| Ok(read(literal)?.document().write()),
+    read,
     write: |value| write(&Document::from_bytes(value)?),
 };
 
@@ -46,9 +45,9 @@ static FORM: TypeForm = TypeForm {
 fn write(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;
-    match document.content {
+    match &document.content {
         Content::Text(options, text) => {
-            write_options(&mut out, &options)?;
+            write_options(&mut out, options)?;
             append(&mut out, b", \"text\": ")?;
             write_string(&mut out, text)?;
         }
@@ -66,15 +65,15 @@ fn write(document: &Document) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn write_options(out: &mut Vec<u8>, options: &Shingling) -> Result<()> {
+fn write_options(out: &mut Vec<u8>, options: &Options) -> Result<()> {
     let default = Options::default();
     append(out, format!(", \"shingle_size\": {}, \"unit\": ", options.shingle_size).as_bytes())?;
     write_string(out, options.unit.as_bytes())?;
     append(out, b", \"normalization\": ")?;
-    write_string(out, text::encode(options.normalization))?;
+    write_string(out, text::encode(&options.normalization))?;
     if options.stop_words != default.stop_words {
         append(out, b", \"stop_words\": ")?;
-        write_string(out, text::encode(options.stop_words))?;
+        write_string(out, text::encode(&options.stop_words))?;
     }
     if options.bag != default.bag {
         append(out, format!(", \"bag\": {}", options.bag).as_bytes())?;
@@ -97,30 +96,6 @@ fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Resul
     append(out, b"]")
 }
 
-/// A document as its text form says, which owns what it consists of.
-struct Written<'a> {
-    threshold: Threshold,
-    content: WrittenContent<'a>,
-}
-
-enum WrittenContent<'a> {
-    Text(Canonical, Cow<'a, [u8]>),
-    Set(Vec<[u8; 8]>),
-    Signature(Vec<[u8; 4]>),
-}
-
-impl Written<'_> {
-    /// The document.
-    fn document(&self) -> Document<'_> {
-        let content = match &self.content {
-            WrittenContent::Text(options, text) => Content::Text(options.shingling(), text),
-            WrittenContent::Set(hashes) => Content::Set(hashes),
-            WrittenContent::Signature(slots) => Content::Signature(slots),
-        };
-        Document { threshold: self.threshold, content }
-    }
-}
-
 /// The members of the object, as far as they are there.
 #[derive(Default)]
 struct ObjectMembers<'a> {
@@ -135,12 +110,12 @@ struct ObjectMembers<'a> {
     signature: Option<Vec<i32>>,
 }
 
-/// Reads a document.
-fn read(literal: &[u8]) -> Read<Written<'_>> {
+/// Makes a document of its text form.
+fn read(literal: &[u8]) -> Read<Datum> {
     if !FORM.is_object(literal) {
-        let options = Canonical::of(&Options::default().config()?);
-        let content = WrittenContent::Text(options, literal.into());
-        return Ok(Written { threshold: Threshold::default(), content });
+        let options = Options::of(&Options::default().config()?);
+        let content = Content::Text(options, literal);
+        return Ok(Document { threshold: Threshold::default(), content }.write());
     }
     let members = ObjectMembers::read(&mut JsonReader::new(literal))?;
     let threshold = match members.threshold {
@@ -148,7 +123,7 @@ fn read(literal: &[u8]) -> Read<Written<'_>> {
         None => return syntax("It has no \"threshold\"."),
     };
     let has_options = members.has_options();
-    let content = match (members.text, members.set, members.signature) {
+    let content = match (&members.text, members.set, members.signature) {
         (Some(text), None, None) => {
             let default = Options::default();
             let options = Options {
@@ -159,14 +134,10 @@ fn read(literal: &[u8]) -> Read<Written<'_>> {
                 bag: members.bag.unwrap_or(default.bag),
                 ..Options::default()
             };
-            WrittenContent::Text(Canonical::of(&options.config()?), text)
+            Content::Text(Options::of(&options.config()?), text)
         }
-        (None, Some(hashes), None) if !has_options => WrittenContent::Set(stored_set(
-            &ShingleSet::from_hashes(hashes, &mut check_interrupts),
-        )?),
-        (None, None, Some(slots)) if !has_options => {
-            WrittenContent::Signature(stored_signature(&slots)?)
-        }
+        (None, Some(hashes), None) if !has_options => Content::of_hashes(hashes)?,
+        (None, None, Some(slots)) if !has_options => Content::of_slots(&slots)?,
         (None, None, None) => return syntax("It has no \"text\", \"set\" or \"signature\"."),
         _ => {
             return syntax(
@@ -174,7 +145,7 @@ fn read(literal: &[u8]) -> Read<Written<'_>> {
             );
         }
     };
-    Ok(Written { threshold, content })
+    Ok(Document { threshold, content }.write())
 }
 
 impl<'a> ObjectMembers<'a> {

@@ -6,13 +6,13 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `kind` | what a value is, from its type or its operator class |
+//! | `value` | a value that was read: a text, a set or a signature |
 //! | `image` | a document as bytes, each of which is checked when it is read |
-//! | `shingling` | the options by which a text is cut |
 //! | `constructors` | from a text, a set, a signature to a document |
 //! | `form`, `json`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
-//! | `kind` | what a value is, from its type or its operator class |
 //! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
 //! | `to_bands` | from a value to the band hashes of an index |
 
@@ -25,6 +25,6 @@ mod literal;
 mod passage;
 pub mod prepared;
 pub mod saturation;
-pub mod shingling;
 mod similar;
 pub mod to_bands;
+pub mod value;

@@ -2,25 +2,15 @@
 
 use std::cell::RefCell;
 
-use sketch::{Config, PreparedSet, Scheme, ShingleSet, has_shingles, shingle_hashes};
+use sketch::{Config, PreparedSet, ShingleSet, has_shingles, memory};
 
-use super::image::{self, Content, Document};
-use crate::error::{Result, out_of_memory};
+use super::kind::Kind;
+use super::value::Value;
+use crate::error::Result;
 use crate::memory::of_comparison;
 use crate::overlap::overlap;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
-
-/// The declared type of an argument.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Type {
-    /// `text`
-    Text,
-    /// An array of any type.
-    Array,
-    /// `minlsh_document`
-    Document,
-}
 
 /// Something to compare with.
 pub enum Prepared {
@@ -30,43 +20,31 @@ pub enum Prepared {
 }
 
 impl Prepared {
-    /// A text that is cut by these options.
-    pub fn text(config: Config) -> Self {
-        Self::Text(PreparedText { config, has_shingles: None, elements: None })
+    /// The form in which a value is compared; of a text, by these options.
+    pub fn of(value: Value, config: Config) -> Result<Self> {
+        Ok(match value {
+            Value::Text(text) => Self::Text(PreparedText {
+                config,
+                length: text.len(),
+                has_shingles: None,
+                elements: None,
+            }),
+            Value::Set(hashes) => {
+                let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
+                Self::Set(Elements::of(set)?)
+            }
+            Value::Signature(slots) => Self::Signature(slots.into_owned()),
+        })
     }
 
-    /// A set given by the hashes of its elements.
-    pub fn set(hashes: Vec<u64>) -> Result<Self> {
-        Elements::of(ShingleSet::from_hashes(hashes, &mut check_interrupts)).map(Self::Set)
-    }
-
-    /// The form in which a document is compared.
-    pub fn document(document: &Document) -> Result<Self> {
-        match document.content {
-            Content::Text(options, _) => Ok(Self::text(options.config()?)),
-            Content::Set(stored) => Self::set(image::hashes(stored)?),
-            Content::Signature(stored) => Ok(Self::Signature(image::slots(stored))),
+    /// The kind of values that it can be compared with.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Text(_) => Kind::Text,
+            Self::Set(_) => Kind::Set,
+            Self::Signature(_) => Kind::Signature,
         }
     }
-}
-
-/// Replaces `elements` by the hashes of those of a document, in any order and with any repeats; false if it is not a
-/// text or a set.
-pub fn elements(document: &Document, elements: &mut Vec<u64>) -> Result<bool> {
-    elements.clear();
-    match document.content {
-        Content::Text(options, text) => {
-            let (config, text) =
-                (options.config()?.with_scheme(Scheme::Fss), lossless::decode(text)?);
-            shingle_hashes(&config, &text, elements, &mut check_interrupts)?;
-        }
-        Content::Set(stored) => {
-            elements.try_reserve(stored.len()).map_err(|_| out_of_memory())?;
-            elements.extend(stored.iter().map(image::hash));
-        }
-        Content::Signature(_) => return Ok(false),
-    }
-    Ok(true)
 }
 
 /// The shingles of a text in the database's encoding.
@@ -80,6 +58,8 @@ fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
 pub struct PreparedText {
     /// The options by which it is cut, and by which others must be.
     config: Config,
+    /// Its bytes, the last ones of the value that it was read from.
+    length: usize,
     has_shingles: Option<bool>,
     elements: Option<Elements>,
 }
@@ -90,9 +70,10 @@ impl PreparedText {
         &self.config
     }
 
-    /// The similarity of `own`, which is the text itself, with another one, both in the database's encoding, if it
-    /// is at least `least`; none if both are without shingles.
-    pub fn with(&mut self, own: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
+    /// The similarity with another text in the database's encoding, if it is at least `least`; none if both are
+    /// without shingles. `image` is the value that it was read from.
+    pub fn with(&mut self, image: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
+        let own = &image[image.len() - self.length..];
         if own == other {
             return Ok(self.has_shingles(own)?.then_some(1.0));
         }
@@ -196,58 +177,56 @@ impl Elements {
 }
 
 fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
-    match least {
-        Some(least) => {
-            a.overlap(b, &mut check_interrupts).jaccard().filter(|jaccard| *jaccard >= least)
-        }
-        None => a.overlap(b, &mut check_interrupts).jaccard(),
-    }
+    let jaccard = a.overlap(b, &mut check_interrupts).jaccard();
+    jaccard.filter(|jaccard| least.is_none_or(|least| *jaccard >= least))
 }
 
 /// The memory of one place of a query: the value that it saw last, and what was made of it.
-#[derive(Default)]
-pub struct Kept {
+pub struct Kept<T> {
     image: Vec<u8>,
-    prepared: Option<(f64, Prepared)>,
+    made: Option<T>,
 }
 
-impl Kept {
-    /// The threshold and what is made by `prepare` of a value with that `image`; made again if the
-    /// image is not, byte for byte, the one before.
-    pub fn get(
-        &mut self,
-        image: &[u8],
-        prepare: impl FnOnce() -> Result<(f64, Prepared)>,
-    ) -> Result<(f64, &mut Prepared)> {
-        if self.prepared.is_none() || self.image != image {
-            self.prepared = None;
-            self.image.clear();
-            self.image.try_reserve_exact(image.len()).map_err(|_| out_of_memory())?;
-            self.image.extend_from_slice(image);
-        }
-        let (threshold, prepared) = match &mut self.prepared {
-            Some(prepared) => prepared,
-            none => none.insert(prepare()?),
-        };
-        Ok((*threshold, prepared))
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self { image: Vec::new(), made: None }
     }
 }
+
+impl<T> Kept<T> {
+    /// The product of `make`, of a value with that `image`; made again if the image is not, byte for byte, the one
+    /// before.
+    pub fn get(&mut self, image: &[u8], make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
+        if self.made.is_none() || self.image != image {
+            self.made = None;
+            self.image.clear();
+            memory::extend(&mut self.image, image)?;
+        }
+        Ok(match &mut self.made {
+            Some(made) => made,
+            none => none.insert(make()?),
+        })
+    }
+}
+
+/// The threshold of a value that is kept, and what it is compared as.
+pub type KeptSide = Kept<(f64, Prepared)>;
 
 /// The most bytes of a value that is kept beyond the statement for which it was prepared.
 const MAX_LENT: usize = 1 << 18;
 
 thread_local! {
-    /// The last prepared value and its type, for callers without a place of a query that could keep it.
-    static LENT: RefCell<Option<(Type, Kept)>> = const { RefCell::new(None) };
+    /// The last prepared value and its kind, for callers without a place of a query that could keep it.
+    static LENT: RefCell<Option<(Kind, KeptSide)>> = const { RefCell::new(None) };
 }
 
-/// Does some work with what the session keeps of values of that type; an ERROR amid it leaves nothing.
-pub fn with_lent<T>(of_type: Type, work: impl FnOnce(&mut Kept) -> T) -> T {
-    let lent = LENT.take().filter(|(kept_type, _)| *kept_type == of_type);
+/// Does some work with what the session keeps of values of that kind; an ERROR amid it leaves nothing.
+pub fn with_lent<T>(kind: Kind, work: impl FnOnce(&mut KeptSide) -> T) -> T {
+    let lent = LENT.take().filter(|(kept_kind, _)| *kept_kind == kind);
     let mut kept = lent.map(|(_, kept)| kept).unwrap_or_default();
     let result = work(&mut kept);
     if kept.image.len() <= MAX_LENT {
-        LENT.set(Some((of_type, kept)));
+        LENT.set(Some((kind, kept)));
     }
     result
 }

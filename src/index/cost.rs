@@ -15,10 +15,9 @@ use pgrx::prelude::*;
 
 use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
-use crate::document::shingling::same;
 use crate::index::keys::Keys;
 use crate::index::stored_options;
-use crate::options::{IndexOptions, Options, Threshold};
+use crate::options::{IndexOptions, Options, Threshold, same_shingling};
 use crate::pg::catalog;
 use crate::pg::{array, list, text, versions};
 
@@ -235,7 +234,7 @@ impl Search<'_> {
             return RISK_OF_PASSAGE;
         }
         let default = Options::default().config();
-        let is_default = default.is_ok_and(|config| same(&config, &self.options.config));
+        let is_default = default.is_ok_and(|config| same_shingling(&config, &self.options.config));
         let of_options = if is_default || self.kind != Kind::Text { 0.0 } else { RISK_OF_OPTIONS };
         RISK_OF_THRESHOLD * self.options.threshold.get() + of_options
     }
@@ -325,7 +324,7 @@ impl Search<'_> {
                 NodeTag::T_FuncExpr => {
                     let call = value.cast::<pg_sys::FuncExpr>();
                     match outline(call) {
-                        Some(outline) => self.made(&outline),
+                        Some(outline) => self.made(outline),
                         None => self.unknown(type_oid),
                     }
                 }
@@ -335,18 +334,17 @@ impl Search<'_> {
     }
 
     /// True if the index serves a search for a document of which that is known.
-    fn made(&self, outline: &Outline) -> Serves {
+    fn made(&self, outline: Outline) -> Serves {
         let enough = outline.threshold.is_none_or(|threshold| threshold >= self.options.threshold);
         if !enough && self.kind != Kind::Document {
             return Serves::No;
         }
-        let slots = self.options.config.num_perm();
-        let served = outline.with_least(Threshold::clamped(1.0), slots, |document| {
-            Serves::of(self.kind.serves_document(document, self.options))
-        });
-        let served = served.unwrap_or(Serves::Perhaps);
         // The threshold of a row of documents counts too, and none is below that of the index.
         let known = outline.threshold.is_some() || self.kind == Kind::Document;
+        let served =
+            outline.with_least(Threshold::clamped(1.0)).map_or(Serves::Perhaps, |document| {
+                Serves::of(self.kind.serves_document(&document, self.options))
+            });
         served.and(if known { Serves::Yes } else { Serves::Perhaps })
     }
 

@@ -80,7 +80,7 @@ impl Keys {
         // SAFETY: the caller's promise.
         let scope = unsafe {
             if let Some(document) = value(values, nulls, self.layout.document()) {
-                self.kind.row(document, options)?.append_all_bands(options, &mut self.bands)?;
+                self.kind.bands(document, options, &mut self.bands)?;
             }
             self.scope(values, nulls)
         };

@@ -19,16 +19,14 @@ use pgrx::prelude::*;
 use sketch::corpus::Outlines;
 use sketch::memory;
 
-use crate::document::image::{Content, Document};
+use crate::document::image::Document;
 use crate::document::kind::Kind;
-use crate::document::prepared::elements;
-use crate::document::shingling::same;
 use crate::error::{Result, out_of_memory};
 use crate::index::keys::Keys;
 use crate::index::pages::LockedPage;
 use crate::index::stored_options;
 use crate::memory::of_own_rows;
-use crate::options::IndexOptions;
+use crate::options::{IndexOptions, same_shingling};
 use crate::pg::bytes;
 use crate::pg::versions;
 
@@ -225,11 +223,8 @@ unsafe fn document<'a>(keys: &Keys, scan: pg_sys::IndexScanDesc) -> Option<&'a [
 
 /// True if a comparison with the rows of an index is one of sets, and no error.
 fn comparable(document: &Document, options: &IndexOptions) -> Result<bool> {
-    Ok(match document.content {
-        Content::Text(shingling, _) => same(&shingling.config()?, &options.config),
-        Content::Set(_) => true,
-        Content::Signature(_) => false,
-    })
+    let same = |config| same_shingling(&config, &options.config);
+    Ok(document.kind() != Kind::Signature && document.config()?.is_none_or(same))
 }
 
 /// Draws the outline of a document, unless it is the last one; `None` if it is not a set.
@@ -245,7 +240,7 @@ fn prepare<'a>(
     if own.as_ref().is_none_or(|own| own.last != image) {
         let mut hashes =
             own.as_mut().map(|own| std::mem::take(&mut own.elements)).unwrap_or_default();
-        if !elements(document, &mut hashes)? || hashes.len() >= u32::MAX as usize {
+        if !document.elements(&mut hashes)? || hashes.len() >= u32::MAX as usize {
             return Ok(None);
         }
         if own.is_none() {

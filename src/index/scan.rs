@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use sketch::memory;
 use sketch::passage::Bound;
 
-use crate::document::to_bands::BandSearch;
+use crate::document::value::BandSearch;
 use crate::error::{Result, raise, wrong_state};
 use crate::index::descent::{self, WantedEntries};
 use crate::index::keys::Keys;

@@ -15,7 +15,7 @@ use std::ptr::null_mut;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
 
 use crate::document::kind::Kind;
-use crate::document::to_bands::BandSearch;
+use crate::document::value::BandSearch;
 use crate::error::Result;
 use crate::extension::access_method;
 use crate::index::cost::is_behind_barrier;

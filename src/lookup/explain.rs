@@ -1,21 +1,30 @@
 //! `minlsh_explain()` and `minlsh_explain_texts()`: why two documents are, or are not, found to be near-duplicates.
 
-use pgrx::PgSqlErrorCode;
-use pgrx::pg_sys::{self, Datum};
-use sketch::{Comparison, Config, ShingleSet, estimate_jaccard, standard_error};
+use std::collections::HashSet;
 
+use pgrx::PgSqlErrorCode;
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::{
+    Comparison, Config, ElementHash, ShingleSet, estimate_jaccard, memory, standard_error,
+};
+
+use crate::document::kind::Kind;
+use crate::document::value::Value;
 use crate::error::{Result, error};
+use crate::functions::with_sketcher;
 use crate::lookup::find;
-use crate::lookup::operand::Operand;
 use crate::memory::of_explanation;
 use crate::options::{IndexOptions, Options, Threshold};
 use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::catalog::base_element_type;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::output::Output;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Rows, Session};
-use crate::pg::{array, text};
+use crate::pg::{array, element, lossless, text};
 use crate::row_key;
+use crate::side_table::StoredSketch;
+use crate::side_table::sign::of_signature;
 
 sql_function!(minlsh_explain, explain);
 sql_function!(minlsh_explain_texts, explain_texts);
@@ -61,7 +70,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
     let operand = |rows: &Rows| match rows.datum(0, 1)? {
         // SAFETY: a value of the index, of the type that the rows have, as old as they are.
         Some(value) => unsafe { Operand::read(target.info.kind, value, rows.type_of(1)) },
-        None => Ok(Operand::default()),
+        None => Ok(Operand::of_text(b"")),
     };
     show(&result, settings, threshold, &operand(&rows_a)?, &operand(&rows_b)?)?;
     Ok(None)
@@ -72,7 +81,7 @@ fn explain(call: &Call) -> Result<Option<Datum>> {
 fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     let result = ResultRows::start(call)?;
     let (Some(a), Some(b), Some(threshold), Some(options)) =
-        (call.text(0)?, call.text(1)?, call.float8(2), Options::shingling(call, 3, 4, 5)?)
+        (call.bytes(0), call.bytes(1), call.float8(2), Options::shingling(call, 3, 4, 5)?)
     else {
         return Ok(None);
     };
@@ -86,6 +95,60 @@ fn explain_texts(call: &Call) -> Result<Option<Datum>> {
     let settings = IndexOptions::new(config, threshold, recall)?;
     show(&result, &settings, threshold, &Operand::of_text(a), &Operand::of_text(b))?;
     Ok(None)
+}
+
+/// A document to explain.
+struct Operand<'a> {
+    value: Value<'a>,
+    /// The array that it is, and the type of its elements.
+    array: Option<(Datum, Oid)>,
+}
+
+impl<'a> Operand<'a> {
+    fn of_text(text: &'a [u8]) -> Self {
+        Self { value: Value::Text(text), array: None }
+    }
+
+    /// Reads a value of an index.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value of `value_type`, of that kind, valid for `'a`.
+    unsafe fn read(kind: Kind, value: Datum, value_type: Oid) -> Result<Self> {
+        let array = (kind == Kind::Set).then(|| (value, base_element_type(value_type)));
+        // SAFETY: the caller's promise.
+        let (value, _) = unsafe { kind.read(value, ElementHash::default()) }?;
+        Ok(Self { value, array })
+    }
+
+    /// Some distinct elements whose hashes are wanted, as text; `None` if it is not made of elements that can be
+    /// shown.
+    fn some(&self, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
+        let (array, of) = match (self.array, &self.value) {
+            (Some(array), _) => array,
+            (None, Value::Text([])) => return Ok(Some(Vec::new())),
+            _ => return Ok(None),
+        };
+        let output = Output::of(of);
+        let (mut seen, mut shown) = (HashSet::new(), Vec::new());
+        // SAFETY: an array of elements of that type, as `read` was promised.
+        unsafe {
+            for element in array::elements(array)? {
+                let hash = element::read(element, of)?.hash(ElementHash::default());
+                if shown.len() < EXAMPLES && wanted(hash) && memory::insert(&mut seen, hash)? {
+                    shown.push(memory::owned(&output.written(element))?);
+                }
+            }
+        }
+        Ok(Some(shown))
+    }
+
+    /// Its signature and bands; `None` if it has no shingles.
+    fn signed(&self, options: &IndexOptions) -> Result<Option<StoredSketch>> {
+        with_sketcher(&options.config, |sketcher| {
+            let signature = self.value.signature(sketcher)?;
+            signature.map(|signature| of_signature(options, signature)).transpose()
+        })
+    }
 }
 
 /// Writes the row about two documents, as an index of these options sees them.
@@ -176,19 +239,20 @@ struct Pair {
 
 impl Pair {
     fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
-        if let (Some(a), Some(b)) = (a.text(), b.text()) {
+        if let (Value::Text(a), Value::Text(b)) = (&a.value, &b.value) {
+            let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);
             check_memory(a.len() + b.len())?;
-            let compared = Comparison::new(config, a, b, EXAMPLES, &mut check_interrupts);
+            let compared = Comparison::new(config, &a, &b, EXAMPLES, &mut check_interrupts);
             let Comparison { a, b, shared, only_a, only_b } = compared?;
             return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
         }
-        let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
+        let (Some(set_a), Some(set_b)) = (a.value.set(config)?, b.value.set(config)?) else {
             return Ok(Self::default());
         };
         let examples = [
-            a.some(EXAMPLES, |hash| set_b.contains(hash))?,
-            a.some(EXAMPLES, |hash| !set_b.contains(hash))?,
-            b.some(EXAMPLES, |hash| !set_a.contains(hash))?,
+            a.some(&|hash| set_b.contains(hash))?,
+            a.some(&|hash| !set_b.contains(hash))?,
+            b.some(&|hash| !set_a.contains(hash))?,
         ];
         let [Some(shared), Some(only_a), Some(only_b)] = examples else {
             return Ok(Self { sets: Some((set_a, set_b)), examples: None });

@@ -1,56 +1,23 @@
-//! A document that a call brings along, to be looked for in an index: a value like those that are indexed, or a
-//! `minlsh_document`.
-
-use std::borrow::Cow;
+//! Refuses what a call brings along, if the index cannot be searched for it: a value, or a `minlsh_document`.
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
-use crate::document::image::{self, Content};
+use crate::document::image::Document;
 use crate::document::kind::Kind;
-use crate::document::shingling::{Canonical, same};
 use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::indexed::Indexed;
-use crate::options::Verify;
+use crate::options::{Verify, same_shingling, shingling};
+use crate::pg::catalog;
 use crate::pg::names::type_label;
-use crate::pg::spi::Parameter;
-use crate::pg::{catalog, lossless};
-
-/// A document to look for.
-#[derive(Clone, Copy)]
-pub enum Given<'a> {
-    /// A value like those that are indexed.
-    Value(Parameter),
-    /// The content of a `minlsh_document`.
-    Document(Content<'a>),
-}
-
-impl Given<'_> {
-    /// The signature, if it is one.
-    pub fn signature(&self) -> Result<Option<Vec<i32>>> {
-        match self {
-            Self::Value(value) => Ok(value.int4_array()?.map(<[i32]>::to_vec)),
-            Self::Document(Content::Signature(stored)) => Ok(Some(image::slots(stored))),
-            Self::Document(_) => Ok(None),
-        }
-    }
-
-    /// The text, if it is one.
-    pub fn text(&self) -> Result<Option<Cow<'_, str>>> {
-        match self {
-            Self::Value(value) => value.text(),
-            Self::Document(Content::Text(_, text)) => lossless::decode(text).map(Some),
-            Self::Document(_) => Ok(None),
-        }
-    }
-}
 
 /// Refuses a document that the index cannot be searched for: of another kind, or with other options.
-pub fn check(index: &Indexed, content: Content, verify: Option<Verify>) -> Result<()> {
-    let (kind, given) = match content {
-        Content::Text(..) => (Kind::Text, pg_sys::TEXTOID),
-        Content::Set(_) => (Kind::Set, pg_sys::TEXTARRAYOID),
-        Content::Signature(_) => (Kind::Signature, pg_sys::INT4ARRAYOID),
+pub fn check(index: &Indexed, document: &Document, verify: Option<Verify>) -> Result<()> {
+    let kind = document.kind();
+    let given = match kind {
+        Kind::Set => pg_sys::TEXTARRAYOID,
+        Kind::Signature => pg_sys::INT4ARRAYOID,
+        _ => pg_sys::TEXTOID,
     };
     let is_of_documents = index.info.kind == Kind::Document;
     if !is_of_documents {
@@ -67,18 +34,15 @@ pub fn check(index: &Indexed, content: Content, verify: Option<Verify>) -> Resul
                 .set_hint(format!("Pass a document of {}.", index.info.kind)));
         }
     }
-    let Content::Text(options, _) = content else { return Ok(()) };
-    let (own, of_index) = (options.config()?, &index.options.config);
-    if is_of_documents || same(&own, of_index) {
+    let (Some(own), of_index) = (document.config()?, &index.options.config) else {
+        return Ok(());
+    };
+    if is_of_documents || same_shingling(&own, of_index) {
         return Ok(());
     }
     let name = index.name();
     Err(invalid_parameter(format!("the document has other options than index \"{name}\""))
-        .set_detail(format!(
-            "It has {}; the index has {}.",
-            Canonical::of(&own),
-            Canonical::of(of_index)
-        ))
+        .set_detail(format!("It has {}; the index has {}.", shingling(&own), shingling(of_index)))
         .set_hint("Make the document with the options of the index, or pass the text itself."))
 }
 

@@ -18,7 +18,6 @@ mod explain;
 mod find;
 mod given;
 mod near_duplicates;
-mod operand;
 mod overview;
 mod recall;
 mod search;

@@ -3,21 +3,22 @@
 
 use pgrx::pg_sys::{Datum, Oid};
 
-use crate::document::image::{Content, Document};
+use crate::document::image::Document;
 use crate::document::kind::Kind;
+use crate::document::value::Value;
 use crate::error::{Result, invalid_parameter};
 use crate::indexed::Indexed;
 use crate::lookup::find;
-use crate::lookup::given::{self, Given};
+use crate::lookup::given;
 use crate::lookup::search::Wanted;
 use crate::lookup::side::{Probe, Side};
 use crate::options::{Threshold, Verify};
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::catalog;
 use crate::pg::memory::Memory;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::spi::{Parameter, Session};
 use crate::pg::text;
+use crate::pg::{catalog, lossless};
 use crate::row_key;
 use crate::side_table::sign::sign_text;
 
@@ -123,22 +124,39 @@ impl<'a> Asked<'a> {
         unsafe { side.stored(key)? }.map(|probe| self.among(wanted, &probe)).transpose()
     }
 
-    /// The search for the near-duplicates of what a call brings along.
-    fn of_given(&self, session: &Session, given: Given, limit: Option<i64>) -> Result<Option<Way>> {
+    /// The search for the near-duplicates of what a call brings along: a value like those that are indexed, or a
+    /// document.
+    fn of_given(
+        &self,
+        session: &Session,
+        given: Parameter,
+        document: Option<Document>,
+        limit: Option<i64>,
+    ) -> Result<Option<Way>> {
         self.index.check_no_scopes()?;
-        let wanted = || match given {
-            Given::Value(value) => self.index.of_argument(session, value, self.threshold, limit),
-            Given::Document(content) => Ok(Some(self.of_content(content, limit))),
+        let value = match (&self.side, &document) {
+            (None, _) => None,
+            (Some(_), Some(document)) => Some(document.value()?),
+            (Some(_), None) => match given.int4_array()? {
+                Some(slots) => Some(Value::Signature(slots.into())),
+                None => given.text().map(Value::Text),
+            },
         };
-        if self.side.is_none() {
-            return Ok(wanted()?.map(Way::Query));
-        }
-        if let Some(signature) = given.signature()? {
-            self.check_length(signature.len())?;
-            return Ok(Some(Way::Estimates(Probe { key: None, signature })));
-        }
-        let Some(text) = given.text()? else { return Ok(None) };
-        let Some(signed) = sign_text(&self.index.options, &text)? else { return Ok(None) };
+        let wanted = || match document {
+            Some(document) => Ok(Some(self.of_document(document, limit))),
+            None => self.index.of_argument(session, given, self.threshold, limit),
+        };
+        let signed = match value {
+            None => return Ok(wanted()?.map(Way::Query)),
+            Some(Value::Signature(slots)) => {
+                self.check_length(slots.len())?;
+                let signature = slots.into_owned();
+                return Ok(Some(Way::Estimates(Probe { key: None, signature })));
+            }
+            Some(Value::Set(_)) => None,
+            Some(Value::Text(text)) => sign_text(&self.index.options, &lossless::decode(text)?)?,
+        };
+        let Some(signed) = signed else { return Ok(None) };
         let probe = Probe { key: None, signature: signed.signature };
         if self.verify == Verify::Signature {
             return Ok(Some(Way::Estimates(probe)));
@@ -147,9 +165,9 @@ impl<'a> Asked<'a> {
     }
 
     /// The question for the near-duplicates of a document, from the threshold up that is asked for.
-    fn of_content(&self, content: Content, limit: Option<i64>) -> Wanted {
+    fn of_document(&self, document: Document, limit: Option<i64>) -> Wanted {
         let (threshold, type_oid) = (self.threshold, self.index.extension.document);
-        let document = Document { threshold, content }.write();
+        let document = Document { threshold, ..document }.write();
         // SAFETY: a value of that type, which lives as long as the call.
         let document = unsafe { Parameter::new(type_oid, Some(document)) };
         Wanted { document, threshold, limit, row: None, among: None }
@@ -268,22 +286,18 @@ fn of_argument(
     // SAFETY: an argument of that type, which lives as long as the call.
     let document = |datum| unsafe { Document::read(datum) };
     let document = call.datum(OF).filter(|_| is_document).map(document).transpose()?;
-    let own = document.map(|document| document.threshold);
+    let own = document.as_ref().map(|document| document.threshold);
     let least = [asked, own].into_iter().flatten().reduce(Threshold::max);
     let threshold = find::served(least.unwrap_or(target.options.threshold), target)?;
-    match document {
-        Some(document) => given::check(target, document.content, verify)?,
+    match &document {
+        Some(document) => given::check(target, document, verify)?,
         None if is_document => {}
         None => given::check_kind(target, type_oid, verify)?,
     }
     let asked = Asked::new(target, threshold, verify)?;
-    let given = match document {
-        Some(document) => Some(Given::Document(document.content)),
-        None => call.parameter(OF).map(Given::Value),
-    };
-    let (Some(given), limit) = (given, limit.map(i64::from)) else { return Ok(None) };
+    let (Some(given), limit) = (call.parameter(OF), limit.map(i64::from)) else { return Ok(None) };
     let session = Session::open();
-    if let Some(search) = asked.of_given(&session, given, limit)? {
+    if let Some(search) = asked.of_given(&session, given, document, limit)? {
         asked.answer(&session, search, limit, result)?;
     }
     Ok(None)

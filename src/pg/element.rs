@@ -13,14 +13,14 @@ use crate::pg::names::type_label;
 use crate::pg::{array, bytes, lossless};
 
 /// A value that can be hashed.
-pub enum Value<'a> {
+pub enum ElementValue<'a> {
     Text(Cow<'a, str>),
     Bytes(&'a [u8]),
     Integer(i64),
     Uuid(&'a [u8; 16]),
 }
 
-impl Value<'_> {
+impl ElementValue<'_> {
     /// Its hash.
     pub fn hash(&self, hash: ElementHash) -> u64 {
         let element = match self {
@@ -70,16 +70,16 @@ pub fn check(type_oid: Oid) -> Result<()> {
 ///
 /// # Safety
 /// `datum` must be a non-null value of type `type_oid`, valid for `'a`.
-pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<Value<'a>> {
+pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<ElementValue<'a>> {
     // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
     unsafe {
         Ok(match ElementType::of(type_oid)? {
-            ElementType::Text => Value::Text(lossless::read(datum)?),
-            ElementType::Bytes => Value::Bytes(bytes::read(datum)),
-            ElementType::Int2 => Value::Integer((datum.value() as i16).into()),
-            ElementType::Int4 => Value::Integer((datum.value() as i32).into()),
-            ElementType::Int8 => Value::Integer(datum.value() as i64),
-            ElementType::Uuid => Value::Uuid(&*datum.cast_mut_ptr()),
+            ElementType::Text => ElementValue::Text(lossless::read(datum)?),
+            ElementType::Bytes => ElementValue::Bytes(bytes::read(datum)),
+            ElementType::Int2 => ElementValue::Integer((datum.value() as i16).into()),
+            ElementType::Int4 => ElementValue::Integer((datum.value() as i32).into()),
+            ElementType::Int8 => ElementValue::Integer(datum.value() as i64),
+            ElementType::Uuid => ElementValue::Uuid(&*datum.cast_mut_ptr()),
         })
     }
 }

@@ -1,11 +1,9 @@
 //! Parameters of a query.
 
-use std::borrow::Cow;
-
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::error::Result;
-use crate::pg::{array, catalog, lossless};
+use crate::pg::{array, bytes, catalog};
 
 /// A typed parameter; `None` is NULL.
 #[derive(Clone, Copy)]
@@ -38,11 +36,11 @@ impl Parameter {
         self.type_oid
     }
 
-    /// The text that it is, as UTF-8; `None` for NULL, and for a value of another type.
-    pub fn text(&self) -> Result<Option<Cow<'_, str>>> {
+    /// The text that it is, in the database's encoding; `None` for NULL, and for a value of another type.
+    pub fn text(&self) -> Option<&[u8]> {
         let text = self.value.filter(|_| self.type_oid == pg_sys::TEXTOID);
         // SAFETY: a value of that type, as `new` promises, which lives as long as this is used.
-        text.map(|text| unsafe { lossless::read(text) }).transpose()
+        text.map(|text| unsafe { bytes::read(text) })
     }
 
     /// The `integer[]` that it is, which must not hold NULLs; `None` for NULL, and for a value of another type.

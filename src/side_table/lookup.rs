@@ -6,7 +6,7 @@ use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
-use crate::document::image::{Content, Document, stored_signature};
+use crate::document::image::{Content, Document};
 use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::extension::missing;
@@ -91,7 +91,7 @@ impl SideTable {
         visit: &mut dyn FnMut(Datum, &[i32]) -> Result<()>,
     ) -> Result<()> {
         let storage = self.open()?;
-        let content = Content::Signature(&stored_signature(signature)?);
+        let content = Content::of_slots(signature)?;
         let (value, snapshot) = (Document { threshold, content }.write(), Snapshot::statement());
         let index = storage.signature_index();
         let operator = SearchOperator::only_of(index.family()).ok_or_else(missing)?;

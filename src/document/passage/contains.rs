@@ -7,6 +7,7 @@ use sketch::Normalization;
 use sketch::passage::{Characters, Sought, needed};
 
 use super::image::Passage;
+use crate::document::prepared::Kept;
 use crate::error::Result;
 use crate::pg::bytes;
 use crate::pg::call::{Call, sql_function};
@@ -27,13 +28,7 @@ fn passage_within_text(call: &Call) -> Result<Option<Datum>> {
 }
 
 /// A passage made ready, which most calls of a query share.
-#[derive(Default)]
-struct Kept {
-    image: Vec<u8>,
-    prepared: Option<Prepared>,
-}
-
-struct Prepared {
+struct PreparedPassage {
     normalization: Normalization,
     sought: Sought<'static>,
     /// The number of its characters that a text must have.
@@ -45,19 +40,8 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
         return Ok(None);
     };
     // SAFETY: the only thing that these functions keep.
-    let kept: &mut Kept = unsafe { call.kept() };
-    let prepared = match &mut kept.prepared {
-        Some(_) if kept.image != image => {
-            kept.prepared = None;
-            kept.prepared.insert(prepare(image)?)
-        }
-        Some(prepared) => prepared,
-        none => none.insert(prepare(image)?),
-    };
-    if kept.image != image {
-        kept.image.clear();
-        sketch::memory::extend(&mut kept.image, image)?;
-    }
+    let kept: &mut Kept<PreparedPassage> = unsafe { call.kept() };
+    let prepared = kept.get(image, || prepare(image))?;
     // SAFETY: declared text, and lives as long as the call.
     let body = lossless::decode(unsafe { bytes::read(body) })?;
     let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
@@ -68,7 +52,7 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
     Ok(Some(Datum::from(contains)))
 }
 
-fn prepare(image: &[u8]) -> Result<Prepared> {
+fn prepare(image: &[u8]) -> Result<PreparedPassage> {
     let passage = Passage::from_bytes(image)?;
     let normalization = passage.steps()?;
     let text = lossless::decode(passage.text)?;
@@ -76,5 +60,5 @@ fn prepare(image: &[u8]) -> Result<Prepared> {
         .and_then(Characters::into_owned)?;
     let needed = needed(passage.coverage, characters.len());
     let sought = Sought::new(characters, passage.min_match, &mut check_interrupts);
-    Ok(Prepared { normalization, sought: sought?, needed })
+    Ok(PreparedPassage { normalization, sought: sought?, needed })
 }

@@ -8,6 +8,7 @@ use sketch::passage::{Bound, Characters, Fingerprints, valid_min_match};
 use sketch::{Config, sort_by};
 
 use super::image::{Passage, normalization};
+use crate::document::value::BandSearch;
 use crate::error::{Result, out_of_memory};
 use crate::options::IndexOptions;
 use crate::pg::array;
@@ -54,38 +55,28 @@ fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(array::write_int8(&hashes)))
 }
 
-/// The ways in which an index serves a passage.
-pub enum Service {
-    /// Find the texts that can have it.
-    For(Bound),
-    /// It was not made for such passages.
-    Nothing,
-    /// Say that no text has it, for it is empty.
-    Empty,
-}
-
-/// Decides how an index with these options serves a passage.
+/// The search for a passage in an index with these options.
 ///
 /// # Safety
 /// `value` must be a non-null `minlsh_passage`.
-pub unsafe fn service(value: Datum, options: &IndexOptions) -> Result<Service> {
+pub unsafe fn search(value: Datum, options: &IndexOptions) -> Result<BandSearch> {
     // SAFETY: the caller's promise.
     let passage = unsafe { Passage::read(value) }?;
-    let Some(min_match) = options.min_match else { return Ok(Service::Nothing) };
+    let Some(min_match) = options.min_match else { return Ok(BandSearch::Everything) };
     let normalization = options.config.normalization();
     if passage.steps()? != *normalization || passage.min_match < min_match {
-        return Ok(Service::Nothing);
+        return Ok(BandSearch::Everything);
     }
     let text = lossless::decode(passage.text)?;
     let text = Characters::of(normalization, &text, &mut check_interrupts)?;
     if text.is_empty() {
-        return Ok(Service::Empty);
+        return Ok(BandSearch::Nothing);
     }
     if text.len() < min_match {
-        return Ok(Service::Nothing);
+        return Ok(BandSearch::Everything);
     }
     let (coverage, at_least) = (passage.coverage, passage.min_match);
     Bound::new(&text, coverage, at_least, min_match, &mut check_interrupts)
-        .map(Service::For)
+        .map(BandSearch::Passage)
         .map_err(Into::into)
 }

@@ -6,14 +6,14 @@
 use std::collections::{BinaryHeap, HashSet};
 
 use pgrx::pg_sys::Datum;
-use sketch::{Config, ExactSample, estimate_jaccard, memory};
+use sketch::{Config, ElementHash, ExactSample, estimate_jaccard, memory};
 
 use super::tally::{Bands, Tally};
 use crate::corpus::keyed_rows::{KeyedRows, sample_order};
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::source::Source;
+use crate::document::value::Value;
 use crate::error::{Result, out_of_memory};
-use crate::lookup::operand::{Measured, Operand};
 use crate::memory::of_sample;
 use crate::pg::spi::Session;
 
@@ -91,8 +91,8 @@ impl Audited<'_> {
                 if full && !members.is_empty() || !left.remove(row.name) {
                     return Ok(());
                 }
-                let (measured, least) = self.measured(row.document)?;
-                truth.push(measured)?;
+                let (document, least) = self.read(row.document)?;
+                truth.push(&document, self.config)?;
                 bytes += finder.take(row.key, row.document)? + ENTRY + row.name.len();
                 let scope = scopes.of(|place| row.scope(place))?;
                 let name = memory::owned(row.name)?;
@@ -104,14 +104,15 @@ impl Audited<'_> {
             bands.population = 0;
             rows.each(|row| {
                 bands.population += 1;
-                let (measured, least) = self.measured(row.document)?;
+                let (document, least) = self.read(row.document)?;
                 let scope = scopes.of(|place| row.scope(place))?;
                 let is_other = |member: &Member| {
                     member.name != row.name && scope.is_some() && member.scope == scope
                 };
                 near.clear();
                 found.clear();
-                truth.similar_to(&measured, bands.least().max(least), &mut near)?;
+                let least = bands.least().max(least);
+                truth.similar_to(&document, self.config, least, &mut near)?;
                 near.retain(|&(number, similarity)| {
                     let member = &members[number as usize];
                     is_other(member) && similarity >= member.least
@@ -139,14 +140,12 @@ impl Audited<'_> {
         }
     }
 
-    /// The form in which a document is compared, and the least similarity that it asks for itself.
-    fn measured<'d>(&self, value: Datum) -> Result<(Measured<'d>, f64)> {
-        let type_oid = self.source.columns[self.source.body].type_oid;
+    /// Reads a document, and the least similarity that it asks for itself.
+    fn read<'d>(&self, value: Datum) -> Result<(Value<'d>, f64)> {
         // SAFETY: a value of the column of the documents, of which texts are read as `text`. What is made of it is
         // used while its row is looked at.
-        let operand = unsafe { Operand::read(self.source.kind, value, type_oid)? };
-        let least = operand.least;
-        Ok((operand.measured(self.config)?, least))
+        let (value, own) = unsafe { self.source.kind.read(value, ElementHash::default())? };
+        Ok((value, own.map_or(0.0, |own| own.threshold.get())))
     }
 }
 
@@ -183,19 +182,15 @@ struct Truth {
 }
 
 impl Truth {
-    fn push(&mut self, document: Measured) -> Result<()> {
+    fn push(&mut self, document: &Value, config: &Config) -> Result<()> {
         let number = (self.numbers.len() + self.signatures.len()) as u32;
-        match document {
-            Measured::Set(set) => {
-                memory::push(&mut self.numbers, number)?;
-                Ok(self.sets.push(set)?)
-            }
-            Measured::Signature(slots) => {
-                self.slots += slots.len();
-                let slots = memory::copied(&slots)?;
-                Ok(memory::push(&mut self.signatures, (number, slots))?)
-            }
+        if let Value::Signature(slots) = document {
+            self.slots += slots.len();
+            let slots = memory::copied(slots)?;
+            return Ok(memory::push(&mut self.signatures, (number, slots))?);
         }
+        memory::push(&mut self.numbers, number)?;
+        Ok(self.sets.push(document.set(config)?.unwrap_or_default())?)
     }
 
     /// About how many bytes they take.
@@ -207,25 +202,26 @@ impl Truth {
     /// the signatures where these are all there is.
     fn similar_to(
         &mut self,
-        other: &Measured,
+        other: &Value,
+        config: &Config,
         threshold: f64,
         near: &mut Vec<Similar>,
     ) -> Result<()> {
         let mut outcome = Ok(());
-        match other {
-            Measured::Set(set) => self.sets.similar_to(set, threshold, |place, similarity| {
-                let pushed = memory::push(near, (self.numbers[place as usize], similarity));
-                outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
-            }),
-            Measured::Signature(slots) => {
-                for (number, own) in &self.signatures {
-                    // Signatures of other lengths have no similarity.
-                    let similarity = estimate_jaccard(own, slots).unwrap_or(0.0);
-                    if similarity >= threshold {
-                        memory::push(near, (*number, similarity))?;
-                    }
+        if let Value::Signature(slots) = other {
+            for (number, own) in &self.signatures {
+                // Signatures of other lengths have no similarity.
+                let similarity = estimate_jaccard(own, slots).unwrap_or(0.0);
+                if similarity >= threshold {
+                    memory::push(near, (*number, similarity))?;
                 }
             }
+        } else {
+            let set = other.set(config)?.unwrap_or_default();
+            self.sets.similar_to(&set, threshold, |place, similarity| {
+                let pushed = memory::push(near, (self.numbers[place as usize], similarity));
+                outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
+            });
         }
         near.sort_unstable_by_key(|(number, _)| *number);
         Ok(outcome?)

@@ -35,12 +35,14 @@ impl ByBands {
 
     fn sign(&mut self, value: Datum) -> Result<SignedMember> {
         let mut signed = SignedMember::default();
+        let Self { criteria, sketcher, .. } = self;
+        let look = |signature: &[i32], least| {
+            signed.signature = memory::copied(signature)?;
+            signed.least = least;
+            Ok(criteria.banding.hashes(signature, &mut signed.bands)?)
+        };
         // SAFETY: a value of the kind that the criteria were made for.
-        if let Some(sketched) = unsafe { self.criteria.reader.sketch(value, &mut self.sketcher)? } {
-            signed.signature = memory::copied(&sketched.signature)?;
-            self.criteria.banding.hashes(&sketched.signature, &mut signed.bands)?;
-            signed.least = sketched.least;
-        }
+        unsafe { criteria.reader.sketch(value, sketcher, look)? };
         Ok(signed)
     }
 }

@@ -1,0 +1,121 @@
+//! Values that were read, to be compared, signed or searched for.
+
+use std::borrow::Cow;
+
+use pgrx::pg_sys::Datum;
+use sketch::passage::Bound;
+use sketch::pipeline::SignerBatch;
+use sketch::stored::StoredBytes;
+use sketch::{Config, ElementHash, ShingleSet, Sketcher, memory};
+
+use super::image::{Content, Document, hash};
+use super::kind::Kind;
+use crate::error::Result;
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::{array, bytes, element, lossless};
+
+/// A value that was read, to be compared or signed.
+pub enum Value<'a> {
+    /// A text, in the database's encoding.
+    Text(&'a [u8]),
+    /// The hashes of the elements of a set, in any order and with repeats.
+    Set(Vec<u64>),
+    /// The slots of a signature.
+    Signature(Cow<'a, [i32]>),
+}
+
+impl Kind {
+    /// Reads a value; with the document that it is of, if it is of one, whose threshold and options count. Elements of
+    /// a set are hashed by `hash`.
+    ///
+    /// # Safety
+    /// `value` must be a non-null value of this kind, valid for `'a`.
+    pub unsafe fn read<'a>(
+        self,
+        value: Datum,
+        hash: ElementHash,
+    ) -> Result<(Value<'a>, Option<Document<'a>>)> {
+        // SAFETY: the caller promises a value of that kind: a varlena, an array, or an integer[].
+        let value = unsafe {
+            match self {
+                Self::Text | Self::Passage => Value::Text(bytes::read(value)),
+                Self::Set => Value::Set(element::hashes(value, hash)?),
+                Self::Signature => Value::Signature(array::read_int4(value)?.into()),
+                Self::Document => {
+                    let document = Document::read(value)?;
+                    return Ok((document.value()?, Some(document)));
+                }
+            }
+        };
+        Ok((value, None))
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Its content, read.
+    pub fn value(&self) -> Result<Value<'a>> {
+        Ok(match &self.content {
+            Content::Text(_, text) => Value::Text(text),
+            Content::Set(stored) => Value::Set(memory::collect(stored.iter().map(hash))?),
+            Content::Signature(stored) => {
+                Value::Signature(stored.iter().map(|slot| i32::from_le_bytes(*slot)).collect())
+            }
+        })
+    }
+}
+
+impl Value<'_> {
+    /// The set of its shingles or elements; `None` of a signature.
+    pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
+        Ok(Some(match self {
+            Self::Text(text) => {
+                ShingleSet::from_text(config, &lossless::decode(text)?, &mut check_interrupts)?
+            }
+            Self::Set(hashes) => {
+                ShingleSet::from_hashes(memory::copied(hashes)?, &mut check_interrupts)
+            }
+            Self::Signature(_) => return Ok(None),
+        }))
+    }
+
+    /// Its signature; `None` if it has no shingles.
+    pub fn signature<'s>(&'s self, sketcher: &'s mut Sketcher) -> Result<Option<&'s [i32]>> {
+        Ok(match self {
+            Self::Text(text) => sketcher.sketch(&lossless::decode(text)?, &mut check_interrupts)?,
+            Self::Set(hashes) => sketcher.sketch_hashes(hashes, &mut check_interrupts)?,
+            Self::Signature(slots) => (!slots.is_empty()).then_some(slots),
+        })
+    }
+
+    /// Copies it into a batch, to be signed there; returns how many bytes it has.
+    pub fn copy(&self, batch: &mut SignerBatch) -> Result<usize> {
+        Ok(match self {
+            Self::Text(text) => {
+                let text = lossless::decode(text)?;
+                batch.push_text(StoredBytes::plain(text.as_bytes()))?;
+                text.len()
+            }
+            Self::Set(hashes) => {
+                batch.push_elements(hashes)?;
+                size_of_val(&**hashes)
+            }
+            Self::Signature(slots) => {
+                batch.push_signature(slots)?;
+                size_of_val(&**slots)
+            }
+        })
+    }
+}
+
+/// The entries to look up for a value that is searched for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BandSearch {
+    /// These band hashes; fewer than the index has, where the threshold asked for allows it.
+    Bands(Vec<i64>),
+    /// Rows that can have enough of a passage.
+    Passage(Bound),
+    /// The index was not made for this threshold or these options: all rows must be looked at.
+    Everything,
+    /// No row can be similar: the value has no shingles.
+    Nothing,
+}
