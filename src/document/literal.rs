@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use pgrx::pg_sys::Datum;
+use sketch::memory;
 
-use super::form::TypeForm;
+use super::form::{JsonReader, Read, TypeForm, syntax, write_string};
 use super::image::{Content, Document, hash};
-use super::json::{JsonReader, Read, append, syntax, write_string};
-use crate::error::{Result, out_of_memory};
+use crate::error::Result;
 use crate::options::{Options, Threshold};
 use crate::pg::call::sql_function;
 use crate::pg::interrupts::check_interrupts;
@@ -44,56 +44,59 @@ static FORM: TypeForm = TypeForm {
 /// Writes a document.
 fn write(document: &Document) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    append(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;
+    memory::extend(&mut out, format!("{{\"threshold\": {}", document.threshold).as_bytes())?;
     match &document.content {
         Content::Text(options, text) => {
             write_options(&mut out, options)?;
-            append(&mut out, b", \"text\": ")?;
+            memory::extend(&mut out, b", \"text\": ")?;
             write_string(&mut out, text)?;
         }
         Content::Set(hashes) => {
-            append(&mut out, b", \"set\": ")?;
+            memory::extend(&mut out, b", \"set\": ")?;
             write_numbers(&mut out, hashes.iter().map(|stored| hash(stored) as i64))?;
         }
         Content::Signature(slots) => {
-            append(&mut out, b", \"signature\": ")?;
+            memory::extend(&mut out, b", \"signature\": ")?;
             let slots = slots.iter().map(|slot| i32::from_le_bytes(*slot).into());
             write_numbers(&mut out, slots)?;
         }
     }
-    append(&mut out, b"}")?;
+    memory::extend(&mut out, b"}")?;
     Ok(out)
 }
 
 fn write_options(out: &mut Vec<u8>, options: &Options) -> Result<()> {
     let default = Options::default();
-    append(out, format!(", \"shingle_size\": {}, \"unit\": ", options.shingle_size).as_bytes())?;
+    memory::extend(
+        out,
+        format!(", \"shingle_size\": {}, \"unit\": ", options.shingle_size).as_bytes(),
+    )?;
     write_string(out, options.unit.as_bytes())?;
-    append(out, b", \"normalization\": ")?;
+    memory::extend(out, b", \"normalization\": ")?;
     write_string(out, text::encode(&options.normalization))?;
     if options.stop_words != default.stop_words {
-        append(out, b", \"stop_words\": ")?;
+        memory::extend(out, b", \"stop_words\": ")?;
         write_string(out, text::encode(&options.stop_words))?;
     }
     if options.bag != default.bag {
-        append(out, format!(", \"bag\": {}", options.bag).as_bytes())?;
+        memory::extend(out, format!(", \"bag\": {}", options.bag).as_bytes())?;
     }
     Ok(())
 }
 
 fn write_numbers(out: &mut Vec<u8>, numbers: impl Iterator<Item = i64>) -> Result<()> {
-    append(out, b"[")?;
+    memory::extend(out, b"[")?;
     for (i, number) in numbers.enumerate() {
         if i.is_multiple_of(4096) {
             check_interrupts();
         }
         // A separator, 19 digits and a sign.
-        out.try_reserve(22).map_err(|_| out_of_memory())?;
+        memory::reserve(out, 22)?;
         let separator = if i == 0 { "" } else { ", " };
         // A vector takes all that is written to it.
         let _ = write!(out, "{separator}{number}");
     }
-    append(out, b"]")
+    Ok(memory::extend(out, b"]")?)
 }
 
 /// The members of the object, as far as they are there.

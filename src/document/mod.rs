@@ -10,7 +10,7 @@
 //! | `value` | a value that was read: a text, a set or a signature |
 //! | `image` | a document as bytes, each of which is checked when it is read |
 //! | `constructors` | from a text, a set, a signature to a document |
-//! | `form`, `json`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
+//! | `form`, `literal` | the forms of our types: for people, dumps and clients; a document as text |
 //! | `prepared` | one side of a comparison, made ready once and kept for the next row |
 //! | `similar` | the operators `~=` and the measure behind them |
 //! | `passage` | passages that are sought in texts: a type, operators and entries of their own |
@@ -19,12 +19,10 @@
 pub mod constructors;
 mod form;
 pub mod image;
-mod json;
 pub mod kind;
 mod literal;
 mod passage;
 pub mod prepared;
-pub mod saturation;
 mod similar;
 pub mod to_bands;
 pub mod value;

@@ -2,15 +2,16 @@
 
 use std::cell::Cell;
 
+use pgrx::PgLogLevel;
 use pgrx::pg_sys::{self, Datum, Oid};
 use sketch::pipeline::SignerBatch;
 use sketch::{Banding, Config, ElementHash, memory};
 
 use super::image::Document;
 use super::kind::Kind;
-use super::passage::entries;
+use super::passage;
 use super::value::{BandSearch, Value};
-use crate::error::{Result, SqlError, invalid_parameter};
+use crate::error::{Result, SqlError, invalid_parameter, warning};
 use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling};
 use crate::pg::catalog;
@@ -98,7 +99,7 @@ impl Kind {
     ) -> Result<BandSearch> {
         if self == Self::Passage {
             // SAFETY: the caller's promise: the operators of the family take passages.
-            return unsafe { entries::search(value, index) };
+            return unsafe { passage::search(value, index) };
         }
         // SAFETY: the caller's promise.
         let threshold = match unsafe { self.service(value, value_type, index) }? {
@@ -125,7 +126,7 @@ impl Kind {
         // What cannot be read is for the search to refuse.
         if self == Self::Passage {
             // SAFETY: the caller's promise: the operators of the family take passages.
-            let search = unsafe { entries::search(value, index) };
+            let search = unsafe { passage::search(value, index) };
             return !matches!(search, Ok(BandSearch::Everything));
         }
         // SAFETY: the caller's promise.
@@ -243,7 +244,7 @@ fn first_bands(
     if let Value::Text(text) = value {
         let text = lossless::decode(text)?;
         if let Some(min_match) = index.min_match {
-            return entries::append(&text, &index.config, min_match, bands);
+            return passage::append(&text, &index.config, min_match, bands);
         }
         let signed = Signed::of(&text, index)?;
         // Fewer bands are the first ones of all, and a text without shingles has none.
@@ -334,4 +335,44 @@ fn other_length(slots: usize, num_perm: usize) -> SqlError {
     .set_hint(format!(
         "Compute it with num_perm => {num_perm}, or create the index WITH (num_perm) of your signatures."
     ))
+}
+
+/// The texts of a build of which unrelated ones would be taken for similar.
+#[derive(Default)]
+pub struct Saturated {
+    texts: u64,
+    /// The `shingle_size` that would do for all of them.
+    shingle_size: usize,
+}
+
+impl Saturated {
+    /// Looks at a text of the build.
+    pub fn look(&mut self, config: &Config, text: &str) -> Result<()> {
+        let better = sketch::saturated(config, text, &mut check_interrupts)?;
+        better.into_iter().for_each(|shingle_size| self.add(shingle_size));
+        Ok(())
+    }
+
+    /// Adds a text which needs shingles of that size.
+    pub fn add(&mut self, shingle_size: usize) {
+        self.texts += 1;
+        self.shingle_size = self.shingle_size.max(shingle_size);
+    }
+
+    /// Warns, once for all texts; one alone has no other to be confused with.
+    pub fn warn(&self, config: &Config, name: &str) {
+        let Self { texts, shingle_size } = self;
+        if *texts < 2 {
+            return;
+        }
+        warning(format!(
+            "{texts} texts are too long for shingles of {} characters",
+            config.shingle_size()
+        ))
+        .set_detail("Unrelated texts of this length have many shingles in common by chance.")
+        .set_hint(format!(
+            "Create \"{name}\" with a shingle_size of {shingle_size} or more, or with unit = word."
+        ))
+        .report(PgLogLevel::WARNING);
+    }
 }

@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use sketch::pipeline::{Hands, hands};
 use sketch::{ElementHash, memory};
 
-use crate::document::saturation::Saturated;
+use crate::document::to_bands::Saturated;
 use crate::error::{Result, SqlError, raise};
 use crate::index::entries::{Maker, RowCopies};
 use crate::index::keys::Keys;

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::Datum;
 use sketch::memory;
 
-use crate::document::saturation::Saturated;
+use crate::document::to_bands::Saturated;
 use crate::error::Result;
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;

@@ -26,7 +26,7 @@ pub struct SignerBatch {
     texts: Vec<u8>,
     text_bytes: usize,
     numbers: Vec<u64>,
-    documents: Vec<Document>,
+    documents: Vec<DocumentEnd>,
     /// For each document the boilerplate of its source, where that is left out.
     boilerplates: Vec<Option<Arc<Boilerplate>>>,
     hashes: Vec<i64>,
@@ -37,18 +37,12 @@ pub struct SignerBatch {
     saturated: Vec<usize>,
 }
 
+/// The place of a document: its end among all texts, or among all numbers.
 #[derive(Clone, Copy)]
-enum Form {
-    Text(Packing),
-    Elements,
-    Signature,
-}
-
-/// The kind of a document, and its end among those of its kind.
-#[derive(Clone, Copy)]
-struct Document {
-    form: Form,
-    end: usize,
+enum DocumentEnd {
+    Text(Packing, usize),
+    Elements(usize),
+    Signature(usize),
 }
 
 /// A document as it was copied.
@@ -97,7 +91,7 @@ impl SignerBatch {
         memory::extend(&mut self.texts, text.bytes)?;
         let unpacked = if text.packing == Packing::PLAIN { 0 } else { text.size() };
         self.text_bytes += text.bytes.len() + unpacked;
-        self.place(Form::Text(text.packing), self.texts.len())
+        memory::push(&mut self.documents, DocumentEnd::Text(text.packing, self.texts.len()))
     }
 
     /// Adds a set, by the hashes of its elements.
@@ -106,7 +100,7 @@ impl SignerBatch {
     /// [`Error::OutOfMemory`].
     pub fn push_elements(&mut self, hashes: &[u64]) -> Result<(), Error> {
         memory::extend(&mut self.numbers, hashes)?;
-        self.place(Form::Elements, self.numbers.len())
+        memory::push(&mut self.documents, DocumentEnd::Elements(self.numbers.len()))
     }
 
     /// Adds a signature, which must be as long as the banding needs; an empty one is left out.
@@ -116,7 +110,7 @@ impl SignerBatch {
     pub fn push_signature(&mut self, slots: &[i32]) -> Result<(), Error> {
         memory::reserve(&mut self.numbers, slots.len())?;
         self.numbers.extend(slots.iter().map(|&slot| slot as u64));
-        self.place(Form::Signature, self.numbers.len())
+        memory::push(&mut self.documents, DocumentEnd::Signature(self.numbers.len()))
     }
 
     /// Says what does not count of the document that was added last, for a signer that leaves it out.
@@ -125,10 +119,6 @@ impl SignerBatch {
     /// [`Error::OutOfMemory`].
     pub fn without(&mut self, boilerplate: Option<Arc<Boilerplate>>) -> Result<(), Error> {
         memory::push(&mut self.boilerplates, boilerplate)
-    }
-
-    fn place(&mut self, form: Form, end: usize) -> Result<(), Error> {
-        memory::push(&mut self.documents, Document { form, end })
     }
 
     /// The hashes of each document, in order: none of one without shingles.
@@ -155,24 +145,20 @@ impl SignerBatch {
     }
 }
 
-/// Documents one after the other, by their ends among all texts or all numbers.
+/// Documents one after the other, by their ends.
 fn copied<'a>(
-    documents: &'a [Document],
+    documents: &'a [DocumentEnd],
     texts: &'a [u8],
     numbers: &'a [u64],
 ) -> impl Iterator<Item = CopiedDocument<'a>> {
     let (mut text, mut number) = (0, 0);
-    documents.iter().map(move |&Document { form, end }| match form {
-        Form::Text(packing) => {
-            let bytes = &texts[std::mem::replace(&mut text, end)..end];
-            CopiedDocument::Text(StoredBytes { bytes, packing })
+    let from = |start: &mut usize, end| std::mem::replace(start, end)..end;
+    documents.iter().map(move |&document| match document {
+        DocumentEnd::Text(packing, end) => {
+            CopiedDocument::Text(StoredBytes { bytes: &texts[from(&mut text, end)], packing })
         }
-        Form::Elements => {
-            CopiedDocument::Elements(&numbers[std::mem::replace(&mut number, end)..end])
-        }
-        Form::Signature => {
-            CopiedDocument::Signature(&numbers[std::mem::replace(&mut number, end)..end])
-        }
+        DocumentEnd::Elements(end) => CopiedDocument::Elements(&numbers[from(&mut number, end)]),
+        DocumentEnd::Signature(end) => CopiedDocument::Signature(&numbers[from(&mut number, end)]),
     })
 }
 

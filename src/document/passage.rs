@@ -1,0 +1,309 @@
+//! Passages that are sought: the type `minlsh_passage` as bytes and as text, the operators `~>` and `<~`, and the way
+//! from a text to the entries of an index of passages, from a passage to a search.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version of this layout: 1 |
+//! | 8 | coverage, binary64 |
+//! | 2 | min_match |
+//! | up to a zero byte | normalization in canonical form, UTF-8 |
+//! | the rest | the passage, in the database's encoding |
+//!
+//! Numbers have their least significant byte first. A damaged page may hold anything: what is read is
+//! checked. As text it is a JSON object, such as `{"coverage": 0.8, "min_match": 50, "normalization": "nfkc
+//! casefold whitespace", "passage": "..."}`; whatever does not begin like that is a passage with the options by
+//! default, as a text is a document.
+//!
+//! The operators fail for no value, and are not LEAKPROOF all the same: `sql/minlsh.sql` says why.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+use pgrx::pg_sys::Datum;
+use sketch::passage::{
+    Bound, Characters, Fingerprints, Sought, needed, valid_coverage, valid_min_match,
+    valid_normalization,
+};
+use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, memory, sort_by};
+
+use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
+use super::prepared::Kept;
+use super::value::BandSearch;
+use crate::error::Result;
+use crate::options::{IndexOptions, Recent};
+use crate::pg::call::{Call, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::{array, bytes, lossless, text};
+
+sql_function!(minlsh_passage_of_text, of_text);
+sql_function!(minlsh_passage_in, |call| FORM.input(call));
+sql_function!(minlsh_passage_out, |call| FORM.output(call));
+sql_function!(minlsh_passage_recv, |call| FORM.receive(call));
+sql_function!(minlsh_passage_send, |call| FORM.send(call));
+// `text ~> minlsh_passage`, and the other way round
+sql_function!(minlsh_text_contains_passage, |call| contains(call, 0, 1));
+sql_function!(minlsh_passage_within_text, |call| contains(call, 1, 0));
+sql_function!(minlsh_passage_hashes, passage_hashes);
+
+const VERSION: u8 = 1;
+
+/// A passage that is sought, read where it lies.
+#[derive(Clone, Copy)]
+pub struct Passage<'a> {
+    /// The share of it that a text must have.
+    pub coverage: f64,
+    /// The minimum length of what they have in common.
+    pub min_match: usize,
+    /// Steps in canonical form.
+    pub normalization: &'a str,
+    /// The passage in the database's encoding.
+    pub text: &'a [u8],
+}
+
+impl<'a> Passage<'a> {
+    /// Reads a passage.
+    ///
+    /// # Safety
+    /// `datum` must be a non-null varlena, valid for `'a`; of whatever content.
+    pub unsafe fn read(datum: Datum) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        Self::from_bytes(unsafe { bytes::read(datum) })
+    }
+
+    /// Reads a passage out of its bytes.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self> {
+        Self::parse(bytes).ok_or_else(|| damaged("minlsh_passage"))
+    }
+
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let (&[VERSION], rest) = bytes.split_first_chunk()? else { return None };
+        let (coverage, rest) = rest.split_first_chunk()?;
+        let (min_match, rest) = rest.split_first_chunk()?;
+        let (normalization, text) = until_zero(rest)?;
+        let min_match = u16::from_le_bytes(*min_match);
+        let passage = Self {
+            coverage: valid_coverage(f64::from_le_bytes(*coverage)).ok()?,
+            min_match: valid_min_match(min_match.into()).ok()?,
+            normalization,
+            text,
+        };
+        passage.steps().is_ok().then_some(passage)
+    }
+
+    /// The passage as a datum, in the current memory context.
+    pub fn write(&self) -> Datum {
+        bytes::concatenate(&[
+            &[VERSION],
+            &self.coverage.to_le_bytes(),
+            &(self.min_match as u16).to_le_bytes(),
+            self.normalization.as_bytes(),
+            b"\0",
+            self.text,
+        ])
+    }
+
+    /// The steps of its normalization.
+    pub fn steps(&self) -> Result<Normalization> {
+        normalization(self.normalization)
+    }
+}
+
+thread_local! {
+    /// Reading steps takes longer than a look at a short text.
+    static READ: RefCell<Recent<(String, Normalization)>> = const { RefCell::new(Recent::new()) };
+}
+
+/// The normalization of passages that is written so, kept for the next call.
+pub fn normalization(steps: &str) -> Result<Normalization> {
+    let kept = READ.with_borrow_mut(|kept| kept.take(|(written, _)| written == steps));
+    let read = match kept {
+        Some(read) => read,
+        None => (steps.to_owned(), valid_normalization(steps)?),
+    };
+    let normalization = read.1.clone();
+    READ.with_borrow_mut(|kept| kept.keep(read));
+    Ok(normalization)
+}
+
+/// `minlsh_passage(text, coverage, min_match, normalization) → minlsh_passage`
+fn of_text(call: &Call) -> Result<Option<Datum>> {
+    let (Some(text), Some(coverage), Some(min_match), Some(steps)) =
+        (call.bytes(0), call.float8(1), call.int4(2), call.text(3)?)
+    else {
+        return Ok(None);
+    };
+    let passage = Passage {
+        coverage: valid_coverage(coverage)?,
+        min_match: valid_min_match(min_match.into())?,
+        normalization: &normalization(steps)?.to_string(),
+        text,
+    };
+    Ok(Some(passage.write()))
+}
+
+static FORM: TypeForm = TypeForm {
+    name: "minlsh_passage",
+    start: "{\"coverage\":",
+    meaning: "a passage",
+    read: read_literal,
+    write: |value| write_literal(&Passage::from_bytes(value)?),
+};
+
+fn write_literal(passage: &Passage) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let Passage { coverage, min_match, .. } = passage;
+    memory::extend(
+        &mut out,
+        format!("{{\"coverage\": {coverage}, \"min_match\": {min_match}").as_bytes(),
+    )?;
+    memory::extend(&mut out, b", \"normalization\": ")?;
+    write_string(&mut out, text::encode(passage.normalization))?;
+    memory::extend(&mut out, b", \"passage\": ")?;
+    write_string(&mut out, passage.text)?;
+    memory::extend(&mut out, b"}")?;
+    Ok(out)
+}
+
+fn read_literal(literal: &[u8]) -> Read<Datum> {
+    match FORM.is_object(literal) {
+        true => Members::read(&mut JsonReader::new(literal))?.write(),
+        false => Members { passage: Some(literal.into()), ..Members::default() }.write(),
+    }
+}
+
+/// The members of the object, as far as they are there.
+#[derive(Default)]
+struct Members<'a> {
+    coverage: Option<f64>,
+    min_match: Option<i64>,
+    normalization: Option<Cow<'a, str>>,
+    passage: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> Members<'a> {
+    fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
+        let mut members = Self::default();
+        reader.object(|name, reader| {
+            Ok(match name {
+                b"coverage" => members.coverage.replace(reader.number()?).is_none(),
+                b"min_match" => members.min_match.replace(reader.number()?).is_none(),
+                b"normalization" => members.normalization.replace(reader.utf8()?).is_none(),
+                b"passage" => members.passage.replace(reader.string()?).is_none(),
+                _ => false,
+            })
+        })?;
+        Ok(members)
+    }
+
+    fn write(&self) -> Read<Datum> {
+        let Some(text) = &self.passage else { return syntax("It has no \"passage\".") };
+        let min_match = self.min_match.unwrap_or(DEFAULT_MIN_MATCH as i64);
+        let steps = self.normalization.as_deref().unwrap_or("plain");
+        let passage = Passage {
+            coverage: valid_coverage(self.coverage.unwrap_or(DEFAULT_COVERAGE))?,
+            min_match: valid_min_match(min_match)?,
+            normalization: &normalization(steps)?.to_string(),
+            text,
+        };
+        Ok(passage.write())
+    }
+}
+
+/// A passage made ready, which most calls of a query share.
+struct PreparedPassage {
+    normalization: Normalization,
+    sought: Sought<'static>,
+    /// The number of its characters that a text must have.
+    needed: usize,
+}
+
+fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
+    let (Some(body), Some(image)) = (call.datum(body), call.bytes(passage)) else {
+        return Ok(None);
+    };
+    // SAFETY: the only thing that these functions keep.
+    let kept: &mut Kept<PreparedPassage> = unsafe { call.kept() };
+    let prepared = kept.get(image, || prepare(image))?;
+    // SAFETY: declared text, and lives as long as the call.
+    let body = lossless::decode(unsafe { bytes::read(body) })?;
+    let body = Characters::of(&prepared.normalization, &body, &mut check_interrupts);
+    let body = body?;
+    let sought = &mut prepared.sought;
+    let contains = !sought.passage().is_empty()
+        && sought.covered(&body, &mut check_interrupts)? >= prepared.needed;
+    Ok(Some(Datum::from(contains)))
+}
+
+fn prepare(image: &[u8]) -> Result<PreparedPassage> {
+    let passage = Passage::from_bytes(image)?;
+    let normalization = passage.steps()?;
+    let text = lossless::decode(passage.text)?;
+    let characters = Characters::of(&normalization, &text, &mut check_interrupts)
+        .and_then(Characters::into_owned)?;
+    let needed = needed(passage.coverage, characters.len());
+    let sought = Sought::new(characters, passage.min_match, &mut check_interrupts);
+    Ok(PreparedPassage { normalization, sought: sought?, needed })
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Option<(Fingerprints, Vec<u64>)>> = const { RefCell::new(None) };
+}
+
+/// Appends the fingerprints of a row's text to `entries`: none if it is shorter than a passage.
+pub fn append(text: &str, config: &Config, min_match: usize, entries: &mut Vec<i64>) -> Result<()> {
+    // It is put back when the work is done: a cancelled call leaves none.
+    let (mut fingerprints, mut found) = match SCRATCH.take() {
+        Some(kept) => kept,
+        None => (Fingerprints::new()?, Vec::new()),
+    };
+    let text = Characters::of(config.normalization(), text, &mut check_interrupts);
+    let text = text?;
+    fingerprints.append(&text, min_match, &mut found, &mut check_interrupts)?;
+    memory::reserve(entries, found.len())?;
+    entries.extend(found.iter().map(|entry| *entry as i64));
+    found.clear();
+    found.shrink_to(1 << 16);
+    SCRATCH.set(Some((fingerprints, found)));
+    Ok(())
+}
+
+/// `passage_hashes(text, min_match, normalization) → bigint[]`: the distinct ones, in ascending order.
+fn passage_hashes(call: &Call) -> Result<Option<Datum>> {
+    let (Some(text), Some(min_match), Some(steps)) = (call.text(0)?, call.int4(1), call.text(2)?)
+    else {
+        return Ok(None);
+    };
+    let min_match = valid_min_match(min_match.into())?;
+    let config = Config::default().with_normalization(normalization(steps)?)?;
+    let mut hashes = Vec::new();
+    append(text, &config, min_match, &mut hashes)?;
+    sort_by(&mut hashes, Ord::cmp, &mut check_interrupts);
+    hashes.dedup();
+    Ok(Some(array::write_int8(&hashes)))
+}
+
+/// The search for a passage in an index with these options.
+///
+/// # Safety
+/// `value` must be a non-null `minlsh_passage`.
+pub unsafe fn search(value: Datum, options: &IndexOptions) -> Result<BandSearch> {
+    // SAFETY: the caller's promise.
+    let passage = unsafe { Passage::read(value) }?;
+    let Some(min_match) = options.min_match else { return Ok(BandSearch::Everything) };
+    let normalization = options.config.normalization();
+    if passage.steps()? != *normalization || passage.min_match < min_match {
+        return Ok(BandSearch::Everything);
+    }
+    let text = lossless::decode(passage.text)?;
+    let text = Characters::of(normalization, &text, &mut check_interrupts)?;
+    if text.is_empty() {
+        return Ok(BandSearch::Nothing);
+    }
+    if text.len() < min_match {
+        return Ok(BandSearch::Everything);
+    }
+    let (coverage, at_least) = (passage.coverage, passage.min_match);
+    Bound::new(&text, coverage, at_least, min_match, &mut check_interrupts)
+        .map(BandSearch::Passage)
+        .map_err(Into::into)
+}
