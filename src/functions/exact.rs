@@ -1,35 +1,39 @@
-//! Exact measures between sets: Jaccard similarity and containment.
+//! Exact measures between sets: Jaccard similarity and containment; and weighted sets, whose elements count more or
+//! less.
 
 use pgrx::pg_sys::{self, Datum, Oid};
-use sketch::{Overlap, memory};
+use sketch::{Element, ElementHash, Overlap, WeightedSet, memory};
 
-use crate::error::Result;
+use crate::error::{Result, invalid_parameter};
 use crate::options::Options;
-use crate::overlap::overlap as overlap_of;
-use crate::pg::array;
-use crate::pg::bytes;
+use crate::overlap::overlap;
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog::{self, base_element_type};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::order::Order;
+use crate::pg::{array, bytes, text};
 
-sql_function!(minlsh_jaccard_text, jaccard_text);
-sql_function!(minlsh_containment_text, containment_text);
-sql_function!(minlsh_jaccard_array, jaccard_array);
-sql_function!(minlsh_containment_array, containment_array);
+// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag) → double precision`, and so `containment()`:
+// the share of the first in the second
+sql_function!(minlsh_jaccard_text, |call| share(overlap_of_texts(call), Overlap::jaccard));
+sql_function!(minlsh_containment_text, |call| share(overlap_of_texts(call), Overlap::containment));
+// `jaccard(anyarray, anyarray) → double precision`
+sql_function!(minlsh_jaccard_array, |call| share(overlap_of_arrays(call), Overlap::jaccard));
+sql_function!(minlsh_containment_array, |call| share(
+    overlap_of_arrays(call),
+    Overlap::containment
+));
+sql_function!(minlsh_minhash_weighted, minhash_weighted);
+sql_function!(minlsh_weighted_jaccard, weighted_jaccard);
 
-/// `jaccard(text, text, shingle_size, unit, normalization, stop_words, bag)
-/// → double precision`
-fn jaccard_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(overlap_of_texts(call)?.and_then(Overlap::jaccard).map(float8_datum))
+fn share(
+    overlap: Result<Option<Overlap>>,
+    measure: fn(Overlap) -> Option<f64>,
+) -> Result<Option<Datum>> {
+    Ok(overlap?.and_then(measure).map(float8_datum))
 }
 
-/// `containment(text, text, shingle_size, unit, normalization, stop_words, bag)
-/// → double precision`
-fn containment_text(call: &Call) -> Result<Option<Datum>> {
-    Ok(overlap_of_texts(call)?.and_then(Overlap::containment).map(float8_datum))
-}
-
+/// The overlap of two texts, cut by the arguments behind them.
 fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
     let (Some(a), Some(b), Some(options)) =
         (call.text(0)?, call.text(1)?, Options::shingling(call, 2, 3, 4)?)
@@ -37,21 +41,11 @@ fn overlap_of_texts(call: &Call) -> Result<Option<Overlap>> {
         return Ok(None);
     };
     let config = options.config()?;
-    overlap_of(&config, a, b).map(Some)
-}
-
-/// `jaccard(anyarray, anyarray) → double precision`
-fn jaccard_array(call: &Call) -> Result<Option<Datum>> {
-    Ok(overlap(call)?.and_then(Overlap::jaccard).map(float8_datum))
-}
-
-/// `containment(anyarray, anyarray) → double precision`: the share of the first in the second.
-fn containment_array(call: &Call) -> Result<Option<Datum>> {
-    Ok(overlap(call)?.and_then(Overlap::containment).map(float8_datum))
+    overlap(&config, a, b).map(Some)
 }
 
 /// The overlap of two arrays as sets, by the default order of the element type.
-fn overlap(call: &Call) -> Result<Option<Overlap>> {
+fn overlap_of_arrays(call: &Call) -> Result<Option<Overlap>> {
     let (Some(a), Some(b)) = (call.datum(0), call.datum(1)) else {
         return Ok(None);
     };
@@ -83,4 +77,52 @@ fn overlap(call: &Call) -> Result<Option<Overlap>> {
 /// True if texts of that collation are equal only if their bytes are.
 fn is_deterministic(collation: Oid) -> bool {
     collation != Oid::INVALID && catalog::is_deterministic(collation)
+}
+
+/// `minhash_weighted(text[], double precision[], num_perm, seed) → integer[]`
+fn minhash_weighted(call: &Call) -> Result<Option<Datum>> {
+    let (Some(set), Some(num_perm), Some(seed)) =
+        (weighted_set(call, 0)?, call.int4(2), call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let signature = set.signature(num_perm.into(), seed, &mut check_interrupts)?;
+    Ok(signature.map(|signature| array::write_int4(&signature)))
+}
+
+/// `weighted_jaccard(text[], double precision[], text[], double precision[]) → double precision`
+fn weighted_jaccard(call: &Call) -> Result<Option<Datum>> {
+    let (Some(a), Some(b)) = (weighted_set(call, 0)?, weighted_set(call, 2)?) else {
+        return Ok(None);
+    };
+    Ok(a.jaccard(&b).map(float8_datum))
+}
+
+/// The set in arguments `index` and the next: elements and their weights, place by place.
+fn weighted_set(call: &Call, index: usize) -> Result<Option<WeightedSet>> {
+    let (Some(elements), Some(weights)) = (call.datum(index), call.float8_array(index + 1)?) else {
+        return Ok(None);
+    };
+    // SAFETY: declared text[].
+    let elements = unsafe { array::nullable_elements(elements)? };
+    if elements.len() != weights.len() {
+        return Err(invalid_parameter(format!(
+            "elements and weights must have the same length, not {} and {}",
+            elements.len(),
+            weights.len()
+        ))
+        .set_hint("Pass one weight for each element, in the same order."));
+    }
+    let mut weighted = memory::with_capacity(elements.len())?;
+    for (i, (element, &weight)) in elements.into_iter().zip(weights).enumerate() {
+        if i % 4096 == 0 {
+            check_interrupts();
+        }
+        // As in minhash(text[]): nulls do not count.
+        let Some(element) = element else { continue };
+        // SAFETY: an element of a text[].
+        let element = unsafe { text::read(element) }?;
+        weighted.push((Element::Text(element).hash(ElementHash::Xxh3), weight));
+    }
+    WeightedSet::new(weighted, &mut check_interrupts).map(Some).map_err(Into::into)
 }

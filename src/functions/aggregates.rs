@@ -9,7 +9,7 @@ use pgrx::pg_sys::Datum;
 use pgrx::prelude::*;
 use sketch::{Config, Scheme, Sketcher, unite};
 
-use super::{measures, with_sketcher};
+use super::signatures::{config_of_sets, signature_of, with_sketcher};
 use crate::error::{Result, SqlError, error, invalid_parameter};
 use crate::pg::aggregate::{Aggregate, Buffer, state};
 use crate::pg::call::{Call, sql_function};
@@ -22,11 +22,6 @@ sql_function!(minlsh_set_combine, combine);
 sql_function!(minlsh_set_serialize, serialize);
 sql_function!(minlsh_set_deserialize, deserialize);
 sql_function!(minlsh_set_signature, signature);
-
-/// A configuration for ready-made sets: how texts are cut does not matter.
-fn configuration_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
-    crate::options::Options { scheme: scheme.into(), num_perm, seed, ..Default::default() }.config()
-}
 
 /// The options that two signatures must share to be comparable.
 #[derive(Clone, Copy, PartialEq)]
@@ -57,7 +52,7 @@ impl SetOptions {
     }
 
     fn config(self) -> Result<Config> {
-        configuration_of_sets(self.scheme.as_str(), self.num_perm as i32, self.seed)
+        config_of_sets(self.scheme.as_str(), self.num_perm as i32, self.seed)
     }
 }
 
@@ -168,7 +163,7 @@ fn options(call: &Call) -> Result<SetOptions> {
         seed = call.int8(4).ok_or_else(|| missing("seed", "Use 0 for the scheme's own seed."))?;
     }
     if call.datum(0).is_none() {
-        configuration_of_sets(scheme.as_str(), num_perm, seed)?;
+        config_of_sets(scheme.as_str(), num_perm, seed)?;
     }
     Ok(SetOptions { scheme, num_perm: usize::try_from(num_perm).unwrap_or(0), seed })
 }
@@ -194,7 +189,7 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let Some(signature) = call.int4_array(1)? else {
         return Ok(call.datum(0));
     };
-    let signature = measures::signature_of(scheme, signature)?;
+    let signature = signature_of(scheme, signature)?;
     let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
     let set = Set::of(datum)?;

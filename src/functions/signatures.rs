@@ -1,0 +1,299 @@
+//! Signatures: `minhash()` of a text or a set, also under hash functions that the caller chooses, and from and to the
+//! bytes of datasketch's `LeanMinHash` in Python; measures of signatures alone; bands, the S-curve, and the choice of
+//! parameters.
+
+use std::cell::RefCell;
+
+use pgrx::pg_sys::Datum;
+use sketch::{Banding, Config, LinearFunctions, Scheme, Sketcher, SlotBits, memory};
+
+use crate::error::{Result, invalid_parameter, not_supported};
+use crate::options::{Options, Recent};
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::{ResultRows, result_row};
+use crate::pg::{array, bytes, element, text};
+
+sql_function!(minlsh_minhash, minhash);
+sql_function!(minlsh_minhash_elements, minhash_elements);
+sql_function!(minlsh_minhash_hashes, minhash_hashes);
+sql_function!(minlsh_minhash_pack, minhash_pack);
+sql_function!(minlsh_minhash_with, minhash_with);
+sql_function!(minlsh_minhash_from_lean, minhash_from_lean);
+sql_function!(minlsh_minhash_to_lean, minhash_to_lean);
+sql_function!(minlsh_minhash_jaccard, minhash_jaccard);
+sql_function!(minlsh_minhash_jaccard_packed, minhash_jaccard_packed);
+sql_function!(minlsh_minhash_error, minhash_error);
+sql_function!(minlsh_minhash_union, minhash_union);
+sql_function!(minlsh_minhash_cardinality, minhash_cardinality);
+sql_function!(minlsh_minhash_containment, minhash_containment);
+sql_function!(minlsh_band_hashes, band_hashes);
+sql_function!(minlsh_lsh_probability, lsh_probability);
+sql_function!(minlsh_lsh_threshold, lsh_threshold);
+sql_function!(minlsh_lsh_params, lsh_params);
+
+thread_local! {
+    static SKETCHERS: RefCell<Recent<Sketcher>> = const { RefCell::new(Recent::new()) };
+}
+
+/// Runs `work` with a sketcher of that configuration, kept for the next call.
+pub(crate) fn with_sketcher<T>(config: &Config, work: impl FnOnce(&mut Sketcher) -> T) -> T {
+    let kept = SKETCHERS.with_borrow_mut(|kept| kept.take(|sketcher| sketcher.config() == config));
+    let mut sketcher = kept.unwrap_or_else(|| Sketcher::new(config.clone()));
+    let result = work(&mut sketcher);
+    SKETCHERS.with_borrow_mut(|kept| kept.keep(sketcher));
+    result
+}
+
+/// `minhash(text, num_perm, shingle_size, unit, scheme, seed, normalization, stop_words, bag)
+/// → integer[]`
+fn minhash(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(num_perm), Some(scheme), Some(seed), Some(shingling)) = (
+        call.text(0)?,
+        call.int4(1),
+        call.text(4)?,
+        call.int8(5),
+        Options::shingling(call, 2, 3, 6)?,
+    ) else {
+        return Ok(None);
+    };
+    let config = Options { num_perm, scheme: scheme.into(), seed, ..shingling }.config()?;
+    with_sketcher(&config, |sketcher| {
+        let signature = sketcher.sketch(body, &mut check_interrupts)?;
+        Ok(signature.map(array::write_int4))
+    })
+}
+
+/// A configuration for ready-made sets: how texts are cut does not matter.
+pub(crate) fn config_of_sets(scheme: &str, num_perm: i32, seed: i64) -> Result<Config> {
+    Options { num_perm, scheme: scheme.into(), seed, ..Options::default() }.config()
+}
+
+/// `minhash(anyarray, num_perm, scheme, seed) → integer[]`: ready-made elements; nulls do not count.
+fn minhash_elements(call: &Call) -> Result<Option<Datum>> {
+    let (Some(elements), Some(num_perm), Some(scheme), Some(seed)) =
+        (call.datum(0), call.int4(1), call.text(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let config = config_of_sets(scheme, num_perm, seed)?;
+    // SAFETY: declared anyarray.
+    let hashes = unsafe { element::hashes(elements, config.scheme().element_hash()) }?;
+    sign_hashes(&config, &hashes)
+}
+
+/// `minhash_hashes(bigint[], num_perm, scheme, seed) → integer[]`: of elements given by their
+/// 64-bit hashes.
+fn minhash_hashes(call: &Call) -> Result<Option<Datum>> {
+    let (Some(hashes), Some(num_perm), Some(scheme), Some(seed)) =
+        (call.bigints(0)?, call.int4(1), call.text(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let config = config_of_sets(scheme, num_perm, seed)?;
+    let hashes = memory::collect(hashes.into_iter().map(|hash| hash as u64))?;
+    sign_hashes(&config, &hashes)
+}
+
+fn sign_hashes(config: &Config, hashes: &[u64]) -> Result<Option<Datum>> {
+    with_sketcher(config, |sketcher| {
+        let signature = sketcher.sketch_hashes(hashes, &mut check_interrupts)?;
+        Ok(signature.map(array::write_int4))
+    })
+}
+
+/// `minhash_pack(integer[], slot_bits) → integer[]`: what an index with that option stores.
+fn minhash_pack(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(slot_bits)) = (call.int4_array(0)?, call.int4(1)) else {
+        return Ok(None);
+    };
+    let mut packed = Vec::new();
+    SlotBits::new(slot_bits.into(), signature.len() as i64)
+        .and_then(|slot_bits| slot_bits.pack(signature, &mut packed))?;
+    Ok(Some(array::write_int4(&packed)))
+}
+
+/// `minhash_with(elements bigint[], a bigint[], b bigint[], p bigint) → integer[]`
+fn minhash_with(call: &Call) -> Result<Option<Datum>> {
+    let (Some(elements), Some(a), Some(b), Some(p)) =
+        (call.bigints(0)?, call.int8_array(1)?, call.int8_array(2)?, call.int8(3))
+    else {
+        return Ok(None);
+    };
+    let functions = LinearFunctions::new(a, b, p)?;
+    let signature = functions.minhash(&elements, &mut check_interrupts)?;
+    Ok(signature.map(|signature| array::write_int4(&signature)))
+}
+
+/// `minhash_from_lean(bytea) → (signature, seed, scheme)`
+fn minhash_from_lean(call: &Call) -> Result<Option<Datum>> {
+    let Some(lean) = call.bytes(0) else {
+        return Ok(None);
+    };
+    let lean = sketch::from_lean(lean)?;
+    if lean.seed == 0 {
+        // minhash(..., seed => 0) makes signatures of seed 1: those would be compared with these.
+        return Err(not_supported("LeanMinHash has seed 0, which is not supported").set_hint(
+            "Use another seed in Python. In SQL, seed 0 stands for the scheme's own seed, which is 1.",
+        ));
+    }
+    let signature = lean.signature.map(|signature| array::write_int4(&signature));
+    let row = [signature, Some(Datum::from(lean.seed)), Some(text::write(lean.scheme.as_str()))];
+    result_row(call, row).map(Some)
+}
+
+/// `minhash_to_lean(integer[], scheme, seed, byte_order) → bytea`
+fn minhash_to_lean(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(scheme), Some(seed), Some(order)) =
+        (call.int4_array(0)?, call.text(1)?, call.int8(2), call.text(3)?)
+    else {
+        return Ok(None);
+    };
+    let scheme: Scheme = scheme.parse()?;
+    let seed = if seed == 0 { scheme.default_seed() } else { seed };
+    let order = order.parse()?;
+    let lean = sketch::to_lean(signature, scheme, seed, order)?;
+    Ok(Some(bytes::write(&lean)))
+}
+
+/// A signature that is to be read as one of `scheme`, unless it plainly is not: a slot of fss is
+/// never negative, of the others about every other (but of large sets).
+pub(super) fn signature_of(scheme: Scheme, signature: &[i32]) -> Result<&[i32]> {
+    if signature.is_empty() {
+        return Err(sketch::Error::EmptySignature.into());
+    }
+    if scheme == Scheme::Fss && signature.iter().any(|slot| *slot < 0) {
+        return Err(invalid_parameter("signature is not of scheme \"fss\"").set_hint(
+            "Pass the scheme that it was computed with. Weighted and packed signatures cannot be used here.",
+        ));
+    }
+    Ok(signature)
+}
+
+/// `minhash_union(integer[], integer[], scheme) → integer[]`
+fn minhash_union(call: &Call) -> Result<Option<Datum>> {
+    // Of a set that has no signature nothing is added: the other one is the union.
+    let Some((a, b, scheme)) = two_signatures(call)? else {
+        return Ok(call.text(2)?.and_then(|_| call.datum(0).or(call.datum(1))));
+    };
+    let union = sketch::union(a, b, scheme)?;
+    Ok(Some(array::write_int4(&union)))
+}
+
+/// `minhash_cardinality(integer[], scheme) → (cardinality, error)`
+fn minhash_cardinality(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(scheme)) = (call.int4_array(0)?, call.text(1)?) else {
+        return Ok(None);
+    };
+    let scheme = scheme.parse()?;
+    let signature = signature_of(scheme, signature)?;
+    let found = sketch::cardinality(signature, scheme)?;
+    let row = [found.estimate, found.standard_error].map(|value| Some(float8_datum(value)));
+    result_row(call, row).map(Some)
+}
+
+/// `minhash_containment(integer[], integer[], scheme) → (containment_a, containment_b)`
+fn minhash_containment(call: &Call) -> Result<Option<Datum>> {
+    let Some((a, b, scheme)) = two_signatures(call)? else {
+        return Ok(None);
+    };
+    let jaccard = sketch::estimate_jaccard(a, b)?;
+    let cardinality = |signature| sketch::cardinality(signature, scheme);
+    let (in_a, in_b) = (cardinality(a)?.estimate, cardinality(b)?.estimate);
+    let (of_a, of_b) = sketch::containment(jaccard, in_a, in_b)?;
+    result_row(call, [of_a, of_b].map(|value| value.map(float8_datum))).map(Some)
+}
+
+type TwoSignatures<'a> = (&'a [i32], &'a [i32], Scheme);
+
+/// Two signatures of a scheme: the first three arguments.
+fn two_signatures(call: &Call) -> Result<Option<TwoSignatures<'_>>> {
+    let (Some(a), Some(b), Some(scheme)) =
+        (call.int4_array(0)?, call.int4_array(1)?, call.text(2)?)
+    else {
+        return Ok(None);
+    };
+    let scheme = scheme.parse()?;
+    Ok(Some((signature_of(scheme, a)?, signature_of(scheme, b)?, scheme)))
+}
+
+/// `minhash_jaccard(integer[], integer[]) → double precision`
+fn minhash_jaccard(call: &Call) -> Result<Option<Datum>> {
+    let (Some(a), Some(b)) = (call.int4_array(0)?, call.int4_array(1)?) else {
+        return Ok(None);
+    };
+    sketch::estimate_jaccard(a, b).map(|estimate| Some(float8_datum(estimate))).map_err(Into::into)
+}
+
+/// `minhash_jaccard(integer[], integer[], slot_bits) → double precision`: of packed signatures.
+fn minhash_jaccard_packed(call: &Call) -> Result<Option<Datum>> {
+    let (Some(a), Some(b), Some(slot_bits)) =
+        (call.int4_array(0)?, call.int4_array(1)?, call.int4(2))
+    else {
+        return Ok(None);
+    };
+    let slot_bits = SlotBits::of(slot_bits.into())?;
+    slot_bits
+        .estimate_jaccard(a, b)
+        .map(|estimate| Some(float8_datum(estimate)))
+        .map_err(Into::into)
+}
+
+/// `minhash_error(num_perm, jaccard) → double precision`
+fn minhash_error(call: &Call) -> Result<Option<Datum>> {
+    let (Some(num_perm), Some(jaccard)) = (call.int4(0), call.float8(1)) else {
+        return Ok(None);
+    };
+    let error = sketch::standard_error(num_perm.into(), jaccard)?;
+    Ok(Some(float8_datum(error)))
+}
+
+/// `band_hashes(integer[], bands, rows) → bigint[]`
+fn band_hashes(call: &Call) -> Result<Option<Datum>> {
+    let (Some(signature), Some(banding)) = (call.int4_array(0)?, banding(call, 1)?) else {
+        return Ok(None);
+    };
+    let mut hashes = Vec::new();
+    banding.hashes(signature, &mut hashes)?;
+    Ok(Some(array::write_int8(&hashes)))
+}
+
+/// `lsh_probability(jaccard, bands, rows) → double precision`
+fn lsh_probability(call: &Call) -> Result<Option<Datum>> {
+    let Some(jaccard) = call.float8(0) else { return Ok(None) };
+    if !(0.0..=1.0).contains(&jaccard) {
+        return Err(invalid_parameter(format!("jaccard must be between 0 and 1, not {jaccard}")));
+    }
+    Ok(banding(call, 1)?.map(|banding| float8_datum(banding.probability(jaccard))))
+}
+
+/// `lsh_threshold(bands, rows) → double precision`
+fn lsh_threshold(call: &Call) -> Result<Option<Datum>> {
+    Ok(banding(call, 0)?.map(|banding| float8_datum(banding.threshold())))
+}
+
+/// `lsh_params(threshold, num_perm, recall) → SETOF (bands, rows, recall_at_threshold, probes)`: one row.
+fn lsh_params(call: &Call) -> Result<Option<Datum>> {
+    let result = ResultRows::start(call)?;
+    let (Some(threshold), Some(num_perm), Some(recall)) =
+        (call.float8(0), call.int4(1), call.float8(2))
+    else {
+        return Ok(None);
+    };
+    let banding = Banding::for_recall(threshold, num_perm.into(), recall)?;
+    result.push(&[
+        Some(Datum::from(banding.bands() as i32)),
+        Some(Datum::from(banding.rows() as i32)),
+        Some(float8_datum(banding.probability(threshold))),
+        Some(Datum::from(banding.probes(threshold, recall) as i32)),
+    ]);
+    Ok(None)
+}
+
+/// The arguments `bands` and `rows`, from argument `first` on.
+fn banding(call: &Call, first: usize) -> Result<Option<Banding>> {
+    let (Some(bands), Some(rows)) = (call.int4(first), call.int4(first + 1)) else {
+        return Ok(None);
+    };
+    Banding::new(bands.into(), rows.into()).map(Some).map_err(Into::into)
+}

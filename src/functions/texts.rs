@@ -1,0 +1,267 @@
+//! Functions of texts: their parts (`normalize_text()`, `tokens()`, `shingles()`, `shingle_hashes()`), the signature
+//! of their frequent words after Apache Nutch, what differs between two word by word, and the passages that they share.
+
+use std::ops::Range;
+
+use ahash::AHashSet;
+use pgrx::pg_sys::{self, Datum};
+use sketch::passage::{
+    CharacterOffsets, Characters, Sought, shared_runs, valid_min_match, valid_normalization,
+};
+use sketch::{Config, Element, ElementHash, FoundIn, Normalization, memory, word_diff};
+
+use crate::error::Result;
+use crate::options::Options;
+use crate::pg::call::{Call, float8_datum, sql_function};
+use crate::pg::interrupts::check_interrupts;
+use crate::pg::result_rows::ResultRows;
+use crate::pg::{array, text};
+
+sql_function!(minlsh_normalize_text, normalize_text);
+sql_function!(minlsh_tokens, tokens);
+sql_function!(minlsh_shingles, shingles);
+sql_function!(minlsh_shingle_hashes, shingle_hashes);
+sql_function!(minlsh_text_profile, text_profile);
+sql_function!(minlsh_text_profile_signature, text_profile_signature);
+sql_function!(minlsh_diff, diff);
+sql_function!(minlsh_marked_diff, marked_diff);
+sql_function!(minlsh_shared_passages, shared_passages);
+sql_function!(minlsh_passage_coverage, passage_coverage);
+
+/// `normalize_text(text, normalization, stop_words) → text`
+fn normalize_text(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(normalization), Some(stop_words)) =
+        (call.text(0)?, call.text(1)?, call.text(2)?)
+    else {
+        return Ok(None);
+    };
+    let config = Options {
+        normalization: normalization.into(),
+        stop_words: stop_words.into(),
+        ..Options::default()
+    }
+    .config()?;
+    let normalized = sketch::normalize_text(&config, body, &mut check_interrupts)?;
+    Ok(Some(text::write(&normalized)))
+}
+
+/// `tokens(text, unit, normalization, stop_words) → text[]`
+fn tokens(call: &Call) -> Result<Option<Datum>> {
+    let (Some(body), Some(unit), Some(normalization), Some(stop_words)) =
+        (call.text(0)?, call.text(1)?, call.text(2)?, call.text(3)?)
+    else {
+        return Ok(None);
+    };
+    let config = Options {
+        unit: unit.into(),
+        normalization: normalization.into(),
+        stop_words: stop_words.into(),
+        ..Options::default()
+    }
+    .config()?;
+    let mut found = array::TextArray::default();
+    sketch::tokens(&config, body, &mut check_interrupts, &mut |token| found.push(token))?;
+    Ok(Some(found.write()))
+}
+
+/// `shingles(text, shingle_size, unit, normalization, stop_words, bag) → text[]`: the distinct
+/// shingles, in order of first occurrence; of a bag all of them.
+fn shingles(call: &Call) -> Result<Option<Datum>> {
+    let Some((text, config)) = cut_text(call)? else {
+        return Ok(None);
+    };
+    let mut seen = AHashSet::new();
+    let mut found = array::TextArray::default();
+    sketch::for_each_shingle(&config, text, &mut check_interrupts, &mut |shingle| {
+        // As everywhere, equal hashes are equal shingles.
+        let hash = Element::Text(shingle).hash(ElementHash::Xxh3);
+        if config.bag() || memory::insert(&mut seen, hash)? { found.push(shingle) } else { Ok(()) }
+    })?;
+    Ok(Some(found.write()))
+}
+
+/// `shingle_hashes(text, shingle_size, unit, normalization, stop_words, bag) → bigint[]`: their hashes,
+/// in the same order; of a bag those of its elements, in another.
+fn shingle_hashes(call: &Call) -> Result<Option<Datum>> {
+    let Some((text, config)) = cut_text(call)? else {
+        return Ok(None);
+    };
+    let mut hashes = Vec::new();
+    sketch::shingle_hashes(&config, text, &mut hashes, &mut check_interrupts)?;
+    let (mut seen, mut distinct) = (AHashSet::new(), Vec::new());
+    for part in hashes.chunks(1 << 16) {
+        check_interrupts();
+        for &hash in part {
+            if memory::insert(&mut seen, hash)? {
+                memory::push(&mut distinct, hash as i64)?;
+            }
+        }
+    }
+    Ok(Some(array::write_int8(&distinct)))
+}
+
+/// The text that is the first argument, and how it is cut.
+fn cut_text(call: &Call) -> Result<Option<(&str, Config)>> {
+    let (Some(text), Some(options)) = (call.text(0)?, Options::shingling(call, 1, 2, 3)?) else {
+        return Ok(None);
+    };
+    Ok(Some((text, options.config()?)))
+}
+
+/// `text_profile(text, min_token_len, quant_rate) → SETOF (token, count)`
+fn text_profile(call: &Call) -> Result<Option<Datum>> {
+    let rows = ResultRows::start(call)?;
+    let Some((body, min_token_len, quant_rate)) = profiled(call)? else {
+        return Ok(None);
+    };
+    let profile = sketch::text_profile(body, min_token_len, quant_rate, &mut check_interrupts);
+    let profile = profile?;
+    for (i, (token, count)) in profile.iter().enumerate() {
+        if i % 4096 == 0 {
+            check_interrupts();
+        }
+        // No text of 1 GB has a token 2^31 times.
+        text::lent(token, |token| rows.push(&[Some(token), Some(Datum::from(count as i32))]));
+    }
+    Ok(None)
+}
+
+/// `text_profile_signature(text, min_token_len, quant_rate) → text`: as `md5()` writes it.
+fn text_profile_signature(call: &Call) -> Result<Option<Datum>> {
+    let Some((body, min_token_len, quant_rate)) = profiled(call)? else {
+        return Ok(None);
+    };
+    let signature =
+        sketch::text_profile_signature(body, min_token_len, quant_rate, &mut check_interrupts);
+    let hexadecimal = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
+    Ok(signature?.map(|digest| text::write(&hexadecimal(digest))))
+}
+
+/// The arguments of both.
+fn profiled(call: &Call) -> Result<Option<(&str, i64, f64)>> {
+    let (Some(body), Some(min_token_len), Some(quant_rate)) =
+        (call.text(0)?, call.int4(1), call.float8(2))
+    else {
+        return Ok(None);
+    };
+    Ok(Some((body, min_token_len.into(), quant_rate)))
+}
+
+/// `minlsh_diff(a, b, normalization) → SETOF (found_in, passage)`
+fn diff(call: &Call) -> Result<Option<Datum>> {
+    let rows = ResultRows::start(call)?;
+    each_part(call, &mut |found_in, passage| {
+        text::lent(found_in.as_str(), |found_in| {
+            text::lent(passage, |passage| rows.push(&[Some(found_in), Some(passage)]));
+        });
+        Ok(())
+    })?;
+    Ok(None)
+}
+
+/// `minlsh_marked_diff(a, b, normalization) → text`: as wdiff marks it.
+fn marked_diff(call: &Call) -> Result<Option<Datum>> {
+    let mut marked = String::new();
+    let found = each_part(call, &mut |found_in, passage| {
+        let (before, after) = match found_in {
+            FoundIn::Both => ("", ""),
+            FoundIn::A => ("[-", "-]"),
+            FoundIn::B => ("{+", "+}"),
+        };
+        // White space behind the last word is no part of what is marked.
+        let words = passage.trim_end();
+        for part in [before, words, after, &passage[words.len()..]] {
+            memory::push_str(&mut marked, part)?;
+        }
+        Ok(())
+    })?;
+    Ok(found.then(|| text::write(&marked)))
+}
+
+/// Calls `visit` with each part; false if an argument is NULL.
+fn each_part(call: &Call, visit: &mut dyn FnMut(FoundIn, &str) -> Result<()>) -> Result<bool> {
+    let (Some(a), Some(b), Some(normalization)) = (call.text(0)?, call.text(1)?, call.text(2)?)
+    else {
+        return Ok(false);
+    };
+    let config = Options { normalization: normalization.into(), ..Options::default() }.config()?;
+    word_diff(config.normalization(), a, b, &mut check_interrupts, visit)?;
+    Ok(true)
+}
+
+/// `shared_passages(a text, b text, min_match, normalization)
+/// → (a_from, a_length, b_from, b_length integer, passage text)`: by place in the first text.
+fn shared_passages(call: &Call) -> Result<Option<Datum>> {
+    let Some(TwoTexts { a, b, min_match, normalization }) = TwoTexts::read(call)? else {
+        return Ok(None);
+    };
+    let rows = ResultRows::start(call)?;
+    let read = |text| Characters::with_places(&normalization, text, &mut check_interrupts);
+    let (read_a, read_b) = (read(a)?, read(b)?);
+    let runs = shared_runs(&read_a, &read_b, min_match, &mut check_interrupts)?;
+    let (bytes_a, bytes_b) = (CharacterOffsets::of(a)?, CharacterOffsets::of(b)?);
+    let place = |range: &Range<usize>| {
+        [range.start + 1, range.len()].map(|number| Some(Datum::from(number as i32)))
+    };
+    for run in runs {
+        check_interrupts();
+        let in_a = read_a.original(run.a..run.a + run.length);
+        let in_b = read_b.original(run.b..run.b + run.length);
+        let passage = &a[bytes_a.bytes(&in_a)];
+        let ([a_from, a_length], [b_from, b_length]) = if characters_are_bytes() {
+            (place(&bytes_a.bytes(&in_a)), place(&bytes_b.bytes(&in_b)))
+        } else {
+            (place(&in_a), place(&in_b))
+        };
+        text::lent(passage, |passage| {
+            rows.push(&[a_from, a_length, b_from, b_length, Some(passage)]);
+        });
+    }
+    Ok(None)
+}
+
+/// `passage_coverage(passage text, body text, min_match, normalization) → double precision`
+fn passage_coverage(call: &Call) -> Result<Option<Datum>> {
+    let Some(TwoTexts { a, b, min_match, normalization }) = TwoTexts::read(call)? else {
+        return Ok(None);
+    };
+    let read = |text| Characters::of(&normalization, text, &mut check_interrupts);
+    let (passage, body) = (read(a)?, read(b)?);
+    let length = passage.len();
+    if length == 0 {
+        return Ok(None);
+    }
+    let mut sought = Sought::new(passage, min_match, &mut check_interrupts)?;
+    let covered = sought.covered(&body, &mut check_interrupts)?;
+    Ok(Some(float8_datum(covered as f64 / length as f64)))
+}
+
+/// Two texts, and what counts as a passage.
+struct TwoTexts<'a> {
+    a: &'a str,
+    b: &'a str,
+    min_match: usize,
+    normalization: Normalization,
+}
+
+impl<'a> TwoTexts<'a> {
+    fn read(call: &'a Call) -> Result<Option<Self>> {
+        let (Some(a), Some(b), Some(min_match), Some(normalization)) =
+            (call.text(0)?, call.text(1)?, call.int4(2), call.text(3)?)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            a,
+            b,
+            min_match: valid_min_match(min_match.into())?,
+            normalization: valid_normalization(normalization)?,
+        }))
+    }
+}
+
+/// `substr()` counts bytes in SQL_ASCII, whatever they are.
+fn characters_are_bytes() -> bool {
+    // SAFETY: the encoding is fixed for the life of the backend.
+    unsafe { pg_sys::GetDatabaseEncoding() == pg_sys::pg_enc::PG_SQL_ASCII as i32 }
+}
