@@ -10,7 +10,7 @@ use crate::error::{Result, SqlError, error};
 use crate::memory::of_scopes;
 use crate::pg::memory::Memory;
 use crate::pg::names::type_label;
-use crate::pg::passing::Passing;
+use crate::pg::type_storage::TypeStorage;
 
 /// The values met so far, of one or several columns.
 pub struct Scopes {
@@ -38,7 +38,7 @@ struct Equality {
     equal: *mut pg_sys::FmgrInfo,
     hash: *mut pg_sys::FmgrInfo,
     collation: Oid,
-    passing: Passing,
+    storage: TypeStorage,
     /// True if values are equal where their bytes are.
     is_image: bool,
 }
@@ -182,17 +182,17 @@ impl Equality {
             equal: &raw mut entry.eq_opr_finfo,
             hash: &raw mut entry.hash_extended_proc_finfo,
             collation,
-            passing: Passing { by_value: entry.typbyval, length: entry.typlen },
+            storage: TypeStorage { by_value: entry.typbyval, length: entry.typlen },
         })
     }
 
     /// A hash of a value's bytes.
     fn image(&self, value: Datum) -> u128 {
-        if self.passing.by_value {
+        if self.storage.by_value {
             return value.value() as u128;
         }
         // SAFETY: a value of the type that is passed like this, by reference, and is hashed at once.
-        hash128(unsafe { self.passing.bytes(value) })
+        hash128(unsafe { self.storage.bytes(value) })
     }
 
     fn hash(&self, value: Datum) -> u64 {
@@ -209,7 +209,7 @@ impl Equality {
 
     fn copy(&self, value: Datum) -> Datum {
         // SAFETY: a value of the type.
-        unsafe { self.passing.copy(value) }
+        unsafe { self.storage.copy(value) }
     }
 }
 

@@ -5,19 +5,19 @@ use sketch::ElementHash;
 
 use crate::error::{SqlError, invalid_parameter};
 use crate::pg::output::Output;
-use crate::pg::passing::Passing;
+use crate::pg::type_storage::TypeStorage;
 
 /// A check that keys are unique, where no index ensures it.
 pub struct Unique {
     checked: bool,
     type_oid: Oid,
-    passing: Passing,
+    storage: TypeStorage,
 }
 
 impl Unique {
     /// Keys of that type.
     pub fn new(type_oid: Oid, checked: bool) -> Self {
-        Self { checked, type_oid, passing: Passing::of(type_oid) }
+        Self { checked, type_oid, storage: TypeStorage::of(type_oid) }
     }
 
     /// The hash of a key, where keys must be checked.
@@ -27,11 +27,11 @@ impl Unique {
 
     /// A key's own value, or a hash of its bytes, equal for two keys with probability 2^-64.
     fn hash_of(&self, key: Datum) -> u64 {
-        if self.passing.by_value {
+        if self.storage.by_value {
             return key.value() as u64;
         }
         // SAFETY: a value of the type that is passed like this, by reference, and is hashed at once.
-        ElementHash::Xxh3.hash(unsafe { self.passing.bytes(key) })
+        ElementHash::Xxh3.hash(unsafe { self.storage.bytes(key) })
     }
 
     /// The hash of keys that came twice.

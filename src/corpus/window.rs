@@ -24,7 +24,7 @@ use crate::pg::bytes::{self, MAX_ALLOC_SIZE};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
-use crate::pg::passing::Passing;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::window::Window;
 use crate::settings::bucket_limit;
 
@@ -97,9 +97,9 @@ fn check_options(call: &Call, window: &Window, rows: u32) -> Result<()> {
     let (kept, mut context) = (Memory::scratch(c"minlsh option"), Memory::scratch(c"minlsh row"));
     for argument in (1..call.count()).filter(|argument| !call.is_constant(*argument)) {
         let type_oid = call.argument_type(argument);
-        let (passing, is_text) = (Passing::of(type_oid), type_oid == pg_sys::TEXTOID);
+        let (storage, is_text) = (TypeStorage::of(type_oid), type_oid == pg_sys::TEXTOID);
         // SAFETY: a value of the argument's type; what the window gives is gone with the next row.
-        let copied = |value| unsafe { passing.copy(value) };
+        let copied = |value| unsafe { storage.copy(value) };
         let first = kept.run(|| window.argument_at(argument, 0).map(copied));
         // SAFETY: values of the argument's type.
         let bytes = |value| unsafe { bytes::read(value) };

@@ -8,6 +8,7 @@ use super::kind::Kind;
 use super::value::Value;
 use crate::error::Result;
 use crate::memory::of_comparison;
+use crate::options::Threshold;
 use crate::overlap::overlap;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
@@ -209,8 +210,8 @@ impl<T> Kept<T> {
     }
 }
 
-/// The threshold of a value that is kept, and what it is compared as.
-pub type KeptSide = Kept<(f64, Prepared)>;
+/// The threshold of a document that is kept, and what a value is compared as.
+pub type KeptSide = Kept<(Option<Threshold>, Prepared)>;
 
 /// The most bytes of a value that is kept beyond the statement for which it was prepared.
 const MAX_LENT: usize = 1 << 18;

@@ -13,7 +13,7 @@ use super::kind::Kind;
 use super::prepared::{self, KeptSide, Prepared};
 use super::value::Value;
 use crate::error::{Result, SqlError, invalid_parameter};
-use crate::options::{Options, same_shingling, shingling};
+use crate::options::{Options, Threshold, same_shingling, shingling};
 use crate::pg::call::{Call, float8_datum, sql_function};
 use crate::pg::catalog::base_type;
 use crate::pg::{array, bytes};
@@ -72,10 +72,9 @@ fn compare(
         bytes::read(if kept_kind == Kind::Set { array::detoast(value).0 } else { value })
     };
     let work = |place: &mut KeptSide| {
-        let (threshold, prepared) = place.get(image, || prepare(value, kept_kind))?;
+        let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
         // The setting may be changed between two rows.
-        let setting = || settings::threshold().get();
-        let threshold = if kept_kind == Kind::Document { *threshold } else { setting() };
+        let threshold = own.unwrap_or_else(settings::threshold).get();
         decide(threshold, Sides { prepared, image, other, other_kind })
     };
     if call.has_no_place() {
@@ -88,17 +87,13 @@ fn compare(
     }
 }
 
-/// Makes an argument ready, of that kind.
-fn prepare(value: Datum, kind: Kind) -> Result<(f64, Prepared)> {
+/// Makes an argument of that kind ready; with its own threshold, if it is a document.
+fn prepare(value: Datum, kind: Kind) -> Result<(Option<Threshold>, Prepared)> {
     // SAFETY: declared as a value of that kind, and lives as long as the call.
     let (value, document) = unsafe { kind.read(value, ElementHash::default()) }?;
-    let config = match &document {
-        Some(document) => document.config()?,
-        None => None,
-    };
-    let config = config.map_or_else(|| Options::default().config(), Ok)?;
-    let threshold = document.map_or_else(settings::threshold, |document| document.threshold);
-    Ok((threshold.get(), Prepared::of(value, config)?))
+    let own = document.as_ref().map_or(Ok(None), Document::config)?;
+    let config = own.map_or_else(|| Options::default().config(), Ok)?;
+    Ok((document.map(|document| document.threshold), Prepared::of(value, config)?))
 }
 
 /// The outcome of a comparison.

@@ -71,14 +71,14 @@ impl<'a> Side<'a> {
             Verify::Signature => threshold.get(),
             Verify::Exact => estimate_gate(threshold.get(), self.index.options.config.num_perm()),
         };
-        let passing = self.table.key.passing;
+        let storage = self.table.key.storage;
         let mut found = Vec::new();
         self.table.candidates(&probe.signature, threshold, &mut |key, signature| {
             let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
                 // SAFETY: a key of a side table, which is of that type.
-                let key = keys.run(|| unsafe { passing.copy(key) });
+                let key = keys.run(|| unsafe { storage.copy(key) });
                 memory::push(&mut found, (key, estimate))?;
             }
             Ok(())

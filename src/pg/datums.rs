@@ -5,21 +5,21 @@ use sketch::memory;
 
 use crate::error::Result;
 use crate::pg::memory::Memory;
-use crate::pg::passing::Passing;
+use crate::pg::type_storage::TypeStorage;
 
 /// Copies of values, by number.
 pub struct Datums {
     all: Vec<Datum>,
     /// The memory of values that are passed by reference.
     memory: Memory,
-    passing: Passing,
+    storage: TypeStorage,
 }
 
 impl Datums {
     /// No values yet, of that type.
     pub fn new(type_oid: Oid) -> Self {
-        let (memory, passing) = (Memory::scratch(c"minlsh values"), Passing::of(type_oid));
-        Self { all: Vec::new(), memory, passing }
+        let (memory, storage) = (Memory::scratch(c"minlsh values"), TypeStorage::of(type_oid));
+        Self { all: Vec::new(), memory, storage }
     }
 
     /// The number of values.
@@ -37,9 +37,9 @@ impl Datums {
     /// # Safety
     /// `value` must be a non-null value of the type of the others.
     pub unsafe fn push(&mut self, value: Datum) -> Result<()> {
-        let passing = self.passing;
-        // SAFETY: the caller promises a value of the type that `passing` was read of in `new`.
-        let copy = self.memory.run(|| unsafe { passing.copy(value) });
+        let storage = self.storage;
+        // SAFETY: the caller promises a value of the type that `storage` was read of in `new`.
+        let copy = self.memory.run(|| unsafe { storage.copy(value) });
         memory::push(&mut self.all, copy).map_err(Into::into)
     }
 

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::catalog::{AttributeRow, CatalogRow};
-use crate::pg::passing::Passing;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::{array, ffi, text, versions};
 
 /// The locks that are taken on a relation, until the end of the transaction.
@@ -162,7 +162,7 @@ pub struct Column {
     /// Its type.
     pub type_oid: Oid,
     /// The way its values are passed.
-    pub passing: Passing,
+    pub storage: TypeStorage,
     /// Its collation, invalid for a type that has none.
     pub collation: Oid,
     /// Declared NOT NULL.
@@ -181,7 +181,7 @@ impl Column {
             name: unsafe { text::from_cstring(attribute.attname.data.as_ptr()) },
             number: attribute.attnum,
             type_oid: attribute.atttypid,
-            passing: Passing { by_value: attribute.attbyval, length: attribute.attlen },
+            storage: TypeStorage { by_value: attribute.attbyval, length: attribute.attlen },
             collation: attribute.attcollation,
             not_null: attribute.attnotnull,
             generated: attribute.attgenerated as u8,

@@ -20,9 +20,9 @@ use crate::pg::memory::{Memory, unmoved};
 use crate::pg::names::type_label;
 pub use crate::pg::parameter::Parameter;
 use crate::pg::parameter::parameter_list;
-use crate::pg::passing::Passing;
 use crate::pg::receiver::Receiver;
 use crate::pg::row::Continue;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::{list, text, versions};
 
 /// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
@@ -358,7 +358,7 @@ impl Rows<'_> {
         let value = self.value(row, column, expected)?;
         // SAFETY: checked to be of that type; it lives as long as the rows, and the copy as long as its context.
         Ok(unsafe {
-            let copied = value.map(|value| Passing::of(expected).copy(value));
+            let copied = value.map(|value| TypeStorage::of(expected).copy(value));
             Parameter::new(expected, copied)
         })
     }

@@ -6,9 +6,9 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
 use crate::pg::open::Open;
-use crate::pg::passing::Passing;
 use crate::pg::row::Row;
 use crate::pg::sql::Sql;
+use crate::pg::type_storage::TypeStorage;
 use crate::pg::versions;
 
 /// The kinds of changes that fire a trigger.
@@ -226,7 +226,7 @@ impl<'a> Fired<'a> {
                 // SAFETY: as above.
                 let attribute = unsafe { versions::attribute(descriptor, column as usize - 1) };
                 // SAFETY: two values of that column.
-                unsafe { Passing::of_attribute(attribute).same(old, new) }
+                unsafe { TypeStorage::of_attribute(attribute).same(old, new) }
             }
             (None, None) => true,
             _ => false,

@@ -318,7 +318,7 @@ impl SketchWriter<'_> {
 
     fn is_same(&self, row: &Row, key: Datum, signed: &StoredSketch) -> bool {
         // SAFETY: the side table was found to have keys of this type.
-        let same = |stored| unsafe { self.key.passing.same(stored, key) };
+        let same = |stored| unsafe { self.key.storage.same(stored, key) };
         let same_key = row.value(DOC_ID).is_some_and(same);
         same_key
             && stored(row).ok().flatten().is_some_and(|(_, signature, bands)| {

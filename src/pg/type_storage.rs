@@ -1,4 +1,4 @@
-//! The passing of values, for those that are known as datums only.
+//! The way in which values of a type are stored and passed, for those that are known as datums only.
 
 use std::ffi::CStr;
 
@@ -8,7 +8,7 @@ use crate::pg::{bytes, ffi};
 
 /// The rules by which values of a type are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passing {
+pub struct TypeStorage {
     /// `typbyval`
     pub by_value: bool,
     /// `typlen`: -1 for a varlena, -2 for a C string.
@@ -18,7 +18,7 @@ pub struct Passing {
 /// The length of C strings.
 const C_STRING: i16 = -2;
 
-impl Passing {
+impl TypeStorage {
     /// That of a type, which must exist.
     pub fn of(type_oid: Oid) -> Self {
         let (mut length, mut by_value) = (0, false);
