@@ -1,5 +1,9 @@
 //! The limits and the defaults of what a caller may ask for, with the reason of each.
 
+/// The means to stop what takes long: it is called often, at least every 64 KiB of text unless said otherwise, and may
+/// unwind.
+pub type Check<'a> = &'a mut dyn FnMut();
+
 /// The most slots a signature may have. The error falls with the square root of the slots: at
 /// 4096 it is below 0.8 % everywhere.
 pub const MAX_NUM_PERM: usize = 4096;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::buckets::HashBuckets;
 use super::collection::Hashes;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::pipeline::Crew;
 
@@ -25,7 +26,7 @@ pub fn groups<C: Hashes>(corpus: &mut C, crew: &mut Crew) -> Result<Components, 
     let mut reading = Reading::of(corpus);
     let most = 2 * reading.size;
     let mut spare = Vec::new();
-    let find = |run: &mut Run, _: &mut dyn FnMut()| {
+    let find = |run: &mut Run, _: Check| {
         run.find()?;
         Ok(std::mem::take(run))
     };

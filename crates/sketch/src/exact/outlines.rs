@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use crate::error::Error;
 use crate::hash::count_distinct;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
@@ -283,14 +284,10 @@ impl Drawing {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn of(
-        hashes: &mut [u64],
-        width: u32,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
+    pub fn of(hashes: &mut [u64], width: u32, check: Check) -> Result<Self, Error> {
         let mut bits = memory::filled(0, 1 << width)?;
         mark(&mut bits, hashes);
-        let elements = count_distinct(hashes, check_interrupts)?;
+        let elements = count_distinct(hashes, check)?;
         Ok(Self { bits, elements: Elements::exactly(elements) })
     }
 }

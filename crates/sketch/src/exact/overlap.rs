@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-/// Comparisons between two calls of `check_interrupts`: one may take a microsecond.
+use crate::limits::Check;
+
+/// Comparisons between two calls of `check`: one may take a microsecond.
 const RUN: usize = 4096;
 
 /// The sizes of two sets and of their intersection.
@@ -18,19 +20,19 @@ pub struct Overlap {
 
 impl Overlap {
     /// Counts elements that are given in any order and with any repeats; `compare` must be a
-    /// total order of them. `check_interrupts` is called for every few thousand comparisons.
+    /// total order of them. `check` is called for every few thousand comparisons.
     pub fn count<T: Copy>(
         a: Vec<T>,
         b: Vec<T>,
         compare: impl Fn(&T, &T) -> Ordering,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Self {
-        let a = distinct(a, &compare, check_interrupts);
-        let b = distinct(b, &compare, check_interrupts);
+        let a = distinct(a, &compare, check);
+        let b = distinct(b, &compare, check);
         let (mut i, mut j, mut shared) = (0, 0, 0);
         while i < a.len() && j < b.len() {
             if (i + j) % RUN < 2 {
-                check_interrupts();
+                check();
             }
             let order = compare(&a[i], &b[j]);
             shared += usize::from(order.is_eq());
@@ -58,13 +60,13 @@ impl Overlap {
 fn distinct<T: Copy>(
     mut elements: Vec<T>,
     compare: &impl Fn(&T, &T) -> Ordering,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Vec<T> {
     let mut compared = 0;
     let mut checked = |a: &T, b: &T| {
         compared += 1;
         if compared % RUN == 0 {
-            check_interrupts();
+            check();
         }
         compare(a, b)
     };
@@ -107,11 +109,11 @@ mod tests {
             comparisons.set(comparisons.get() + 1);
             a.cmp(b)
         };
-        let mut check_interrupts = || {
+        let mut check = || {
             most.set(most.get().max(comparisons.get() - since.get()));
             since.set(comparisons.get());
         };
-        Overlap::count(numbers, Vec::new(), compare, &mut check_interrupts);
+        Overlap::count(numbers, Vec::new(), compare, &mut check);
         assert!(most.get() <= RUN, "{}", most.get());
     }
 }

@@ -8,6 +8,7 @@ use super::overlap::Overlap;
 use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::shingle::each_hash;
@@ -38,15 +39,15 @@ pub fn overlap_of_texts<E: From<Error>>(
     texts: [&str; 2],
     limit: usize,
     blocks: &mut dyn Blocks<E>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Overlap, E> {
     // No text has more shingles than bytes.
     let most = texts.iter().map(|text| text.len()).sum::<usize>();
     if most * size_of::<u64>() <= limit {
         let [a, b] = texts;
-        let a = ShingleSet::from_text(config, a, check_interrupts)?;
-        let b = ShingleSet::from_text(config, b, check_interrupts)?;
-        return Ok(a.overlap(&b, check_interrupts));
+        let a = ShingleSet::from_text(config, a, check)?;
+        let b = ShingleSet::from_text(config, b, check)?;
+        return Ok(a.overlap(&b, check));
     }
     let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
     let bits = wanted.ilog2().clamp(1, 12);
@@ -55,11 +56,11 @@ pub fn overlap_of_texts<E: From<Error>>(
     for (text, parts) in texts.into_iter().zip(&mut parts) {
         let config = config.with_scheme(Scheme::Fss);
         let mut outcome = Ok(());
-        let mut take = |hashes: &mut [u64], _: &mut dyn FnMut()| {
+        let mut take = |hashes: &mut [u64], _: Check| {
             outcome = parts.take(hashes, config.bag(), &mut count, blocks);
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        each_hash(&config, text, check_interrupts, &mut take)?;
+        each_hash(&config, text, check, &mut take)?;
         outcome?;
     }
     let mut all = Overlap { a: 0, b: 0, shared: 0 };
@@ -68,7 +69,7 @@ pub fn overlap_of_texts<E: From<Error>>(
         counts.clear();
         for (text, parts) in parts.iter().enumerate() {
             parts.each(part, &mut block, blocks, &mut |hashes| {
-                check_interrupts();
+                check();
                 counts.try_reserve(hashes.len()).map_err(|_| memory::refused::<u64>(BLOCK))?;
                 for &hash in hashes {
                     counts.entry(hash).or_insert([0_u32; 2])[text] += 1;

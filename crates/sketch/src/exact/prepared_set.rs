@@ -14,6 +14,7 @@ use super::shingle_set::ShingleSet;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::GOLDEN;
+use crate::limits::Check;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::shingle::{CHUNK, HashBuffer, append_elements, normalize_text, text_hashes};
@@ -57,12 +58,8 @@ impl PreparedSet {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn from_text(
-        config: &Config,
-        text: &str,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
-        Self::new(&ShingleSet::from_text(config, text, check_interrupts)?)
+    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
+        Self::new(&ShingleSet::from_text(config, text, check)?)
     }
 
     /// The number of distinct shingles.
@@ -91,9 +88,9 @@ impl PreparedSet {
         config: &Config,
         text: &str,
         threshold: f64,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<f64>, Error> {
-        let text = normalize_text(config, text, check_interrupts)?;
+        let text = normalize_text(config, text, check)?;
         let config = &config.with_scheme(Scheme::Fss);
         let level = Level::best();
         // No text has more shingles than bytes.
@@ -101,17 +98,17 @@ impl PreparedSet {
         let mut buffer = std::mem::take(&mut self.buffer);
         if config.bag() {
             buffer.clear();
-            append_elements(config, level, &text, &mut buffer, check_interrupts)?;
+            append_elements(config, level, &text, &mut buffer, check)?;
             for part in buffer.chunks(CHUNK) {
-                check_interrupts();
+                check();
                 if self.pass(part, &mut count).is_break() {
                     break;
                 }
             }
         } else {
             memory::resize(&mut buffer, CHUNK, 0)?;
-            let mut sink = |chunk: &mut [u64], _: &mut dyn FnMut()| self.pass(chunk, &mut count);
-            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], check_interrupts, &mut sink);
+            let mut sink = |chunk: &mut [u64], _: Check| self.pass(chunk, &mut count);
+            let mut chunks = HashBuffer::new(&mut buffer[..CHUNK], check, &mut sink);
             text_hashes(config, level, &text, &mut chunks)?;
             chunks.deliver();
         }
@@ -128,11 +125,11 @@ impl PreparedSet {
         &mut self,
         hashes: &[u64],
         threshold: f64,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<f64>, Error> {
         let Some(mut count) = self.start(hashes.len(), threshold)? else { return Ok(None) };
         for part in hashes.chunks(CHUNK) {
-            check_interrupts();
+            check();
             if self.pass(part, &mut count).is_break() {
                 break;
             }

@@ -73,9 +73,10 @@ mod tests {
             sets in prop::collection::vec(prop::collection::vec(0_u64..30, 0..20), 1..12),
             threshold in prop_oneof![0.01_f64..=1.0, Just(0.5), Just(1.0), Just(0.9)],
         ) {
-            let sets: Vec<ShingleSet> = sets.into_iter().map(|set| ShingleSet::from_hashes(set, &mut || ())).collect();
+            let set = |hashes: &Vec<u64>| ShingleSet::from_hashes(hashes.clone(), &mut || ());
             let mut sample = ExactSample::default();
-            sets.iter().for_each(|set| sample.push(set.try_clone().unwrap()).unwrap());
+            sets.iter().for_each(|hashes| sample.push(set(hashes)).unwrap());
+            let sets: Vec<ShingleSet> = sets.iter().map(set).collect();
             for set in &sets {
                 let mut found = Vec::new();
                 sample.similar_to(set, threshold, |document, similarity| {

@@ -4,7 +4,7 @@ use super::overlap::Overlap;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::sort_by_key;
-use crate::memory;
+use crate::limits::Check;
 use crate::scheme::Scheme;
 use crate::shingle::shingle_hashes;
 
@@ -31,30 +31,18 @@ impl ShingleSet {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn from_text(
-        config: &Config,
-        text: &str,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
+    pub fn from_text(config: &Config, text: &str, check: Check) -> Result<Self, Error> {
         let mut hashes = Vec::new();
-        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, check_interrupts)?;
-        Ok(Self::from_hashes(hashes, check_interrupts))
+        shingle_hashes(&config.with_scheme(Scheme::Fss), text, &mut hashes, check)?;
+        Ok(Self::from_hashes(hashes, check))
     }
 
     /// The set of given hashes, in any order and with any repeats. They are sorted where they are.
     #[must_use]
-    pub fn from_hashes(mut hashes: Vec<u64>, check_interrupts: &mut dyn FnMut()) -> Self {
-        sort_by_key(&mut hashes, check_interrupts);
+    pub fn from_hashes(mut hashes: Vec<u64>, check: Check) -> Self {
+        sort_by_key(&mut hashes, check);
         hashes.dedup();
         Self(hashes)
-    }
-
-    /// A set of its own with these shingles.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn try_clone(&self) -> Result<Self, Error> {
-        memory::copied(&self.0).map(Self)
     }
 
     /// The hashes, ascending.
@@ -139,12 +127,12 @@ impl ShingleSet {
 
     /// The numbers of shingles of both, and of those they share; of sets that may be so large that it takes long.
     #[must_use]
-    pub fn overlap(&self, other: &Self, check_interrupts: &mut dyn FnMut()) -> Overlap {
-        /// Shingles of the first set between two calls of `check_interrupts`.
+    pub fn overlap(&self, other: &Self, check: Check) -> Overlap {
+        /// Shingles of the first set between two calls of `check`.
         const RUN: usize = 1 << 16;
         let (mut shared, mut rest) = (0, &other.0[..]);
         for part in self.0.chunks(RUN) {
-            check_interrupts();
+            check();
             let last = part[part.len() - 1];
             let (here, behind) = rest.split_at(rest.partition_point(|hash| *hash <= last));
             shared += common(part, here);

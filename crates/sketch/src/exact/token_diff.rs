@@ -14,6 +14,7 @@ use imara_diff::{Algorithm, Diff, Token};
 use crate::error::Error;
 use crate::hash::mix::GOLDEN;
 use crate::hash::sort_by;
+use crate::limits::Check;
 use crate::memory;
 
 /// Tokens of both sequences that the histogram diff gets.
@@ -25,7 +26,7 @@ const WIDTHS: [usize; 4] = [1, 4, 16, 64];
 /// The number of times that what stands between anchors is cut at anchors again.
 const DEPTH: usize = 4;
 
-/// Steps between two calls of `check_interrupts`.
+/// Steps between two calls of `check`.
 const STRETCH: usize = 4096;
 
 /// The tokens that one of two sequences does not have in common with the other.
@@ -56,7 +57,7 @@ pub(super) fn changes(
     a: &[u32],
     b: &[u32],
     distinct: usize,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Changes, Error> {
     let mut comparison = Comparison {
         a,
@@ -67,7 +68,7 @@ pub(super) fn changes(
         },
         numbers: memory::filled(NONE, distinct)?,
         diff: Diff::default(),
-        check_interrupts,
+        check,
     };
     comparison.compare(0..a.len(), 0..b.len(), DEPTH)?;
     Ok(comparison.changes)
@@ -83,13 +84,13 @@ struct Comparison<'a> {
     /// The tokens of a piece by number, while it is compared.
     numbers: Vec<u32>,
     diff: Diff,
-    check_interrupts: &'a mut dyn FnMut(),
+    check: Check<'a>,
 }
 
 impl Comparison<'_> {
     /// Compares two ranges, which are cut at anchors up to `depth` times.
     fn compare(&mut self, a: Range<usize>, b: Range<usize>, depth: usize) -> Result<(), Error> {
-        (self.check_interrupts)();
+        (self.check)();
         let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
         let same = |(a, b): &(&u32, &u32)| a == b;
         let before = tokens_a.iter().zip(tokens_b).take_while(same).count();
@@ -134,7 +135,7 @@ impl Comparison<'_> {
             added[b].fill(true);
             return Ok(());
         }
-        (self.check_interrupts)();
+        (self.check)();
         let (tokens_a, tokens_b) = (&self.a[a.clone()], &self.b[b.clone()]);
         let (numbers, mut next) = (&mut self.numbers, 0);
         let mut number = |token: &u32| {
@@ -169,7 +170,7 @@ impl Comparison<'_> {
         let mut best = (0, Vec::new());
         for width in WIDTHS {
             let found = self.windows_of_both(a, b, width)?;
-            let found = in_order(&found, self.check_interrupts)?;
+            let found = in_order(&found, self.check)?;
             if found.len() > best.1.len() {
                 best = (width, found);
             }
@@ -194,7 +195,7 @@ impl Comparison<'_> {
         for (side, tokens, range) in [(0, self.a, a), (1, self.b, b)] {
             for (n, window) in tokens[range.clone()].windows(width).enumerate() {
                 if n % STRETCH == 0 {
-                    (self.check_interrupts)();
+                    (self.check)();
                 }
                 let hash = window.iter().fold(0, |hash: u64, token| {
                     (hash.rotate_left(23) ^ u64::from(*token)).wrapping_mul(GOLDEN)
@@ -207,7 +208,7 @@ impl Comparison<'_> {
         let mut found = Vec::new();
         for (n, places) in windows.into_values().enumerate() {
             if n % STRETCH == 0 {
-                (self.check_interrupts)();
+                (self.check)();
             }
             let Places([Some(at_a), Some(at_b)]) = places else { continue };
             let (at_a, at_b) = (at_a as usize, at_b as usize);
@@ -217,22 +218,19 @@ impl Comparison<'_> {
                 memory::push(&mut found, (at_a, at_b))?;
             }
         }
-        sort_by(&mut found, Ord::cmp, self.check_interrupts);
+        sort_by(&mut found, Ord::cmp, self.check);
         Ok(found)
     }
 }
 
 /// As many pairs as possible whose second numbers ascend, of pairs whose first ones do: patience sorting.
-fn in_order(
-    pairs: &[(usize, usize)],
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<Vec<(usize, usize)>, Error> {
+fn in_order(pairs: &[(usize, usize)], check: Check) -> Result<Vec<(usize, usize)>, Error> {
     // The last pair of the best run of each length, and the pair before each.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = memory::with_capacity(pairs.len())?;
     for (n, (_, at)) in pairs.iter().enumerate() {
         if n % STRETCH == 0 {
-            check_interrupts();
+            check();
         }
         let length = ends.partition_point(|end| pairs[*end].1 < *at);
         before.push(length.checked_sub(1).map(|shorter| ends[shorter]));

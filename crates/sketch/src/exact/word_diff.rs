@@ -10,11 +10,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::token_diff::changes;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::limits::MAX_DIFF_WORDS;
 use crate::memory;
 use crate::text::Normalization;
 
-/// Words between two calls of `check_interrupts`.
+/// Words between two calls of `check`.
 const STRETCH: usize = 4096;
 
 /// The texts in which a part of a [`word_diff`] was found.
@@ -55,20 +56,20 @@ pub fn word_diff<E: From<Error>>(
     normalization: &Normalization,
     a: &str,
     b: &str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     visit: &mut dyn FnMut(FoundIn, &str) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut vocabulary = Vocabulary::new(normalization);
-    let words_a = vocabulary.words(a, check_interrupts)?;
-    let words_b = vocabulary.words(b, check_interrupts)?;
+    let words_a = vocabulary.words(a, check)?;
+    let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();
-    let diff = changes(&words_a.tokens, &words_b.tokens, distinct, check_interrupts)?;
+    let diff = changes(&words_a.tokens, &words_b.tokens, distinct, check)?;
     let text = |text: &'_ str, words: &Words, range: Range<usize>| -> Range<usize> {
         let start = words.start(range.start, text.len());
         start..words.start(range.end, text.len())
     };
     let mut part = |found_in, text: &str, range: Range<usize>| {
-        check_interrupts();
+        check();
         if range.is_empty() { Ok(()) } else { visit(found_in, &text[range]) }
     };
     let mut both = 0;
@@ -109,11 +110,11 @@ impl<'a> Vocabulary<'a> {
         Self { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() }
     }
 
-    fn words(&mut self, text: &'a str, check_interrupts: &mut dyn FnMut()) -> Result<Words, Error> {
+    fn words(&mut self, text: &'a str, check: Check) -> Result<Words, Error> {
         let mut words = Words { tokens: Vec::new(), starts: Vec::new() };
         for (place, piece) in text.split_word_bound_indices() {
             if words.tokens.len().is_multiple_of(STRETCH) {
-                check_interrupts();
+                check();
             }
             if piece.trim().is_empty() && !words.tokens.is_empty() {
                 continue;
@@ -121,13 +122,13 @@ impl<'a> Vocabulary<'a> {
             if words.tokens.len() == MAX_DIFF_WORDS {
                 return Err(Error::DiffWords);
             }
-            memory::push(&mut words.tokens, self.number(piece, check_interrupts)?)?;
+            memory::push(&mut words.tokens, self.number(piece, check)?)?;
             memory::push(&mut words.starts, place as u32)?;
         }
         Ok(words)
     }
 
-    fn number(&mut self, word: &'a str, check: &mut dyn FnMut()) -> Result<u32, Error> {
+    fn number(&mut self, word: &'a str, check: Check) -> Result<u32, Error> {
         if let Some(number) = self.of_written.get(word) {
             return Ok(*number);
         }

@@ -2,6 +2,7 @@
 
 use super::sort_by_key;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
 /// More hashes are sorted to be counted: a table of them would be larger than the caches.
@@ -12,13 +13,10 @@ const MANY: usize = 1 << 16;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(crate) fn count_distinct(
-    hashes: &mut [u64],
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<usize, Error> {
-    check_interrupts();
+pub(crate) fn count_distinct(hashes: &mut [u64], check: Check) -> Result<usize, Error> {
+    check();
     if hashes.len() > MANY {
-        sort_by_key(hashes, check_interrupts);
+        sort_by_key(hashes, check);
         return Ok(hashes.chunk_by(|a, b| a == b).count());
     }
     let size = (2 * hashes.len()).next_power_of_two().max(2);

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::limits::Check;
+
 /// Most bits of a digit: the places of its values stay in the first-level cache.
 const MOST_BITS: u32 = 10;
 
@@ -56,14 +58,9 @@ impl SortParts {
 
     /// Brings values into their parts, where they are: some of those that the parts were chosen for, or all. Calls
     /// `part` with how many there are in each.
-    pub fn bring<T: Keyed>(
-        self,
-        values: &mut [T],
-        check_interrupts: &mut dyn FnMut(),
-        part: &mut dyn FnMut(usize),
-    ) {
+    pub fn bring<T: Keyed>(self, values: &mut [T], check: Check, part: &mut dyn FnMut(usize)) {
         let mut ends = [0; BUCKETS];
-        distribute(values, |value| self.of_key(value.key()), &mut ends, check_interrupts);
+        distribute(values, |value| self.of_key(value.key()), &mut ends, check);
         let mut start = 0;
         for &end in &ends[..self.count()] {
             part(end - start);
@@ -72,41 +69,37 @@ impl SortParts {
     }
 }
 
-/// Sorts where the values are, with a call of `check_interrupts` for every run of work that is short.
+/// Sorts where the values are, with a call of `check` for every run of work that is short.
 ///
 /// # Complexity
 ///
 /// Linear for keys that are uniform, such as hashes; that of a sort by comparing for others.
-pub fn sort_by_key<T: Keyed>(values: &mut [T], check_interrupts: &mut dyn FnMut()) {
+pub fn sort_by_key<T: Keyed>(values: &mut [T], check: Check) {
     // Below that, and where all have one key, comparing them is quicker.
     const FEW: usize = 256;
-    check_interrupts();
+    check();
     let mut keys = values.iter().map(Keyed::key);
     let first = keys.next();
     if values.len() <= FEW || keys.all(|key| Some(key) == first) {
-        sort_by(values, Ord::cmp, check_interrupts);
+        sort_by(values, Ord::cmp, check);
         return;
     }
     let mut counts = [0; BUCKETS];
     let mut parts = 0;
-    SortParts::of(values).bring(values, check_interrupts, &mut |count| {
+    SortParts::of(values).bring(values, check, &mut |count| {
         counts[parts] = count;
         parts += 1;
     });
     let mut rest = values;
     for &count in &counts[..parts] {
         let (part, others) = rest.split_at_mut(count);
-        sort_by_key(part, check_interrupts);
+        sort_by_key(part, check);
         rest = others;
     }
 }
 
-/// Sorts by comparing, with a call of `check_interrupts` for every run of comparisons that is short.
-pub fn sort_by<T>(
-    values: &mut [T],
-    compare: impl Fn(&T, &T) -> Ordering,
-    check_interrupts: &mut dyn FnMut(),
-) {
+/// Sorts by comparing, with a call of `check` for every run of comparisons that is short.
+pub fn sort_by<T>(values: &mut [T], compare: impl Fn(&T, &T) -> Ordering, check: Check) {
     if values.len() <= RUN {
         values.sort_unstable_by(compare);
         return;
@@ -116,7 +109,7 @@ pub fn sort_by<T>(
         compared += 1;
         if compared == RUN {
             compared = 0;
-            check_interrupts();
+            check();
         }
         compare(a, b)
     });
@@ -134,10 +127,10 @@ fn distribute<T: Copy>(
     values: &mut [T],
     digit: impl Fn(&T) -> usize,
     ends: &mut [usize; BUCKETS],
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) {
     for part in values.chunks(RUN) {
-        check_interrupts();
+        check();
         part.iter().for_each(|value| ends[digit(value)] += 1);
     }
     // Where the next value of each bucket goes.
@@ -153,7 +146,7 @@ fn distribute<T: Copy>(
         while next[i] < ends[i] {
             // The cycles of the first bucket go through most of the others.
             if moves >= RUN {
-                check_interrupts();
+                check();
                 moves = 0;
             }
             let mut value = values[next[i]];

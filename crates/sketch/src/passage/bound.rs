@@ -8,6 +8,7 @@ use super::characters::Characters;
 use super::winnow::{Fingerprints, Stretch};
 use crate::error::Error;
 use crate::hash::sort_by_key;
+use crate::limits::Check;
 use crate::memory;
 
 /// The least number of characters, of a passage of `length`, that is this share of it. Of 0.8 * 5,
@@ -49,15 +50,15 @@ impl Bound {
         coverage: f64,
         min_match: usize,
         t: usize,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Self, Error> {
-        let stretches = Fingerprints::new()?.stretches(passage, t, check_interrupts)?;
+        let stretches = Fingerprints::new()?.stretches(passage, t, check)?;
         let mut entries = memory::collect(stretches.iter().map(|stretch| stretch.entry))?;
-        sort_by_key(&mut entries, check_interrupts);
+        sort_by_key(&mut entries, check);
         entries.dedup();
         let mut place = memory::with_capacity(stretches.len())?;
         for part in stretches.chunks(4096) {
-            check_interrupts();
+            check();
             place.extend(
                 part.iter()
                     .map(|stretch| entries.partition_point(|entry| *entry < stretch.entry) as u32),

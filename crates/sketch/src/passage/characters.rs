@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::text::{Normalization, Origins};
 
@@ -27,13 +28,9 @@ impl<'a> Characters<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn of(
-        normalization: &Normalization,
-        text: &'a str,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
-        let text = normalization.normalize(text, check_interrupts)?;
-        Self::read(text, Origins::default(), check_interrupts)
+    pub fn of(normalization: &Normalization, text: &'a str, check: Check) -> Result<Self, Error> {
+        let text = normalization.normalize(text, check)?;
+        Self::read(text, Origins::default(), check)
     }
 
     /// The same, so that [`Self::original`] can be asked where they come from.
@@ -43,25 +40,21 @@ impl<'a> Characters<'a> {
     pub fn with_places(
         normalization: &Normalization,
         text: &'a str,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Self, Error> {
-        let (text, places) = normalization.normalize_with_places(text, check_interrupts)?;
-        Self::read(text, places, check_interrupts)
+        let (text, places) = normalization.normalize_with_places(text, check)?;
+        Self::read(text, places, check)
     }
 
-    fn read(
-        text: Cow<'a, str>,
-        places: Origins,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
-        /// Bytes between two calls of `check_interrupts`.
+    fn read(text: Cow<'a, str>, places: Origins, check: Check) -> Result<Self, Error> {
+        /// Bytes between two calls of `check`.
         const PIECE: usize = 64 * 1024;
         let mut wide = None;
         if !text.is_ascii() {
             let mut units = memory::with_capacity(text.chars().count())?;
             let mut rest = &*text;
             while !rest.is_empty() {
-                check_interrupts();
+                check();
                 let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
                 units.extend(piece.chars().map(u32::from));
                 rest = after;

@@ -7,6 +7,7 @@
 
 use super::characters::CodePoint;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::limits::MAX_MIN_MATCH;
 use crate::memory;
 use crate::simd::Level;
@@ -183,12 +184,12 @@ pub(super) fn each_hash<U: CodePoint, E>(
     length: usize,
     range: std::ops::Range<usize>,
     scratch: &mut Scratch,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     mut each: impl FnMut(usize, u64) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut at = range.start;
     while at < range.end {
-        check_interrupts();
+        check();
         let n = BLOCK.min(range.end - at);
         for (i, &hash) in scratch.hashes(text, at, n, length).iter().enumerate() {
             each(at + i, hash)?;

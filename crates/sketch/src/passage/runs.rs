@@ -12,6 +12,7 @@ use super::characters::{Characters, Units};
 use super::characters::{CodePoint, common, common_back, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
@@ -60,7 +61,7 @@ const NONE: u32 = u32::MAX;
 /// which `b` has, by place in `a`: as few as greedy covering needs. An `a` of fewer characters is
 /// one window of its own length.
 ///
-/// `check_interrupts` is called at least every 64 KiB of text.
+/// `check` is called at least every 64 KiB of text.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -68,17 +69,17 @@ pub fn shared_runs(
     a: &Characters,
     b: &Characters,
     min_match: usize,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Vec<Run>, Error> {
     let t = min_match.min(a.len());
     if t == 0 || b.len() < t {
         return Ok(Vec::new());
     }
     match (a.units(), b.units()) {
-        (Units::Bytes(a), Units::Bytes(b)) => runs(a, b, t, check_interrupts),
-        (Units::Bytes(a), Units::Wide(b)) => runs(a, b, t, check_interrupts),
-        (Units::Wide(a), Units::Bytes(b)) => runs(a, b, t, check_interrupts),
-        (Units::Wide(a), Units::Wide(b)) => runs(a, b, t, check_interrupts),
+        (Units::Bytes(a), Units::Bytes(b)) => runs(a, b, t, check),
+        (Units::Bytes(a), Units::Wide(b)) => runs(a, b, t, check),
+        (Units::Wide(a), Units::Bytes(b)) => runs(a, b, t, check),
+        (Units::Wide(a), Units::Wide(b)) => runs(a, b, t, check),
     }
 }
 
@@ -104,11 +105,7 @@ struct Anchors {
 }
 
 impl Anchors {
-    fn new<U: CodePoint>(
-        b: &[U],
-        t: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
+    fn new<U: CodePoint>(b: &[U], t: usize, check: Check) -> Result<Self, Error> {
         let k = (t * 3 / 4).clamp(1, 64);
         let stride = t - k + 1;
         let count = (b.len() - k) / stride + 1;
@@ -122,7 +119,7 @@ impl Anchors {
         };
         for n in (0..count).rev() {
             if n % BLOCK == 0 {
-                check_interrupts();
+                check();
             }
             let h = hash(&b[n * stride..][..k]);
             anchors.filter.insert(h);
@@ -179,9 +176,9 @@ fn runs<U: CodePoint, V: CodePoint>(
     a: &[U],
     b: &[V],
     t: usize,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Vec<Run>, Error> {
-    let anchors = Anchors::new(b, t, check_interrupts)?;
+    let anchors = Anchors::new(b, t, check)?;
     let mut walk = Walk {
         a,
         b,
@@ -193,12 +190,12 @@ fn runs<U: CodePoint, V: CodePoint>(
         hard: Vec::new(),
         known: 0..0,
     };
-    walk.all(check_interrupts)?;
+    walk.all(check)?;
     let Walk { scratch, mut found, hard, .. } = walk;
     if !hard.is_empty() {
         found = cover(&mut found, t)?;
         let open = uncovered(&found, &hard, t)?;
-        Windows { a, b, t, scratch }.look_up(&open, &mut found, check_interrupts)?;
+        Windows { a, b, t, scratch }.look_up(&open, &mut found, check)?;
     }
     cover(&mut found, t)
 }
@@ -220,7 +217,7 @@ struct Walk<'a, U, V> {
 }
 
 impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
-    fn all(&mut self, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+    fn all(&mut self, check: Check) -> Result<(), Error> {
         let (t, k, grams) = (self.t, self.anchors.k, self.a.len() - self.anchors.k + 1);
         let windows = self.a.len() - t + 1;
         let mut here = memory::with_capacity(PLACES)?;
@@ -236,7 +233,7 @@ impl<U: CodePoint, V: CodePoint> Walk<'_, U, V> {
                 continue;
             }
             if !block.contains(&i) {
-                check_interrupts();
+                check();
                 let most = if block.end == i { BLOCK } else { BLOCK.min(4 * t) };
                 let n = most.min(grams - i);
                 hashes[..n].copy_from_slice(self.scratch.hashes(self.a, i, n, k));
@@ -350,7 +347,7 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
         mut self,
         open: &[Range<usize>],
         found: &mut Vec<Run>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let (a, b, t) = (self.a, self.b, self.t);
         let count: usize = open.iter().map(Range::len).sum();
@@ -358,7 +355,7 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
         let mut class = memory::with_capacity(count)?;
         for range in open {
             let scratch = &mut self.scratch;
-            each_hash(a, t, range.clone(), scratch, check_interrupts, |i, h| {
+            each_hash(a, t, range.clone(), scratch, check, |i, h| {
                 class.push(classes.add(h, i, |first| same(&a[first..first + t], &a[i..i + t])));
                 Ok(())
             })?;
@@ -367,7 +364,7 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
         let mut heads = memory::filled(NONE, classes.first.len())?;
         let mut counts = memory::filled(0_u8, classes.first.len())?;
         let mut places: Vec<(u32, u32)> = Vec::new();
-        each_hash(b, t, 0..b.len() - t + 1, &mut self.scratch, check_interrupts, |j, h| {
+        each_hash(b, t, 0..b.len() - t + 1, &mut self.scratch, check, |j, h| {
             let at = |first: usize| same(&a[first..first + t], &b[j..j + t]);
             if let Some(class) = classes.find(h, at)
                 && usize::from(counts[class]) < PLACES
@@ -393,7 +390,7 @@ impl<U: CodePoint, V: CodePoint> Windows<'_, U, V> {
                     }
                     at = before;
                 }
-                check_interrupts();
+                check();
                 i += match best {
                     Some(run) => {
                         memory::push(found, run)?;

@@ -7,6 +7,7 @@ use super::characters::{CodePoint, common, same};
 use super::hashes::{BLOCK, Scratch, each_hash, hash};
 use super::runs::{Classes, Filter};
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
@@ -30,11 +31,7 @@ impl<'a> Sought<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(
-        passage: Characters<'a>,
-        min_match: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
+    pub fn new(passage: Characters<'a>, min_match: usize, check: Check) -> Result<Self, Error> {
         let t = min_match.min(passage.len());
         let k = t.div_ceil(2).clamp(1, 16);
         let windows = if t == 0 { 0 } else { passage.len() - t + 1 };
@@ -45,8 +42,8 @@ impl<'a> Sought<'a> {
         if t > 0 {
             let make = Making { t, k, scratch: &mut scratch, filter: &mut filter };
             match passage.units() {
-                Units::Bytes(text) => make.of(text, &mut classes, &mut class, check_interrupts)?,
-                Units::Wide(text) => make.of(text, &mut classes, &mut class, check_interrupts)?,
+                Units::Bytes(text) => make.of(text, &mut classes, &mut class, check)?,
+                Units::Wide(text) => make.of(text, &mut classes, &mut class, check)?,
             }
         }
         let seen = memory::filled(false, classes.first.len())?;
@@ -63,11 +60,7 @@ impl<'a> Sought<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn covered(
-        &mut self,
-        body: &Characters,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<usize, Error> {
+    pub fn covered(&mut self, body: &Characters, check: Check) -> Result<usize, Error> {
         if self.t == 0 || body.len() < self.t {
             return Ok(0);
         }
@@ -75,10 +68,10 @@ impl<'a> Sought<'a> {
         seen.fill(false);
         let mut look = Look { t: *t, k: *k, filter, classes, class, seen, scratch };
         match (passage.units(), body.units()) {
-            (Units::Bytes(a), Units::Bytes(b)) => look.at(a, b, check_interrupts)?,
-            (Units::Bytes(a), Units::Wide(b)) => look.at(a, b, check_interrupts)?,
-            (Units::Wide(a), Units::Bytes(b)) => look.at(a, b, check_interrupts)?,
-            (Units::Wide(a), Units::Wide(b)) => look.at(a, b, check_interrupts)?,
+            (Units::Bytes(a), Units::Bytes(b)) => look.at(a, b, check)?,
+            (Units::Bytes(a), Units::Wide(b)) => look.at(a, b, check)?,
+            (Units::Wide(a), Units::Bytes(b)) => look.at(a, b, check)?,
+            (Units::Wide(a), Units::Wide(b)) => look.at(a, b, check)?,
         }
         let (mut covered, mut end) = (0, 0);
         for (from, class) in class.iter().enumerate() {
@@ -105,15 +98,15 @@ impl Making<'_> {
         text: &[U],
         classes: &mut Classes,
         class: &mut Vec<u32>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { t, k, scratch, filter } = self;
         let grams = 0..text.len() - k + 1;
-        each_hash(text, k, grams, scratch, check_interrupts, |_, hash| {
+        each_hash(text, k, grams, scratch, check, |_, hash| {
             filter.insert(hash);
             Ok(())
         })?;
-        each_hash(text, t, 0..text.len() - t + 1, scratch, check_interrupts, |i, hash| {
+        each_hash(text, t, 0..text.len() - t + 1, scratch, check, |i, hash| {
             class
                 .push(classes.add(hash, i, |first| same(&text[first..first + t], &text[i..i + t])));
             Ok(())
@@ -138,7 +131,7 @@ impl Look<'_> {
         &mut self,
         a: &[U],
         b: &[V],
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { t, k, filter, .. } = *self;
         let (stride, windows) = (t - k + 1, b.len() - t + 1);
@@ -148,14 +141,14 @@ impl Look<'_> {
         // Each window of `b` has exactly one gram at a multiple of the stride.
         for (n, q) in (0..=b.len() - k).step_by(stride).enumerate() {
             if n % BLOCK == 0 {
-                check_interrupts();
+                check();
             }
             if !filter.has(hash(&b[q..q + k])) {
                 continue;
             }
             let (from, to) = (q.saturating_sub(t - k).max(done), (q + 1).min(windows));
             if from > region.end || region.len() >= 4 * BLOCK {
-                self.windows(a, b, region, &mut left, check_interrupts)?;
+                self.windows(a, b, region, &mut left, check)?;
                 if left == 0 {
                     return Ok(());
                 }
@@ -167,7 +160,7 @@ impl Look<'_> {
             region.end = to.max(region.end);
             done = to.max(done);
         }
-        self.windows(a, b, region, &mut left, check_interrupts)
+        self.windows(a, b, region, &mut left, check)
     }
 
     fn windows<U: CodePoint, V: CodePoint>(
@@ -176,13 +169,13 @@ impl Look<'_> {
         b: &[V],
         region: Range<usize>,
         left: &mut usize,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { t, classes, class, .. } = *self;
         let (seen, scratch) = (&mut *self.seen, &mut *self.scratch);
         // Behind a window that both have, most have the next ones, too: comparing is quicker than looking up.
         let (mut known, end) = (region.start, region.end + t - 1);
-        each_hash(b, t, region, scratch, check_interrupts, |j, hash| {
+        each_hash(b, t, region, scratch, check, |j, hash| {
             let equal = |first: usize| same(&a[first..first + t], &b[j..j + t]);
             if j >= known
                 && let Some(found) = classes.find(hash, equal)

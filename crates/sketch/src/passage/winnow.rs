@@ -4,6 +4,7 @@
 use super::characters::{Characters, CodePoint, Units};
 use super::hashes::{BLOCK, Scratch, each_hash};
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::Level;
 
@@ -60,7 +61,7 @@ impl Fingerprints {
         text: &Characters,
         min_match: usize,
         out: &mut Vec<u64>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let mut end = None;
         let each = |_, minima: &[u64]| {
@@ -82,7 +83,7 @@ impl Fingerprints {
             out.truncate(start + kept);
             Ok(())
         };
-        self.minima(text, min_match, each, check_interrupts)
+        self.minima(text, min_match, each, check)
     }
 
     /// The fingerprints of a text with the windows that have them: each with the first window and
@@ -94,7 +95,7 @@ impl Fingerprints {
         &mut self,
         text: &Characters,
         min_match: usize,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Vec<Stretch>, Error> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let each = |from: usize, minima: &[u64]| {
@@ -107,7 +108,7 @@ impl Fingerprints {
             }
             Ok(())
         };
-        self.minima(text, min_match, each, check_interrupts)?;
+        self.minima(text, min_match, each, check)?;
         Ok(stretches)
     }
 
@@ -116,11 +117,11 @@ impl Fingerprints {
         text: &Characters,
         t: usize,
         each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         match text.units() {
-            Units::Bytes(text) => self.minima_of(text, t, each, check_interrupts),
-            Units::Wide(text) => self.minima_of(text, t, each, check_interrupts),
+            Units::Bytes(text) => self.minima_of(text, t, each, check),
+            Units::Wide(text) => self.minima_of(text, t, each, check),
         }
     }
 
@@ -129,14 +130,14 @@ impl Fingerprints {
         text: &[U],
         t: usize,
         mut each: impl FnMut(usize, &[u64]) -> Result<(), Error>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         if text.len() < t || t == 0 {
             return Ok(());
         }
         let windows = text.len() - t + 1;
         for at in (0..windows).step_by(BLOCK) {
-            check_interrupts();
+            check();
             let n = BLOCK.min(windows - at);
             each(at, self.scratch.minima(text, at, n, t, gram_length(t)))?;
         }
@@ -180,10 +181,10 @@ impl WindowHashes {
         text: &Characters,
         min_match: usize,
         wanted: &dyn Fn(u64) -> bool,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
         each: &mut dyn FnMut(usize, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let stretches = self.fingerprints.stretches(text, min_match, check_interrupts)?;
+        let stretches = self.fingerprints.stretches(text, min_match, check)?;
         let mut wanted = stretches.iter().filter(|stretch| wanted(stretch.entry)).peekable();
         while let Some(first) = wanted.next() {
             let mut windows = first.from..first.to;
@@ -193,10 +194,10 @@ impl WindowHashes {
             let scratch = &mut self.scratch;
             match text.units() {
                 Units::Bytes(text) => {
-                    each_hash(text, min_match, windows, scratch, check_interrupts, &mut *each)?;
+                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
                 }
                 Units::Wide(text) => {
-                    each_hash(text, min_match, windows, scratch, check_interrupts, &mut *each)?;
+                    each_hash(text, min_match, windows, scratch, check, &mut *each)?;
                 }
             }
         }

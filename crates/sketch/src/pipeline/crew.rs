@@ -2,17 +2,18 @@
 
 use super::hands::{BatchWork, Setting, hands};
 use crate::error::Error;
+use crate::limits::Check;
 
 /// Those who compute the parts of something.
 pub enum Crew<'a> {
     /// The caller alone, who calls this often; it may unwind.
-    Alone(&'a mut dyn FnMut()),
+    Alone(Check<'a>),
     /// The caller, and as many threads.
     With(Setting, usize),
 }
 
 /// Makes a result of a part. It may be called again with a part that it has begun.
-pub type Compute<'a, P, R> = dyn Fn(&mut P, &mut dyn FnMut()) -> Result<R, Error> + Sync + 'a;
+pub type Compute<'a, P, R> = dyn Fn(&mut P, Check) -> Result<R, Error> + Sync + 'a;
 
 /// Gives the next part, and how many bytes it and its result take.
 pub type Next<'a, P, E> = dyn FnMut() -> Result<Option<(P, usize)>, E> + 'a;
@@ -102,7 +103,7 @@ struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
     type Batch = Batch<P, R>;
 
-    fn work(&mut self, batch: &mut Batch<P, R>, check: &mut dyn FnMut()) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut Batch<P, R>, check: Check) -> Result<(), Error> {
         check();
         if let Some(part) = &mut batch.part {
             batch.result = Some((self.0)(part, check)?);

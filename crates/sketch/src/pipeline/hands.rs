@@ -8,6 +8,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
 /// The time that the reader waits for a thread between two looks at interrupts.
@@ -34,11 +35,7 @@ pub trait BatchWork: Send {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], and whatever is wrong with the batch.
-    fn work(
-        &mut self,
-        batch: &mut Self::Batch,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error>;
+    fn work(&mut self, batch: &mut Self::Batch, check_interrupts: Check) -> Result<(), Error>;
 }
 
 /// The setting under which the reader wants its threads.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::texts::{Find, GivenText};
 use crate::error::Error;
 use crate::hash::{Element, ElementHash, sort_by_key};
+use crate::limits::Check;
 use crate::memory;
 use crate::passage::{
     Bound, CharacterOffsets, Characters, CommonRuns, Fingerprints, Sought, WindowHashes, covered,
@@ -94,13 +95,13 @@ impl Find for Fingerprinting {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { cut, keeps_texts, fingerprints, own } = self;
-        let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
+        let text = Characters::of(&cut.normalization, given.text, check)?;
         own.clear();
-        fingerprints.append(&text, cut.min_match, own, check_interrupts)?;
-        sort_by_key(own, check_interrupts);
+        fingerprints.append(&text, cut.min_match, own, check)?;
+        sort_by_key(own, check);
         own.dedup();
         memory::extend(&mut found.fingerprints, own)?;
         if *keeps_texts {
@@ -152,14 +153,14 @@ impl Windowing {
     pub fn each<E: From<Error>>(
         &mut self,
         given: GivenText,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
         each: &mut dyn FnMut(TextWindow) -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { cut, frequent, wanted, hashes } = self;
-        let text = Characters::of(&cut.normalization, given.text, check_interrupts)?;
+        let text = Characters::of(&cut.normalization, given.text, check)?;
         let salt = given.salt;
         let frequent = |entry: u64| frequent(entry ^ salt);
-        hashes.each(&text, cut.min_match, &frequent, check_interrupts, &mut |place, hash| {
+        hashes.each(&text, cut.min_match, &frequent, check, &mut |place, hash| {
             let hash = hash ^ salt;
             if !wanted(hash) {
                 return Ok(());
@@ -180,9 +181,9 @@ impl Find for Windowing {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
-        self.each(given, check_interrupts, &mut |window| memory::push(found, window))
+        self.each(given, check, &mut |window| memory::push(found, window))
     }
 }
 
@@ -236,20 +237,20 @@ impl Find for Stripping {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { cut, frequent, count, hashes } = self;
         let (original, salt) = (given.text, given.salt);
-        let text = Characters::with_places(&cut.normalization, original, check_interrupts)?;
+        let text = Characters::with_places(&cut.normalization, original, check)?;
         let frequent = |entry: u64| frequent(entry ^ salt);
         let mut runs = CommonRuns::new(cut.min_match);
-        hashes.each(&text, cut.min_match, &frequent, check_interrupts, &mut |place, hash| {
+        hashes.each(&text, cut.min_match, &frequent, check, &mut |place, hash| {
             count(hash ^ salt).map_or(Ok(()), |documents| runs.push(place, documents))
         })?;
         let offsets = CharacterOffsets::of(original)?;
         let (mut end, mut removed) = (0, 0);
         for run in runs.finish() {
-            check_interrupts();
+            check();
             let bytes = offsets.bytes(&text.original(run.range));
             let Some(bytes) = whole_words(original, bytes.start.max(end)..bytes.end) else {
                 continue;
@@ -305,11 +306,11 @@ impl Find for Asking {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let Self { min_match, coverage, limit, ref normalization } = *self;
-        let text = Characters::of(normalization, given.text, check_interrupts)?;
-        let bound = Bound::new(&text, coverage, min_match, min_match, check_interrupts)?;
+        let text = Characters::of(normalization, given.text, check)?;
+        let bound = Bound::new(&text, coverage, min_match, min_match, check)?;
         let others = |place: usize| {
             let entry = bound.entries()[place] ^ given.salt;
             let known = given.known.binary_search_by_key(&entry, |known| known.0);
@@ -379,17 +380,17 @@ impl Find for Containing {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
-        let text = Characters::of(&self.normalization, given.text, check_interrupts)?;
+        let text = Characters::of(&self.normalization, given.text, check)?;
         let (Some(_), Some((sought, least))) = (found.contained, &mut self.sought) else {
             found.contained = Some(given.number);
             let least = needed(self.coverage, text.len());
-            let sought = Sought::new(text.into_owned()?, self.min_match, check_interrupts)?;
+            let sought = Sought::new(text.into_owned()?, self.min_match, check)?;
             self.sought = Some((sought, least));
             return Ok(());
         };
-        let covered = sought.covered(&text, check_interrupts)?;
+        let covered = sought.covered(&text, check)?;
         if covered >= *least {
             memory::push(&mut found.containers, (given.number, covered as u32))?;
         }
@@ -445,10 +446,10 @@ impl Find for Sharing {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         let min_match = self.cut.min_match;
-        let text = Characters::with_places(&self.cut.normalization, given.text, check_interrupts)?;
+        let text = Characters::with_places(&self.cut.normalization, given.text, check)?;
         let (true, Some((first, left_out))) = (found.has_first, &self.first) else {
             let windows =
                 |&(from, count): &(u64, u32)| from as usize..from as usize + count as usize;
@@ -457,7 +458,7 @@ impl Find for Sharing {
             found.has_first = true;
             return Ok(());
         };
-        let runs = shared_runs(first, &text, min_match, check_interrupts)?;
+        let runs = shared_runs(first, &text, min_match, check)?;
         if self.coverage.is_some_and(|share| covered(&runs) < needed(share, first.len())) {
             return Ok(());
         }

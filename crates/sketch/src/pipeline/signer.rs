@@ -6,6 +6,7 @@ use super::BatchWork;
 use crate::boilerplate::{Boilerplate, Shingled, counted};
 use crate::config::Config;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::passage::{Characters, Fingerprints};
 use crate::scheme::Scheme;
@@ -263,7 +264,7 @@ impl Signer {
         &mut self,
         document: CopiedDocument,
         saturations: &mut Vec<usize>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error> {
         self.bands.clear();
         let signature = match document {
@@ -271,23 +272,21 @@ impl Signer {
                 let text = &*text(stored.unpacked(&mut self.room)?)?;
                 let config = self.sketcher.config();
                 if self.looks
-                    && let Some(better) = saturated(config, text, check_interrupts)?
+                    && let Some(better) = saturated(config, text, check)?
                 {
                     memory::push(saturations, better)?;
                 }
                 if let Some(Passages { min_match, fingerprints, found }) = &mut self.passages {
-                    let text = Characters::of(config.normalization(), text, check_interrupts)?;
+                    let text = Characters::of(config.normalization(), text, check)?;
                     found.clear();
-                    fingerprints.append(&text, *min_match, found, check_interrupts)?;
+                    fingerprints.append(&text, *min_match, found, check)?;
                     memory::reserve(&mut self.bands, found.len())?;
                     self.bands.extend(found.iter().map(|&entry| entry as i64));
                     return Ok(());
                 }
-                self.sketcher.sketch(text, check_interrupts)?
+                self.sketcher.sketch(text, check)?
             }
-            CopiedDocument::Elements(hashes) => {
-                self.sketcher.sketch_hashes(hashes, check_interrupts)?
-            }
+            CopiedDocument::Elements(hashes) => self.sketcher.sketch_hashes(hashes, check)?,
             CopiedDocument::Signature(slots) => {
                 self.slots.clear();
                 memory::reserve(&mut self.slots, slots.len())?;
@@ -304,7 +303,7 @@ impl Signer {
         &mut self,
         document: CopiedDocument,
         boilerplate: Option<&Boilerplate>,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<usize, Error> {
         self.bands.clear();
         let Some(Counting { signs, config, counted: hashes }) = &mut self.counting else {
@@ -321,12 +320,12 @@ impl Signer {
             }
         };
         if !*signs {
-            let fingerprint = content.fingerprint(check_interrupts)?;
+            let fingerprint = content.fingerprint(check)?;
             self.bands.extend(fingerprint.map(|hash| hash as i64));
             return Ok(0);
         }
-        counted(boilerplate, content, hashes, check_interrupts)?;
-        let signature = self.sketcher.sketch_hashes(hashes, check_interrupts)?;
+        counted(boilerplate, content, hashes, check)?;
+        let signature = self.sketcher.sketch_hashes(hashes, check)?;
         band(signature, self.banding, self.whole, &mut self.bands)?;
         let count = hashes.len();
         // One long text is no reason to keep so much room.
@@ -356,24 +355,20 @@ impl BatchWork for Signer {
     // A text of 10 MB takes as long as 80 batches of others.
     const EARLY: usize = 128;
 
-    fn work(
-        &mut self,
-        batch: &mut SignerBatch,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut SignerBatch, check: Check) -> Result<(), Error> {
         batch.hashes.clear();
         batch.counts.clear();
         batch.saturated.clear();
         batch.counted.clear();
         let mut boilerplates = batch.boilerplates.iter();
         for document in copied(&batch.documents, &batch.texts, &batch.numbers) {
-            check_interrupts();
+            check();
             if self.counting.is_some() {
                 let boilerplate = boilerplates.next().and_then(Option::as_deref);
-                let count = self.sign_counted(document, boilerplate, check_interrupts)?;
+                let count = self.sign_counted(document, boilerplate, check)?;
                 memory::push(&mut batch.counted, u32::try_from(count).unwrap_or(u32::MAX))?;
             } else {
-                self.sign(document, &mut batch.saturated, check_interrupts)?;
+                self.sign(document, &mut batch.saturated, check)?;
             }
             memory::extend(&mut batch.hashes, &self.bands)?;
             memory::push(&mut batch.counts, self.bands.len() as u32)?;

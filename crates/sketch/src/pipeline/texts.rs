@@ -2,6 +2,7 @@
 
 use super::BatchWork;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
 /// A text as it is given.
@@ -33,7 +34,7 @@ pub trait Find: Send {
         &mut self,
         given: GivenText,
         found: &mut Self::Found,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(), Error>;
 }
 
@@ -109,16 +110,12 @@ pub struct TextFinder<F>(pub F);
 impl<F: Find> BatchWork for TextFinder<F> {
     type Batch = TextBatch<F::Found>;
 
-    fn work(
-        &mut self,
-        batch: &mut Self::Batch,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut Self::Batch, check: Check) -> Result<(), Error> {
         let mut found = std::mem::take(&mut batch.found);
         F::clear(&mut found);
         for given in batch.texts() {
-            check_interrupts();
-            self.0.find(given, &mut found, check_interrupts)?;
+            check();
+            self.0.find(given, &mut found, check)?;
         }
         batch.found = found;
         Ok(())

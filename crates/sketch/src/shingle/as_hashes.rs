@@ -9,6 +9,7 @@ use super::hash_buffer::{CHUNK, HashBuffer};
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::{ElementHash, mix::GOLDEN, xxh3};
+use crate::limits::Check;
 use crate::limits::MAX_SHINGLE_SIZE;
 use crate::memory;
 use crate::simd::Level;
@@ -21,18 +22,18 @@ pub(crate) fn append_hashes(
     level: Level,
     text: &str,
     out: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
     if text.len() <= CHUNK {
-        return append_chunk(config, level, text, out, check_interrupts);
+        return append_chunk(config, level, text, out, check);
     }
     let mut outcome = Ok(());
-    let mut append = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+    let mut append = |chunk: &mut [u64], _: Check| {
         outcome = memory::extend(out, chunk);
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let mut buffer = memory::filled(0, CHUNK)?;
-    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut append);
+    let mut chunks = HashBuffer::new(&mut buffer, check, &mut append);
     text_hashes(config, level, text, &mut chunks)?;
     chunks.deliver();
     outcome
@@ -44,17 +45,17 @@ fn append_chunk(
     level: Level,
     text: &str,
     out: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
     let start = out.len();
     // No text has more shingles than bytes.
     memory::resize(out, start + text.len().max(1), 0)?;
     let mut count = 0;
-    let mut keep = |chunk: &mut [u64], _: &mut dyn FnMut()| {
+    let mut keep = |chunk: &mut [u64], _: Check| {
         count = chunk.len();
         ControlFlow::Continue(())
     };
-    let mut chunks = HashBuffer::new(&mut out[start..], check_interrupts, &mut keep);
+    let mut chunks = HashBuffer::new(&mut out[start..], check, &mut keep);
     let made = text_hashes(config, level, text, &mut chunks);
     chunks.deliver();
     out.truncate(start + count);
@@ -79,7 +80,7 @@ pub(crate) fn text_hashes(
         Unit::Anchored if !scheme.is_datasketch() => {
             word_windows::<true>(config, level, text, chunks);
         }
-        // The chunks call the check_interrupts.
+        // The chunks call the check.
         _ => for_each_window(config, text, &mut || (), &mut |shingle| {
             chunks.push(scheme.element_hash().hash(shingle.as_bytes()));
             Ok(())
@@ -93,7 +94,7 @@ pub(crate) fn text_hashes(
 fn char_windows(level: Level, text: &str, size: usize, chunks: &mut HashBuffer) {
     /// The shortest run of ASCII that is worth a kernel's setup.
     const RUN: usize = 128;
-    if is_blank(text, &mut || chunks.check_interrupts()) {
+    if is_blank(text, &mut || chunks.check()) {
         return;
     }
     let bytes = text.as_bytes();
@@ -160,7 +161,7 @@ fn word_windows<const ANCHORED: bool>(
         rules.words(
             level,
             piece,
-            &mut || chunks.borrow_mut().check_interrupts(),
+            &mut || chunks.borrow_mut().check(),
             #[inline(always)]
             |start, end| batch.push(start, end, &mut deliver),
         );
@@ -253,7 +254,7 @@ impl WordWindows {
 fn all_words(config: &Config, level: Level, text: &str, chunks: &mut HashBuffer) {
     let (mut polynomial, mut words) = (0_u64, 0);
     for piece in words::pieces(text) {
-        config.rules().words(level, piece, &mut || chunks.check_interrupts(), |start, end| {
+        config.rules().words(level, piece, &mut || chunks.check(), |start, end| {
             let entering = xxh3::hash(&piece.as_bytes()[start..end]);
             polynomial = polynomial.wrapping_mul(GOLDEN).wrapping_add(entering);
             words += 1;

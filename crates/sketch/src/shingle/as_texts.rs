@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use super::tokens::normalize_text;
 use crate::config::Config;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::text::chars::{char_len, char_start, is_blank};
 use crate::text::{Unit, words};
@@ -23,18 +24,18 @@ use crate::text::{Unit, words};
 /// has one shingle: all of it. One that is empty or has nothing but white
 /// space, or with words no word, has no shingle.
 ///
-/// `check_interrupts` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
+/// `check` is called as by [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], and the first of `f`, which is not called again.
 pub fn for_each_shingle(
     config: &Config,
     text: &str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     f: VisitShingle,
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, check_interrupts)?;
-    for_each_window(config, &text, check_interrupts, f)
+    let text = normalize_text(config, text, check)?;
+    for_each_window(config, &text, check, f)
 }
 
 /// A function that is called for each shingle.
@@ -44,22 +45,22 @@ pub type VisitShingle<'a> = &'a mut dyn FnMut(&str) -> Result<(), Error>;
 pub(crate) fn for_each_window(
     config: &Config,
     text: &str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     f: VisitShingle,
 ) -> Result<(), Error> {
     match config.unit() {
-        Unit::Char => for_each_char_window(text, config.shingle_size(), check_interrupts, f),
-        Unit::Word | Unit::Anchored => for_each_word_window(config, text, check_interrupts, f),
+        Unit::Char => for_each_char_window(text, config.shingle_size(), check, f),
+        Unit::Word | Unit::Anchored => for_each_word_window(config, text, check, f),
     }
 }
 
 fn for_each_char_window(
     text: &str,
     size: usize,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     f: VisitShingle,
 ) -> Result<(), Error> {
-    if is_blank(text, check_interrupts) {
+    if is_blank(text, check) {
         return Ok(());
     }
     let mut start = 0;
@@ -69,7 +70,7 @@ fn for_each_char_window(
         end += char_len(lead);
         start += char_len(text.as_bytes()[start]);
         if start % 4096 < 4 {
-            check_interrupts();
+            check();
         }
         f(&text[start..end])?;
     }
@@ -79,12 +80,12 @@ fn for_each_char_window(
 fn for_each_word_window(
     config: &Config,
     text: &str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     f: VisitShingle,
 ) -> Result<(), Error> {
     let (rules, size) = (config.rules(), config.shingle_size());
     let mut words = |f: VisitShingle| {
-        words::pieces(text).try_for_each(|piece| rules.try_words(piece, check_interrupts, f))
+        words::pieces(text).try_for_each(|piece| rules.try_words(piece, check, f))
     };
     // The window, and the lengths of its words and whether they start one.
     let mut window = String::new();

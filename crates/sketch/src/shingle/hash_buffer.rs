@@ -3,36 +3,34 @@
 
 use std::ops::ControlFlow;
 
+use crate::limits::Check;
+
 /// The most hashes per chunk: 32 KiB, which a core's nearest cache holds.
 pub(crate) const CHUNK: usize = 4096;
 
 /// A function that receives a chunk: free to change the hashes, and to call the
-/// check_interrupts while it works. It says whether it wants more.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], &mut dyn FnMut()) -> ControlFlow<()>;
+/// check while it works. It says whether it wants more.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&mut [u64], Check) -> ControlFlow<()>;
 
 /// A buffer of hashes. Whoever fills it ends with [`HashBuffer::deliver`].
 pub(crate) struct HashBuffer<'a> {
     buffer: &'a mut [u64],
     filled: usize,
     flow: ControlFlow<()>,
-    check_interrupts: &'a mut dyn FnMut(),
+    check: Check<'a>,
     sink: Sink<'a>,
 }
 
 impl<'a> HashBuffer<'a> {
     /// `buffer` is scratch memory, at least one hash; its length is the most
     /// that a chunk has. In the end it holds the last chunk.
-    pub(crate) fn new(
-        buffer: &'a mut [u64],
-        check_interrupts: &'a mut dyn FnMut(),
-        sink: Sink<'a>,
-    ) -> Self {
-        Self { buffer, filled: 0, flow: ControlFlow::Continue(()), check_interrupts, sink }
+    pub(crate) fn new(buffer: &'a mut [u64], check: Check<'a>, sink: Sink<'a>) -> Self {
+        Self { buffer, filled: 0, flow: ControlFlow::Continue(()), check, sink }
     }
 
     /// Gives the caller's caller a chance to cancel.
-    pub(crate) fn check_interrupts(&mut self) {
-        (self.check_interrupts)();
+    pub(crate) fn check(&mut self) {
+        (self.check)();
     }
 
     /// The number of hashes that still fit into the chunk: at least one.
@@ -60,9 +58,9 @@ impl<'a> HashBuffer<'a> {
 
     /// Hands on the chunk, unless it is empty, and starts the next.
     pub(crate) fn deliver(&mut self) {
-        self.check_interrupts();
+        self.check();
         if self.filled > 0 && self.is_wanted() {
-            self.flow = (self.sink)(&mut self.buffer[..self.filled], self.check_interrupts);
+            self.flow = (self.sink)(&mut self.buffer[..self.filled], self.check);
         }
         self.filled = 0;
     }

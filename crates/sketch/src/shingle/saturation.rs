@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::limits::MAX_SHINGLE_SIZE;
 use crate::memory;
 use crate::shingle::normalize_text;
@@ -34,11 +35,7 @@ const WANTED: f64 = 0.01;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub fn saturated(
-    config: &Config,
-    text: &str,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<Option<usize>, Error> {
+pub fn saturated(config: &Config, text: &str, check: Check) -> Result<Option<usize>, Error> {
     if text.len() < LONG || config.unit() != Unit::Char {
         return Ok(None);
     }
@@ -47,7 +44,7 @@ pub fn saturated(
     for piece in 0..PIECES {
         let start = text.floor_char_boundary(piece * stride);
         let end = text.floor_char_boundary(start + PIECE);
-        letters.add(&normalize_text(config, &text[start..end], check_interrupts)?)?;
+        letters.add(&normalize_text(config, &text[start..end], check)?)?;
     }
     // As many characters as the pieces have for their bytes.
     let length = text.len() as f64 * letters.total as f64 / (PIECES * PIECE) as f64;

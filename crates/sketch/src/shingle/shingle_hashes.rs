@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by_key;
+use crate::limits::Check;
 use crate::memory;
 use crate::scheme::Scheme;
 use crate::simd::Level;
@@ -21,7 +22,7 @@ use crate::simd::Level;
 /// 2^64 for each further word, and `mix64(H)` in the end; a window of one word
 /// hashes to `XXH3(w1)`. The schemes of datasketch hash each shingle as
 /// [`for_each_shingle`](crate::for_each_shingle) gives it with their
-/// [`ElementHash`](crate::ElementHash). `check_interrupts` is called as by
+/// [`ElementHash`](crate::ElementHash). `check` is called as by
 /// [`Sketcher::sketch`](crate::Sketcher::sketch).
 ///
 /// Of a bag ([`Config::with_bag`]) these are the hashes of its elements, in
@@ -34,23 +35,23 @@ pub fn shingle_hashes(
     config: &Config,
     text: &str,
     out: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, check_interrupts)?;
+    let text = normalize_text(config, text, check)?;
     let append = if config.bag() { append_elements } else { append_hashes };
-    append(config, Level::best(), &text, out, check_interrupts)
+    append(config, Level::best(), &text, out, check)
 }
 
 /// Calls `take` with the hash of each shingle of a text, some at a time, with repeats, also of a bag.
 pub(crate) fn each_hash(
     config: &Config,
     text: &str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
     take: Sink,
 ) -> Result<(), Error> {
-    let text = normalize_text(config, text, check_interrupts)?;
+    let text = normalize_text(config, text, check)?;
     let mut buffer = memory::filled(0, CHUNK)?;
-    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, take);
+    let mut chunks = HashBuffer::new(&mut buffer, check, take);
     text_hashes(config, Level::best(), &text, &mut chunks)?;
     chunks.deliver();
     Ok(())
@@ -60,30 +61,22 @@ pub(crate) fn each_hash(
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub fn has_shingles(
-    config: &Config,
-    text: &str,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<bool, Error> {
-    let text = normalize_text(config, text, check_interrupts)?;
-    has_any(config, &text, check_interrupts)
+pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
+    let text = normalize_text(config, text, check)?;
+    has_any(config, &text, check)
 }
 
 /// The same of a normalised text.
-pub(crate) fn has_any(
-    config: &Config,
-    text: &str,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<bool, Error> {
+pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
     /// As many shingles as the kernels make at once.
     const FEW: usize = 256;
     let mut any = false;
-    let mut see = |_: &mut [u64], _: &mut dyn FnMut()| {
+    let mut see = |_: &mut [u64], _: Check| {
         any = true;
         ControlFlow::Break(())
     };
     let mut buffer = [0; FEW];
-    let mut chunks = HashBuffer::new(&mut buffer, check_interrupts, &mut see);
+    let mut chunks = HashBuffer::new(&mut buffer, check, &mut see);
     // A shingle is one by whatever it is hashed; a bag has those of the set.
     text_hashes(&config.with_scheme(Scheme::Fss), Level::best(), text, &mut chunks)?;
     chunks.deliver();
@@ -99,15 +92,15 @@ pub(crate) fn append_elements(
     level: Level,
     text: &str,
     out: &mut Vec<u64>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
     let start = out.len();
-    append_hashes(config, level, text, out, check_interrupts)?;
+    append_hashes(config, level, text, out, check)?;
     let hashes = &mut out[start..];
-    sort_by_key(hashes, check_interrupts);
+    sort_by_key(hashes, check);
     let mut run = Run { hash: 0, repeats: 0 };
     for part in hashes.chunks_mut(64 * 1024) {
-        check_interrupts();
+        check();
         part.iter_mut().for_each(|hash| *hash = run.next(*hash));
     }
     Ok(())

@@ -13,6 +13,7 @@ use rand_mt::Mt;
 use super::permutations::STEPS;
 use super::seeded_hashes::SeededHashes;
 use crate::error::Error;
+use crate::limits::Check;
 
 /// The modulus of the legacy scheme, a Mersenne prime.
 const PRIME: u64 = (1 << 61) - 1;
@@ -58,15 +59,15 @@ impl Legacy {
     pub(crate) fn minimise(
         &mut self,
         passes: &mut SeededHashes,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<&[u32]>, Error> {
         let Self { functions, minima } = self;
         minima.clear();
         minima.resize(functions.len(), u32::MAX);
         let hashes_per_part = (STEPS / functions.len().max(1)).max(1);
-        let chunks = passes.each(check_interrupts, &mut |chunk, check_interrupts| {
+        let chunks = passes.each(check, &mut |chunk, check| {
             for part in chunk.chunks(hashes_per_part) {
-                check_interrupts();
+                check();
                 for (&(a, b), least) in functions.iter().zip(&mut *minima) {
                     let values = part.iter().map(|&h| permuted(a, b, h as u32));
                     *least = values.fold(*least, u32::min);

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use super::permutations::Functions;
 use super::seeded_hashes::SeededHashes;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::simd::{EMPTY, Level, NOTHING_PACKED};
 
 /// Bucket rounds. Round numbers, and this one for the rest, take three bits.
@@ -31,12 +32,12 @@ pub(crate) fn sketch(
     passes: &mut SeededHashes,
     slots: &mut [u32],
     rest: &mut Functions,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<bool, Error> {
     slots.fill(EMPTY);
     let mut packed = NOTHING_PACKED;
     for round in 0..ROUNDS {
-        let chunks = passes.each(check_interrupts, &mut |chunk, _| {
+        let chunks = passes.each(check, &mut |chunk, _| {
             level.scatter_min(chunk, round, slots, &mut packed);
             ControlFlow::Continue(())
         })?;
@@ -47,7 +48,7 @@ pub(crate) fn sketch(
             return Ok(true);
         }
     }
-    fill_empty(level, passes, slots, rest, check_interrupts)?;
+    fill_empty(level, passes, slots, rest, check)?;
     Ok(true)
 }
 
@@ -56,11 +57,11 @@ fn fill_empty(
     passes: &mut SeededHashes,
     slots: &mut [u32],
     functions: &mut Functions,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<(), Error> {
     let empty = slots.iter().enumerate().filter(|(_, slot)| **slot == EMPTY);
     functions.set(empty.map(|(i, _)| i));
-    functions.minimise(level, passes, |_| (), check_interrupts)?;
+    functions.minimise(level, passes, |_| (), check)?;
     let empty = slots.iter_mut().filter(|slot| **slot == EMPTY);
     for (slot, minimum) in empty.zip(functions.minima()) {
         *slot = (ROUNDS << VALUE_BITS) | (minimum >> 4);

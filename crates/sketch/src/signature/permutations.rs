@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 use super::seeded_hashes::SeededHashes;
 use crate::error::Error;
 use crate::hash::mix::affine;
+use crate::limits::Check;
 use crate::simd::{Level, SLOT_LANES};
 
-/// Elementary steps between two calls of the check_interrupts.
+/// Elementary steps between two calls of the check.
 pub(crate) const STEPS: usize = 1 << 20;
 
 /// Some of the hash functions, and the minimum of each so far. The arrays are
@@ -64,13 +65,13 @@ impl Functions {
         level: Level,
         passes: &mut SeededHashes,
         prepare: fn(&mut [u64]),
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<bool, Error> {
         let hashes_per_part = (STEPS / self.multipliers.len().max(1)).max(1);
-        let chunks = passes.each(check_interrupts, &mut |chunk, check_interrupts| {
+        let chunks = passes.each(check, &mut |chunk, check| {
             prepare(chunk);
             for part in chunk.chunks(hashes_per_part) {
-                check_interrupts();
+                check();
                 level.affine_min(part, &self.multipliers, &self.summands, &mut self.minima);
             }
             ControlFlow::Continue(())

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::error::Error;
 use crate::hash::mix::mix64;
+use crate::limits::Check;
 use crate::memory;
 use crate::shingle::{CHUNK, HashBuffer, Sink, text_hashes};
 use crate::simd::Level;
@@ -45,13 +46,9 @@ impl<'a> SeededHashes<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], of words that do not fit into memory.
-    pub(crate) fn each(
-        &mut self,
-        check_interrupts: &mut dyn FnMut(),
-        sink: Sink,
-    ) -> Result<usize, Error> {
+    pub(crate) fn each(&mut self, check: Check, sink: Sink) -> Result<usize, Error> {
         if let Some(count) = self.kept {
-            let _ = sink(&mut self.buffer[..count], check_interrupts);
+            let _ = sink(&mut self.buffer[..count], check);
             return Ok(1);
         }
         // The seed of datasketch's schemes is in their functions.
@@ -59,16 +56,16 @@ impl<'a> SeededHashes<'a> {
         let level = self.level;
         let offset = mix64(seed as u64);
         let (mut count, mut total) = (0, 0);
-        let mut seed_and_sink = |chunk: &mut [u64], check_interrupts: &mut dyn FnMut()| {
+        let mut seed_and_sink = |chunk: &mut [u64], check: Check| {
             if seed != 0 {
                 level.mix(chunk, offset);
             }
             count += 1;
             total += chunk.len();
-            sink(chunk, check_interrupts)
+            sink(chunk, check)
         };
         memory::resize(self.buffer, CHUNK, 0)?;
-        let mut chunks = HashBuffer::new(self.buffer, check_interrupts, &mut seed_and_sink);
+        let mut chunks = HashBuffer::new(self.buffer, check, &mut seed_and_sink);
         match self.source {
             HashSource::Text(text) => text_hashes(self.config, level, text, &mut chunks)?,
             HashSource::Hashes(hashes) => {

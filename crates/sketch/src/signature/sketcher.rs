@@ -6,6 +6,7 @@ use super::permutations::Functions;
 use super::seeded_hashes::{HashSource, SeededHashes};
 use crate::config::Config;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::scheme::Scheme;
 use crate::shingle::{append_elements, normalize_text};
 use crate::simd::Level;
@@ -86,24 +87,20 @@ impl Sketcher {
     ///
     /// Time is linear in the length of the text. Memory is independent of
     /// it, but for a normalised copy of the text, and the hashes of the elements
-    /// of a bag, where the configuration asks for them. `check_interrupts` is called
+    /// of a bag, where the configuration asks for them. `check` is called
     /// at least every few 64 KiB of text, and every million elementary steps. It may
     /// unwind: the next call starts afresh.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn sketch(
-        &mut self,
-        text: &str,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Option<&[i32]>, Error> {
-        let text = normalize_text(&self.config, text, check_interrupts)?;
+    pub fn sketch(&mut self, text: &str, check: Check) -> Result<Option<&[i32]>, Error> {
+        let text = normalize_text(&self.config, text, check)?;
         if self.config.bag() {
             let mut elements = Vec::new();
-            append_elements(&self.config, self.level, &text, &mut elements, check_interrupts)?;
-            return self.sketch_hashes(&elements, check_interrupts);
+            append_elements(&self.config, self.level, &text, &mut elements, check)?;
+            return self.sketch_hashes(&elements, check);
         }
-        self.sketch_source(HashSource::Text(&text), check_interrupts)
+        self.sketch_source(HashSource::Text(&text), check)
     }
 
     /// The number of hashes that are worth a call of [`Sketcher::sketch_hashes`], where a set comes piece by
@@ -115,7 +112,7 @@ impl Sketcher {
     }
 
     /// The signature of a set of elements given by their hashes, in any order
-    /// and with any repeats; `None` if there are none. `check_interrupts` as in
+    /// and with any repeats; `None` if there are none. `check` as in
     /// [`Sketcher::sketch`].
     ///
     /// With [`shingle_hashes`](crate::shingle_hashes) of a text it is the
@@ -125,35 +122,27 @@ impl Sketcher {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn sketch_hashes(
-        &mut self,
-        hashes: &[u64],
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Option<&[i32]>, Error> {
-        self.sketch_source(HashSource::Hashes(hashes), check_interrupts)
+    pub fn sketch_hashes(&mut self, hashes: &[u64], check: Check) -> Result<Option<&[i32]>, Error> {
+        self.sketch_source(HashSource::Hashes(hashes), check)
     }
 
-    fn sketch_source(
-        &mut self,
-        source: HashSource,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Option<&[i32]>, Error> {
+    fn sketch_source(&mut self, source: HashSource, check: Check) -> Result<Option<&[i32]>, Error> {
         let mut passes = SeededHashes::new(source, &self.config, self.level, &mut self.hashes);
         let (slots, functions) = (&mut self.slots, &mut self.functions);
         let (any, slots) = match self.config.scheme() {
             Scheme::Fss => {
-                let any = fss::sketch(self.level, &mut passes, slots, functions, check_interrupts)?;
+                let any = fss::sketch(self.level, &mut passes, slots, functions, check)?;
                 (any, &slots[..])
             }
             Scheme::Permutations | Scheme::DatasketchAffine32(_) => {
                 let affine32 = self.config.scheme() != Scheme::Permutations;
                 let prepare: fn(&mut [u64]) = if affine32 { datasketch::fmix32 } else { |_| () };
                 functions.forget();
-                let any = functions.minimise(self.level, &mut passes, prepare, check_interrupts)?;
+                let any = functions.minimise(self.level, &mut passes, prepare, check)?;
                 (any, functions.minima())
             }
             Scheme::DatasketchLegacy(_) => {
-                let minima = self.legacy.minimise(&mut passes, check_interrupts)?;
+                let minima = self.legacy.minimise(&mut passes, check)?;
                 (minima.is_some(), minima.unwrap_or_default())
             }
         };

@@ -31,9 +31,10 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::error::Error;
 use crate::hash::sort_by;
+use crate::limits::Check;
 use crate::memory;
 
-/// Characters or tokens between two calls of the check_interrupts.
+/// Characters or tokens between two calls of the check.
 const STEPS: usize = 1 << 14;
 
 /// The result of [`text_profile`]. The tokens lie in one text: many short ones of their own would take what is left of
@@ -54,7 +55,7 @@ impl TextProfile {
 /// The MD5 of [`text_profile`], an entry per line, each a token, a space and
 /// its count; `None` if the profile is empty.
 ///
-/// `check_interrupts` is called at least every 64 KiB of text.
+/// `check` is called at least every 64 KiB of text.
 ///
 /// # Errors
 /// [`Error::MinTokenLen`]; [`Error::QuantRate`]; [`Error::OutOfMemory`].
@@ -62,16 +63,16 @@ pub fn text_profile_signature(
     text: &str,
     min_token_len: i64,
     quant_rate: f64,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Option<[u8; 16]>, Error> {
-    let profile = text_profile(text, min_token_len, quant_rate, check_interrupts)?;
+    let profile = text_profile(text, min_token_len, quant_rate, check)?;
     if profile.entries.is_empty() {
         return Ok(None);
     }
     let mut md5 = Md5::new();
     for (i, (token, count)) in profile.iter().enumerate() {
         if i % STEPS == 0 {
-            check_interrupts();
+            check();
         }
         md5.update(if i == 0 { "" } else { "\n" });
         md5.update(token);
@@ -95,7 +96,7 @@ pub fn text_profile(
     text: &str,
     min_token_len: i64,
     quant_rate: f64,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<TextProfile, Error> {
     let shortest = usize::try_from(min_token_len)
         .map_err(|_| Error::MinTokenLen(min_token_len))?
@@ -103,19 +104,19 @@ pub fn text_profile(
     if !(0.0..=1.0).contains(&quant_rate) {
         return Err(Error::QuantRate(quant_rate));
     }
-    let tokens = tokens(text, shortest, check_interrupts)?;
-    let counts = count_tokens(&tokens, check_interrupts)?;
+    let tokens = tokens(text, shortest, check)?;
+    let counts = count_tokens(&tokens, check)?;
     let quantum = quantum(counts.values().copied().max().unwrap_or(0), quant_rate as f32);
     let quantised = counts.into_iter().enumerate().map(|(i, (token, count))| {
         if i % STEPS == 0 {
-            check_interrupts();
+            check();
         }
         (token, count / quantum * quantum)
     });
     let mut profile = memory::collect(quantised.filter(|(_, count)| *count > 0))?;
     // UTF-8 has the order of code points.
     let order = |(a, m): &(&str, u32), (b, n): &(&str, u32)| n.cmp(m).then_with(|| a.cmp(b));
-    sort_by(&mut profile, order, check_interrupts);
+    sort_by(&mut profile, order, check);
     let place = |token: &str| {
         let start = token.as_ptr().addr() - tokens.as_ptr().addr();
         start..start + token.len()
@@ -125,17 +126,13 @@ pub fn text_profile(
 }
 
 /// The tokens of a text that are not too short, a space after each.
-fn tokens(
-    text: &str,
-    shortest: usize,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<String, Error> {
+fn tokens(text: &str, shortest: usize, check: Check) -> Result<String, Error> {
     let mut tokens = String::new();
     let (mut start, mut length) = (0, 0_usize);
     // A last separator ends the last token.
     for (i, c) in text.chars().chain([' ']).enumerate() {
         if i % STEPS == 0 {
-            check_interrupts();
+            check();
         }
         if is_letter_or_digit(c) {
             memory::push_str(&mut tokens, lower(c).encode_utf8(&mut [0; 4]))?;
@@ -154,12 +151,12 @@ fn tokens(
 
 fn count_tokens<'a>(
     tokens: &'a str,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<HashMap<&'a str, u32, RandomState>, Error> {
     let mut counts = HashMap::default();
     for (i, token) in tokens.split_terminator(' ').enumerate() {
         if i % STEPS == 0 {
-            check_interrupts();
+            check();
         }
         match counts.get_mut(token) {
             Some(count) => *count += 1,

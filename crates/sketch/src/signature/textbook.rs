@@ -5,9 +5,10 @@
 
 use crate::config::valid_num_perm;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
-/// Elementary steps between two calls of the check_interrupts.
+/// Elementary steps between two calls of the check.
 const STEPS: usize = 1 << 20;
 
 /// The hash functions `x -> (a[j] * x + b[j]) mod p`.
@@ -44,11 +45,7 @@ impl LinearFunctions {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn minhash(
-        &self,
-        rows: &[i64],
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Option<Vec<i32>>, Error> {
+    pub fn minhash(&self, rows: &[i64], check: Check) -> Result<Option<Vec<i32>>, Error> {
         if rows.is_empty() {
             return Ok(None);
         }
@@ -57,7 +54,7 @@ impl LinearFunctions {
         let functions_per_part = (STEPS / rows.len()).max(1);
         let mut signature = Vec::with_capacity(self.coefficients.len());
         for part in self.coefficients.chunks(functions_per_part) {
-            check_interrupts();
+            check();
             signature.extend(part.iter().map(|&(a, b)| {
                 // All three are below 2^31: the sum is below 2^62 + 2^31.
                 let least = rows.iter().map(|row| (a * row + b) % self.modulus).min();

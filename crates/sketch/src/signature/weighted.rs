@@ -22,6 +22,7 @@ use crate::config::valid_num_perm;
 use crate::error::Error;
 use crate::hash::mix::{GOLDEN, mix64};
 use crate::hash::sort_by;
+use crate::limits::Check;
 use crate::limits::{MAX_WEIGHT, MIN_WEIGHT};
 
 /// Uniform numbers that a slot draws of an element.
@@ -40,10 +41,7 @@ impl WeightedSet {
     /// # Errors
     /// [`Error::Weight`] unless a weight is 0 or in
     /// [`MIN_WEIGHT`]`..=`[`MAX_WEIGHT`].
-    pub fn new(
-        mut elements: Vec<(u64, f64)>,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Self, Error> {
+    pub fn new(mut elements: Vec<(u64, f64)>, check: Check) -> Result<Self, Error> {
         for &(_, weight) in &elements {
             if weight != 0.0 && !(MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) {
                 return Err(Error::Weight(weight));
@@ -52,7 +50,7 @@ impl WeightedSet {
         elements.retain(|(_, weight)| *weight != 0.0);
         // By weight, too: a sum of floats depends on its order.
         let rank = |(hash, weight): &(u64, f64)| (*hash, weight.to_bits());
-        sort_by(&mut elements, |a, b| rank(a).cmp(&rank(b)), check_interrupts);
+        sort_by(&mut elements, |a, b| rank(a).cmp(&rank(b)), check);
         elements.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
@@ -111,7 +109,7 @@ impl WeightedSet {
     ///
     /// A signature of a smaller `num_perm` is a prefix of the one of a larger.
     /// It gives neither the union of sets nor the number of elements, and is
-    /// comparable to no signature without weights. `check_interrupts` is called for
+    /// comparable to no signature without weights. `check` is called for
     /// every element.
     ///
     /// # Errors
@@ -120,12 +118,12 @@ impl WeightedSet {
         &self,
         num_perm: i64,
         seed: i64,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Option<Vec<i32>>, Error> {
         let mut slots = vec![Slot::default(); valid_num_perm(num_perm)?];
         let offset = mix64(seed as u64);
         for (hash, weight) in self.iter() {
-            check_interrupts();
+            check();
             let element = mix64(hash.wrapping_add(offset));
             let log_weight = libm::log(weight);
             let mut state = element;

@@ -1,5 +1,6 @@
 //! Characters of UTF-8, by their bytes.
 
+use crate::limits::Check;
 use crate::simd::{CLASSES_BLOCK, Level};
 
 /// The text that bytes are, if they are UTF-8: what [`std::str::from_utf8`] says, sooner.
@@ -9,10 +10,10 @@ pub fn utf8(bytes: &[u8]) -> Option<&str> {
 }
 
 /// True if `text` has no character but white space: no token at all.
-pub(crate) fn is_blank(text: &str, check_interrupts: &mut dyn FnMut()) -> bool {
+pub(crate) fn is_blank(text: &str, check: Check) -> bool {
     text.chars().enumerate().all(|(i, c)| {
         if i % (16 * 1024) == 0 {
-            check_interrupts();
+            check();
         }
         c.is_whitespace()
     })

@@ -9,6 +9,7 @@ use super::stop_words::StopWords;
 use super::unit::Unit;
 use super::words;
 use crate::error::Error;
+use crate::limits::Check;
 use crate::simd::Level;
 
 /// The rules by which a normalised text is cut into words, and by which words count.
@@ -43,21 +44,21 @@ impl WordRules {
     }
 
     /// Calls `f` for each word of a piece of a normalised text that counts, with the bytes at which
-    /// it starts and ends. `check_interrupts` is called once, and as by [`words::each`].
+    /// it starts and ends. `check` is called once, and as by [`words::each`].
     #[inline(always)]
     pub(crate) fn words(
         &self,
         level: Level,
         piece: &str,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
         mut f: impl FnMut(usize, usize),
     ) {
-        check_interrupts();
+        check();
         if self.split_whitespace {
             let words = piece.split_whitespace().filter(|word| self.keeps(word));
             for (i, word) in words.enumerate() {
                 if i % 4096 == 4095 {
-                    check_interrupts();
+                    check();
                 }
                 let start = word.as_ptr().addr() - piece.as_ptr().addr();
                 f(start, start + word.len());
@@ -68,7 +69,7 @@ impl WordRules {
         words::each(
             level,
             piece,
-            check_interrupts,
+            check,
             #[inline(always)]
             |start, end| {
                 if all || self.keeps(&piece[start..end]) {
@@ -82,11 +83,11 @@ impl WordRules {
     pub(crate) fn try_words(
         &self,
         piece: &str,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
         f: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut outcome = Ok(());
-        self.words(Level::best(), piece, check_interrupts, |start, end| {
+        self.words(Level::best(), piece, check, |start, end| {
             if outcome.is_ok() {
                 outcome = f(&piece[start..end]);
             }

@@ -10,6 +10,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::beyond_ascii;
+use crate::limits::Check;
 use crate::simd::{CLASSES_BLOCK as BLOCK, Level, WordClasses};
 
 /// A piece ends at the first space or line feed after this many bytes.
@@ -19,27 +20,22 @@ const PIECE: usize = 1024;
 /// feed after this many bytes.
 const PART: usize = 32;
 
-/// The bytes of a long piece after which `check_interrupts` is called again: a multiple of [`BLOCK`].
+/// The bytes of a long piece after which `check` is called again: a multiple of [`BLOCK`].
 const STEP: usize = 64 * 1024;
 
 /// Calls `f` for each word of a piece, in order, with the bytes at which it starts and ends.
 ///
-/// `check_interrupts` is called at least every few [`STEP`]s, but a run of marks or signs, without a letter, a digit or
+/// `check` is called at least every few [`STEP`]s, but a run of marks or signs, without a letter, a digit or
 /// an ideograph, is one step.
 #[inline(always)]
-pub(crate) fn each(
-    level: Level,
-    piece: &str,
-    check_interrupts: &mut dyn FnMut(),
-    mut f: impl FnMut(usize, usize),
-) {
+pub(crate) fn each(level: Level, piece: &str, check: Check, mut f: impl FnMut(usize, usize)) {
     level.compiled(
         #[inline(always)]
         || {
             if piece.is_ascii() {
-                each_ascii(level, piece, check_interrupts, &mut f);
+                each_ascii(level, piece, check, &mut f);
             } else {
-                each_of_any(level, piece, check_interrupts, &mut f);
+                each_of_any(level, piece, check, &mut f);
             }
         },
     );
@@ -47,23 +43,18 @@ pub(crate) fn each(
 
 /// The words of any piece.
 #[inline(always)]
-fn each_of_any(
-    level: Level,
-    piece: &str,
-    check_interrupts: &mut dyn FnMut(),
-    f: &mut impl FnMut(usize, usize),
-) {
+fn each_of_any(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize, usize)) {
     let bytes = piece.as_bytes();
     let (mut at, mut checked) = (0, 0);
     while at < bytes.len() {
         if at - checked >= STEP {
-            check_interrupts();
+            check();
             checked = at;
         }
         let Some(words) = beyond_ascii::block(level, &bytes[at..]) else {
             let part = pieces_of(&piece[at..], PART).next().unwrap_or(&piece[at..]);
             let mut f = |start, end| f(at + start, at + end);
-            each_of_part(part, STEP, check_interrupts, &mut f);
+            each_of_part(part, STEP, check, &mut f);
             at += part.len();
             continue;
         };
@@ -83,12 +74,7 @@ fn each_of_any(
 /// A step ends with a letter, a digit or an ideograph, with which the next one starts. No rule looks beyond it from
 /// before it, so this step says whether it is joined with what is before it. And no rule looks past it from behind it.
 #[cold]
-fn each_of_part(
-    part: &str,
-    step: usize,
-    check_interrupts: &mut dyn FnMut(),
-    f: &mut dyn FnMut(usize, usize),
-) {
+fn each_of_part(part: &str, step: usize, check: Check, f: &mut dyn FnMut(usize, usize)) {
     // Where the word starts that the first word of a step goes on with.
     let (mut at, mut begun) = (0, None);
     loop {
@@ -107,7 +93,7 @@ fn each_of_part(
         }
         let Some((place, _)) = both else { return };
         at += from + place;
-        check_interrupts();
+        check();
     }
 }
 
@@ -118,12 +104,7 @@ fn each_of_part(
 /// full stop, comma, semicolon or apostrophe between two digits, is part of the
 /// run (rules WB5 to WB13b).
 #[inline(always)]
-fn each_ascii(
-    level: Level,
-    piece: &str,
-    check_interrupts: &mut dyn FnMut(),
-    f: &mut impl FnMut(usize, usize),
-) {
+fn each_ascii(level: Level, piece: &str, check: Check, f: &mut impl FnMut(usize, usize)) {
     let bytes = piece.as_bytes();
     let (mut here, mut rest) = (first_classes(level, bytes), bytes);
     // The uppermost bits of the block before.
@@ -163,7 +144,7 @@ fn each_ascii(
         here = after;
         at += BLOCK;
         if at.is_multiple_of(STEP) {
-            check_interrupts();
+            check();
         }
     }
     if inside == 1 {

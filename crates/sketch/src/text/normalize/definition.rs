@@ -7,20 +7,17 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 use super::normal_forms::{Decomposed, checked};
 use super::steps::{CharacterSteps, NormalForm, Punctuation};
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
 /// Repeats the steps until nothing changes. White space becomes spaces; runs of
 /// them are not collapsed here.
-pub(super) fn settle(
-    steps: CharacterSteps,
-    text: &str,
-    check_interrupts: &mut dyn FnMut(),
-) -> Result<String, Error> {
+pub(super) fn settle(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error> {
     /// No text is known that needs more than three rounds.
     const ROUNDS: usize = 16;
     let mut settled = memory::owned(text)?;
     for _ in 0..ROUNDS {
-        let next = once(steps, &settled, check_interrupts)?;
+        let next = once(steps, &settled, check)?;
         if next == settled {
             break;
         }
@@ -30,7 +27,7 @@ pub(super) fn settle(
 }
 
 /// Each step once.
-fn once(steps: CharacterSteps, text: &str, check: &mut dyn FnMut()) -> Result<String, Error> {
+fn once(steps: CharacterSteps, text: &str, check: Check) -> Result<String, Error> {
     let mut text = formed(steps.form, memory::owned(text)?, check)?;
     if steps.casefold {
         let folded = memory::text(checked(&text, check).default_case_fold())?;
@@ -48,7 +45,7 @@ fn once(steps: CharacterSteps, text: &str, check: &mut dyn FnMut()) -> Result<St
 }
 
 /// `text` in normal form.
-fn formed(form: NormalForm, text: String, check: &mut dyn FnMut()) -> Result<String, Error> {
+fn formed(form: NormalForm, text: String, check: Check) -> Result<String, Error> {
     let is_formed = match form {
         NormalForm::AsWritten => true,
         NormalForm::Nfc => is_nfc_quick(checked(&text, check)) == IsNormalized::Yes,

@@ -10,22 +10,20 @@ use unicode_normalization::char::{
 };
 
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 
-/// Characters between two calls of `check_interrupts`.
+/// Characters between two calls of `check`.
 const STRETCH: usize = 16 * 1024;
 
-/// The characters of a text, with a call of `check_interrupts` for every run of them that is short.
-pub(super) fn checked<'a>(
-    text: &'a str,
-    check_interrupts: &'a mut dyn FnMut(),
-) -> impl Iterator<Item = char> + 'a {
+/// The characters of a text, with a call of `check` for every run of them that is short.
+pub(super) fn checked<'a>(text: &'a str, check: Check<'a>) -> impl Iterator<Item = char> + 'a {
     let mut left = STRETCH;
     text.chars().inspect(move |_| {
         left -= 1;
         if left == 0 {
             left = STRETCH;
-            check_interrupts();
+            check();
         }
     })
 }
@@ -57,19 +55,19 @@ pub(super) struct Decomposed(Vec<Classed>);
 
 impl Decomposed {
     /// The canonical decomposition, NFD.
-    pub(super) fn canonical(text: &str, check: &mut dyn FnMut()) -> Result<Self, Error> {
+    pub(super) fn canonical(text: &str, check: Check) -> Result<Self, Error> {
         Self::by(text, |c, emit| decompose_canonical(c, emit), check)
     }
 
     /// The compatibility decomposition, NFKD.
-    pub(super) fn compatible(text: &str, check: &mut dyn FnMut()) -> Result<Self, Error> {
+    pub(super) fn compatible(text: &str, check: Check) -> Result<Self, Error> {
         Self::by(text, |c, emit| decompose_compatible(c, emit), check)
     }
 
     fn by(
         text: &str,
         decompose: impl Fn(char, &mut dyn FnMut(char)),
-        check: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<Self, Error> {
         let mut chars = memory::with_capacity(text.chars().count())?;
         for c in checked(text, check) {
@@ -93,7 +91,7 @@ impl Decomposed {
     }
 
     /// Drops the characters that are not `kept`.
-    pub(super) fn retain(mut self, kept: impl Fn(char) -> bool, check: &mut dyn FnMut()) -> Self {
+    pub(super) fn retain(mut self, kept: impl Fn(char) -> bool, check: Check) -> Self {
         let mut done = 0;
         self.0.retain(|c| {
             done += 1;
@@ -106,7 +104,7 @@ impl Decomposed {
     }
 
     /// The composed text: NFC of a canonical decomposition, NFKC of a compatible one.
-    pub(super) fn composed(mut self, check: &mut dyn FnMut()) -> Result<String, Error> {
+    pub(super) fn composed(mut self, check: Check) -> Result<String, Error> {
         let chars = &mut self.0;
         let mut starter: Option<usize> = None;
         let mut end = 0;
@@ -142,7 +140,7 @@ impl Decomposed {
 }
 
 /// Sorts marks by class, those of one class as they stand.
-fn order(marks: &mut [Classed], check: &mut dyn FnMut()) -> Result<(), Error> {
+fn order(marks: &mut [Classed], check: Check) -> Result<(), Error> {
     if marks.is_sorted_by_key(|mark| mark.class()) {
         return Ok(());
     }

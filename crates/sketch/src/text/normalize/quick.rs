@@ -13,11 +13,12 @@ use super::normal_forms::checked;
 use super::places::{Origins, PlaceRecord};
 use super::steps::{CharacterSteps, NormalForm, Normalization};
 use crate::error::Error;
+use crate::limits::Check;
 use crate::memory;
 use crate::simd::{CharSet, into_text};
 use crate::text::chars::{OF_FOUR, OF_THREE, below, char_len, code_at, code_of_three, leads};
 
-/// Bytes between two calls of the check_interrupts.
+/// Bytes between two calls of the check.
 const PIECE: usize = 16 * 1024;
 
 /// A segment of more bytes goes through the definition: the crate's iterators would keep all its
@@ -29,26 +30,22 @@ impl Normalization {
     /// What the steps on tokens keep is seen by [`tokens`](crate::tokens) and,
     /// for units of characters, by [`normalize_text`](crate::normalize_text).
     ///
-    /// `check_interrupts` is called at least every 64 KiB of text.
+    /// `check` is called at least every 64 KiB of text.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn normalize<'a>(
-        &self,
-        text: &'a str,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<Cow<'a, str>, Error> {
-        normalize(self.characters, text, None, check_interrupts)
+    pub fn normalize<'a>(&self, text: &'a str, check: Check) -> Result<Cow<'a, str>, Error> {
+        normalize(self.characters, text, None, check)
     }
 
     /// The same, and where its characters come from.
     pub(crate) fn normalize_with_places<'a>(
         &self,
         text: &'a str,
-        check_interrupts: &mut dyn FnMut(),
+        check: Check,
     ) -> Result<(Cow<'a, str>, Origins), Error> {
         let mut record = PlaceRecord::default();
-        let text = normalize(self.characters, text, Some(&mut record), check_interrupts)?;
+        let text = normalize(self.characters, text, Some(&mut record), check)?;
         let places = if let Cow::Owned(_) = text { record.places() } else { Origins::default() };
         Ok((text, places))
     }
@@ -59,7 +56,7 @@ pub(super) fn normalize<'a>(
     steps: CharacterSteps,
     text: &'a str,
     record: Option<&mut PlaceRecord>,
-    check_interrupts: &mut dyn FnMut(),
+    check: Check,
 ) -> Result<Cow<'a, str>, Error> {
     if steps == CharacterSteps::default() {
         return Ok(Cow::Borrowed(text));
@@ -75,7 +72,7 @@ pub(super) fn normalize<'a>(
         spaced: true,
         record,
     };
-    pass.all(text, check_interrupts)?;
+    pass.all(text, check)?;
     if steps.whitespace && pass.out[..pass.end].ends_with(b" ") {
         pass.end -= 1;
     }
@@ -106,12 +103,12 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn all(&mut self, text: &str, check_interrupts: &mut dyn FnMut()) -> Result<(), Error> {
+    fn all(&mut self, text: &str, check: Check) -> Result<(), Error> {
         let bytes = text.as_bytes();
         // Here the text can always be cut.
         let mut at = 0;
         while at < bytes.len() {
-            check_interrupts();
+            check();
             let limit = bytes.len().min(at + PIECE);
             while at < limit {
                 self.make_room(ROOM)?;
@@ -122,7 +119,7 @@ impl Pass<'_> {
                     || self.blocks(bytes, at, limit),
                 )?;
                 if !is_done {
-                    at = self.segment(text, at, check_interrupts)?;
+                    at = self.segment(text, at, check)?;
                 }
             }
         }
@@ -330,12 +327,7 @@ impl Pass<'_> {
 
     /// The text from byte `at`, where it can be cut, to where it can be cut next, which is
     /// returned.
-    fn segment(
-        &mut self,
-        text: &str,
-        at: usize,
-        check_interrupts: &mut dyn FnMut(),
-    ) -> Result<usize, Error> {
+    fn segment(&mut self, text: &str, at: usize, check: Check) -> Result<usize, Error> {
         let bytes = text.as_bytes();
         let next = |at: usize| at + bytes.get(at).map_or(0, |lead| char_len(*lead));
         let mut end = next(at);
@@ -343,7 +335,7 @@ impl Pass<'_> {
         while !self.is_cut(bytes, end) {
             if end - looked > PIECE {
                 looked = end;
-                check_interrupts();
+                check();
             }
             end = next(end);
         }
@@ -351,8 +343,8 @@ impl Pass<'_> {
         let (before, spaced) = (self.end, self.spaced);
         if !self.push_known(segment)? {
             (self.end, self.spaced) = (before, spaced);
-            let settled = settle(self.steps, segment, check_interrupts)?;
-            checked(&settled, check_interrupts).try_for_each(|c| self.push(c))?;
+            let settled = settle(self.steps, segment, check)?;
+            checked(&settled, check).try_for_each(|c| self.push(c))?;
         }
         if let Some(record) = &mut self.record {
             // Bytes that start a character.
