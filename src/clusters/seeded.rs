@@ -33,9 +33,10 @@ use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
 use crate::error::{Result, out_of_memory};
+use crate::index::descent;
 use crate::index::info::Info;
 use crate::index::layout::u64_to_tid;
-use crate::index::rows_of::{self, KeyMaker};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::ffi;
@@ -325,7 +326,7 @@ impl Seeded<'_> {
         let mut sketcher = Sketcher::new(criteria.config.clone());
         let (mut bytes, mut bands, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
         let scopes = question.source().scopes.len();
-        let mut maker = KeyMaker::of(index)?;
+        let index = MinlshIndex::of(index)?;
         question.each(&self.tracked.key, changed, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
@@ -350,8 +351,10 @@ impl Seeded<'_> {
                 }
                 change.now = Now::Here(print);
                 criteria.banding.hashes(signature, &mut bands)?;
-                // SAFETY: as above; the scopes are the columns of the index.
-                unsafe { maker.append(&bands, &own, &mut buckets) }
+                let own = own.iter().map(|value| (Oid::INVALID, *value));
+                // SAFETY: as above; the scopes are the columns of the index, of their own types.
+                let scope = unsafe { index.scope(own) };
+                memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
             // SAFETY: as above.
             let sketch = || unsafe { criteria.reader.sketch(document, &mut sketcher, &mut look) };
@@ -501,7 +504,8 @@ impl Seeded<'_> {
         let most = (budget.0 * STEPS) as usize;
         let (mut rows, mut room): (Vec<u64>, usize) = (Vec::new(), GATHERED);
         let mut are_too_many = false;
-        rows_of::each(&leaf.open, self.snapshot, buckets, &mut |row| {
+        let index = MinlshIndex::of(&leaf.open)?;
+        descent::each_of_buckets(&index, self.snapshot, buckets, &mut |row| {
             if rows.len() == room {
                 rows.sort_unstable();
                 rows.dedup();

@@ -3,26 +3,28 @@
 //! The table is scanned once by PostgreSQL (with its snapshots, its rights, its progress report); each
 //! row's keys go to the sorter; what comes out in order is written page by page.
 
-use pgrx::pg_sys::{self, Relation};
-use pgrx::prelude::*;
 use std::ffi::c_char;
 
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::{self, Relation};
+use pgrx::prelude::*;
+
 use crate::document::kind::Kind;
-use crate::error::{Result, raise};
-use crate::index::keys::Keys;
+use crate::error::{Result, not_supported, raise};
 use crate::index::layout::Entry;
-use crate::index::nbtree;
-use crate::index::own_rows;
-use crate::index::pages;
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::sort::Sorter;
-use crate::index::table_scan::{self, Share};
+use crate::index::table_scan::IndexedRows;
 use crate::index::tree_writer::TreeWriter;
-use crate::index::{reloptions, stored_options, validate};
+use crate::index::{nbtree, own_rows, pages, stored_options};
 use crate::memory;
 use crate::pg::catalog::base_element_type;
-use crate::pg::names::relation_name;
+use crate::pg::element;
+use crate::pg::hands::for_build;
+use crate::pg::names::quoted;
+use crate::pg::open::Open;
 use crate::pg::progress::{self, Phase, Tuples};
-use crate::pg::{element, list, versions};
+use crate::pg::text;
 
 /// `ambuild`
 #[pg_guard]
@@ -33,8 +35,13 @@ pub unsafe extern "C-unwind" fn ambuild(
 ) -> *mut pg_sys::IndexBuildResult {
     // Rows that the index had before may not be where they were.
     own_rows::forget();
-    // SAFETY: PostgreSQL passes an open table and its index, whose file is empty.
-    match unsafe { build(heap, index, info) } {
+    // SAFETY: PostgreSQL passes an open table and its open index, whose file is empty, and which `info` describes.
+    let result = unsafe {
+        let (heap, index) = (Open::lent(&heap), Open::lent(&index));
+        MinlshIndex::of(index)
+            .and_then(|index| build(&index, heap, &IndexedRows::of_build(heap, &index, info)))
+    };
+    match result {
         Ok((rows, entries)) => {
             // SAFETY: a plain struct, in the current memory context.
             unsafe {
@@ -52,13 +59,14 @@ pub unsafe extern "C-unwind" fn ambuild(
 /// `ambuildempty`: the init fork of an unlogged index.
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambuildempty(index: Relation) {
-    // SAFETY: PostgreSQL passes an open index whose init fork is empty.
-    let result = unsafe {
-        Keys::of(index).and_then(|_| reloptions::wanted(index)).and_then(|options| {
-            nbtree::build_empty(index);
-            stored_options::store(index, pg_sys::ForkNumber::INIT_FORKNUM, &options)
-        })
-    };
+    let build_empty = nbtree::routine().ambuildempty;
+    // SAFETY: PostgreSQL passes an open index.
+    let open = unsafe { Open::lent(&index) };
+    let result = MinlshIndex::of(open).and_then(|index| index.wanted()).and_then(|options| {
+        // SAFETY: the B-tree's function for an open index, whose init fork is empty; nothing is dropped in the closure.
+        unsafe { pg_guard_ffi_boundary(|| build_empty.map(|build_empty| build_empty(index))) };
+        stored_options::store(open, pg_sys::ForkNumber::INIT_FORKNUM, &options)
+    });
     if let Err(report) = result {
         raise(report);
     }
@@ -70,91 +78,68 @@ pub unsafe extern "C-unwind" fn ambuildphasename(phase: i64) -> *mut c_char {
     progress::phase_name(phase).map_or(std::ptr::null_mut(), |name| name.as_ptr().cast_mut())
 }
 
-/// # Safety
-/// As for `ambuild`.
-unsafe fn build(
-    heap: Relation,
-    index: Relation,
-    info: *mut pg_sys::IndexInfo,
-) -> Result<(f64, u64)> {
-    // SAFETY: the caller's promise; the context is deleted below, or with its parent.
-    unsafe {
-        let options = reloptions::wanted(index)?;
-        let keys = Keys::of(index)?;
-        let memory = memory::BuildShares::of_index();
-        let mut sorter = Sorter::new(memory.sort).with_threads(table_scan::threads(heap));
-        validate::refuse_settings(index, info, keys.layout().document())?;
-        if keys.kind() == Kind::Set {
-            check_elements(heap, info, keys.layout().document())?;
-        }
-        progress::enter(Phase::Scanning);
-        let mut found = 0;
-        let mut take = |entries: &[Entry]| {
-            found += entries.len() as i64;
-            sorter.extend(entries)
-        };
-        let scanned = table_scan::each_entry(
-            heap,
-            index,
-            info,
-            true,
-            std::ptr::null_mut(),
-            Share::ALL,
-            &keys,
-            &options,
-            memory.rows,
-            &mut take,
-        )?;
-        scanned.saturated.warn(&options.config, &relation_name((*index).rd_id));
-        pages::write_metapage(index);
-        stored_options::store(index, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
-        let mut written = None;
-        let mut count = |entries| {
-            let tuples = written.get_or_insert_with(|| {
-                progress::enter(Phase::Writing);
-                Tuples::of(found)
-            });
-            tuples.count(entries);
-        };
-        let mut tree = TreeWriter::new(
-            index,
-            keys.layout(),
-            reloptions::fillfactor(index),
-            reloptions::deduplicates(index),
-            memory.sort / 32,
-            &mut count,
-        )?;
-        progress::enter(Phase::Sorting);
-        sorter.finish_by(&mut tree)?;
-        Ok((scanned.rows, tree.finish()?))
+fn build(index: &MinlshIndex, heap: &Open, rows: &IndexedRows) -> Result<(f64, u64)> {
+    let (open, document) = (index.open(), index.layout().document());
+    let options = index.wanted()?;
+    let memory = memory::BuildShares::of_index();
+    let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
+    refuse_settings(index, rows)?;
+    if index.kind() == Kind::Set {
+        // Before there is a row that has some.
+        element::check(base_element_type(rows.value_type(document))).map_err(|report| {
+            report.set_hint(
+                "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
+                 text[].",
+            )
+        })?;
     }
+    progress::enter(Phase::Scanning);
+    let mut found = 0;
+    let mut take = |entries: &[Entry]| {
+        found += entries.len() as i64;
+        sorter.extend(entries)
+    };
+    let scanned = rows.each_entry(&options, memory.rows, &mut take)?;
+    scanned.saturated.warn(&options.config, &open.name());
+    pages::write_metapage(open);
+    stored_options::store(open, pg_sys::ForkNumber::MAIN_FORKNUM, &options)?;
+    let mut written = None;
+    let mut count = |entries| {
+        let tuples = written.get_or_insert_with(|| {
+            progress::enter(Phase::Writing);
+            Tuples::of(found)
+        });
+        tuples.count(entries);
+    };
+    let mut tree = TreeWriter::new(index, memory.sort / 32, &mut count)?;
+    progress::enter(Phase::Sorting);
+    sorter.finish_by(&mut tree)?;
+    Ok((scanned.rows, tree.finish()?))
 }
 
-/// Refuses an array whose elements cannot be hashed, before there is a row that has some.
-///
-/// # Safety
-/// As for `ambuild`; the index has that column.
-unsafe fn check_elements(
-    heap: Relation,
-    info: *mut pg_sys::IndexInfo,
-    column: usize,
-) -> Result<()> {
-    // SAFETY: the caller's promise; each column without an attribute of the table has an expression.
-    let array = unsafe {
-        let attributes = &(&(*info).ii_IndexAttrNumbers)[..=column];
-        match usize::try_from(attributes[column] - 1) {
-            Ok(attribute) => versions::attribute((*heap).rd_att, attribute).atttypid,
-            Err(_) => {
-                let before = attributes[..column].iter().filter(|number| **number == 0).count();
-                let mut expressions = list::pointers((*info).ii_Expressions);
-                expressions.nth(before).map_or(pg_sys::InvalidOid, |node| pg_sys::exprType(node))
-            }
+/// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
+fn refuse_settings(index: &MinlshIndex, rows: &IndexedRows) -> Result<()> {
+    let (open, column) = (index.open(), index.layout().document());
+    let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
+    // SAFETY: a lookup in the system caches.
+    let depends = |operator| unsafe { pg_sys::op_volatile(operator) } != immutable;
+    if !rows.exclusion_operator(column).is_some_and(depends) {
+        return Ok(());
+    }
+    let document = match open.attributes().nth(column) {
+        Some(attribute) if rows.is_column(column) => {
+            // SAFETY: a name is a NUL-terminated array.
+            quoted(&unsafe { text::from_cstring(attribute.attname.data.as_ptr()) })
         }
+        _ => "...".to_owned(),
     };
-    element::check(base_element_type(array)).map_err(|report| {
-        report.set_hint(
-            "Index an array of text, varchar, bytea, uuid or integers, or an expression that casts to \
-             text[].",
+    let name = open.name();
+    Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
+        .set_detail(
+            "The similarity of two plain values depends on that setting, which each session may \
+             change.",
         )
-    })
+        .set_hint(format!(
+            "Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold."
+        )))
 }

@@ -8,20 +8,25 @@
 //! the caller has made its own.
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Oid, Relation};
+use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
 use crate::extension::access_method;
-use crate::index::keys::Keys;
 use crate::index::layout::{Entry, u64_to_tid};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::pages::LockedPage;
 use crate::index::sort::Sorter;
-use crate::index::table_scan::{self, Share};
-use crate::index::{reloptions, stored_options, tree_check};
+use crate::index::table_scan::{IndexedRows, Share};
+use crate::index::{stored_options, tree_check};
 use crate::memory;
 use crate::options::IndexOptions;
 use crate::pg::catalog::{CatalogRow, table_of_index};
-use crate::pg::versions;
+use crate::pg::hands::for_build;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::rights::no_such_relation;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::{ffi, versions};
 
 /// Takes the row that has a problem, as `(block,offset)`, and the problem.
 pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
@@ -29,23 +34,16 @@ pub type CheckReport<'a> = dyn FnMut(Option<String>, &str) -> Result<()> + 'a;
 /// Checks an index that the caller has locked, its table first ([`lock`]), by a share of its rows if one was asked for;
 /// calls `report` with each problem.
 pub fn check(index: Oid, share: Option<Share>, report: &mut CheckReport) -> Result<()> {
-    // SAFETY: both relations are open until the end; an ERROR closes them too.
-    unsafe {
-        let index = pg_sys::index_open(index, pg_sys::AccessShareLock as i32);
-        let table = (*(*index).rd_index).indrelid;
-        let heap = pg_sys::table_open(table, pg_sys::AccessShareLock as i32);
-        let result = check_open(heap, index, share, report);
-        pg_sys::table_close(heap, pg_sys::NoLock as i32);
-        pg_sys::index_close(index, pg_sys::NoLock as i32);
-        result
-    }
+    let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
+    let table = table_of_index(index.oid());
+    let heap = Open::relation(table, Lock::Read).ok_or_else(|| no_such_relation(table))?;
+    check_open(&heap, &index, share, report)
 }
 
 /// The lock that a table needs while its index is checked: it holds off writers, or for a share of the rows
 /// VACUUM alone, which would remove what the check has read.
 pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
-    // SAFETY: reads the state of the server.
-    let mode = match (unsafe { pg_sys::RecoveryInProgress() }, share) {
+    let mode = match (is_standby(), share) {
         (true, _) => pg_sys::AccessShareLock,
         (false, Some(_)) => pg_sys::ShareUpdateExclusiveLock,
         (false, None) => pg_sys::ShareLock,
@@ -53,93 +51,63 @@ pub fn lock(share: Option<Share>) -> pg_sys::LOCKMODE {
     mode as pg_sys::LOCKMODE
 }
 
-/// # Safety
-/// `index` is an open index of this access method on the open table `heap`.
-unsafe fn check_open(
-    heap: Relation,
-    index: Relation,
+fn check_open(
+    heap: &Open,
+    open: &Open,
     share: Option<Share>,
     report: &mut CheckReport,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let options = match stored_options::built_of(index) {
-            Ok(options) => options,
-            Err(cause) => return report(None, cause.message()),
-        };
-        if !options.is_current() {
-            report(None, "it was built by another version and needs REINDEX")?;
-            return Ok(());
-        }
-        if reloptions::wanted(index)? != *options {
-            report(
-                None,
-                "its options were changed after it was built; they take effect at REINDEX",
-            )?;
-        }
-        if differs_from_parent(index, &options)? {
-            report(
-                None,
-                "its options differ from those of the partitioned index that it belongs to",
-            )?;
-        }
-        if !(*(*index).rd_index).indisvalid {
-            report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
-        }
-        // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
-        // rows that it sees, and what it does not see is no row that lacks one.
-        let snapshot = pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot());
-        let has_writers = pg_sys::RecoveryInProgress() || share.is_some();
-        let share = share.unwrap_or(Share::ALL);
-        let keys = Keys::of(index)?;
-        let memory = memory::BuildShares::of_index();
-        let mut sorter = Sorter::new(memory.sort).with_threads(table_scan::threads(heap));
-        let layout = keys.layout().clone();
-        let mut problem = |problem: String| report(None, &problem);
-        tree_check::check(index, &layout, !has_writers, &mut problem, &mut |entry| {
-            if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
-        })?;
-        let mut take = |entries: &[Entry]| {
-            entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
-        };
-        let info = concurrent_scan(index);
-        table_scan::each_entry(
-            heap,
-            index,
-            info,
-            false,
-            snapshot,
-            share,
-            &keys,
-            &options,
-            memory.rows,
-            &mut take,
-        )?;
-        compare(heap, snapshot, sorter, report)?;
-        pg_sys::UnregisterSnapshot(snapshot);
-        Ok(())
+    let index = MinlshIndex::of(open)?;
+    let options = match index.options() {
+        Ok(options) => options,
+        Err(cause) => return report(None, cause.message()),
+    };
+    if !options.is_current() {
+        report(None, "it was built by another version and needs REINDEX")?;
+        return Ok(());
     }
+    if index.wanted()? != *options {
+        report(None, "its options were changed after it was built; they take effect at REINDEX")?;
+    }
+    if differs_from_parent(open, &options)? {
+        report(None, "its options differ from those of the partitioned index that it belongs to")?;
+    }
+    // SAFETY: an open index has its pg_index row.
+    if !unsafe { (*(*open.raw()).rd_index).indisvalid } {
+        report(None, "it is not valid because a concurrent build failed; it needs REINDEX")?;
+    }
+    // Older than what is read of the tree: where others write, on a standby, the tree has the entries of all
+    // rows that it sees, and what it does not see is no row that lacks one.
+    let snapshot = Snapshot::of_transaction();
+    let has_writers = is_standby() || share.is_some();
+    let share = share.unwrap_or(Share::ALL);
+    let memory = memory::BuildShares::of_index();
+    let mut sorter = Sorter::new(memory.sort).with_threads(for_build(heap));
+    let mut problem = |problem: String| report(None, &problem);
+    tree_check::check(&index, !has_writers, &mut problem, &mut |entry| {
+        if share.has(entry.tid) { sorter.push(mark(entry, ACTUAL)) } else { Ok(()) }
+    })?;
+    let mut take = |entries: &[Entry]| {
+        entries.iter().try_for_each(|entry| sorter.push(mark(*entry, EXPECTED)))
+    };
+    let rows = IndexedRows::of_check(heap, &index, &snapshot, share)?;
+    rows.each_entry(&options, memory.rows, &mut take)?;
+    compare(heap, &snapshot, sorter, report)
+}
+
+fn is_standby() -> bool {
+    // SAFETY: reads the state of the server.
+    unsafe { pg_sys::RecoveryInProgress() }
 }
 
 /// True if an index is a partition's, and was built with other options than the partitioned index
 /// says: ATTACH PARTITION takes an index that is there for the one it would make.
-///
-/// # Safety
-/// `index` is an open index of this access method.
-unsafe fn differs_from_parent(index: Relation, options: &IndexOptions) -> Result<bool> {
-    // SAFETY: the caller's promise; a partition has a parent, of the same access method.
-    unsafe {
-        if !(*(*index).rd_rel).relispartition {
-            return Ok(false);
-        }
-        let Some(&parent) = crate::pg::ffi::partition_ancestors((*index).rd_id).first() else {
-            return Ok(false);
-        };
-        let parent = pg_sys::relation_open(parent, pg_sys::AccessShareLock as i32);
-        let wanted = reloptions::wanted(parent);
-        pg_sys::relation_close(parent, pg_sys::NoLock as i32);
-        Ok(wanted? != *options)
+fn differs_from_parent(index: &Open, options: &IndexOptions) -> Result<bool> {
+    if !index.class().relispartition {
+        return Ok(false);
     }
+    let Some(&parent) = ffi::partition_ancestors(index.oid()).first() else { return Ok(false) };
+    Ok(stored_options::wanted(parent)? != *options)
 }
 
 /// The lowest bit of a marked entry's row: whether a row should have it, or the index has it.
@@ -150,31 +118,10 @@ fn mark(entry: Entry, mark: u64) -> Entry {
     Entry { key: entry.key, tid: entry.tid << 1 | mark }
 }
 
-/// The settings of a scan of the table for an index: as with amcheck, those of a concurrent build,
-/// which sees what a snapshot of its own sees.
-///
-/// # Safety
-/// `index` is open.
-unsafe fn concurrent_scan(index: Relation) -> *mut pg_sys::IndexInfo {
-    // SAFETY: the caller's promise; the description is made for us.
-    unsafe {
-        let info = pg_sys::BuildIndexInfo(index);
-        (*info).ii_Concurrent = true;
-        (*info).ii_Unique = false;
-        (*info).ii_ExclusionOps = std::ptr::null_mut();
-        (*info).ii_ExclusionProcs = std::ptr::null_mut();
-        (*info).ii_ExclusionStrats = std::ptr::null_mut();
-        info
-    }
-}
-
 /// Holds what rows should have against what the index has.
-///
-/// # Safety
-/// `heap` is open, and the snapshot registered.
-unsafe fn compare(
-    heap: Relation,
-    snapshot: pg_sys::Snapshot,
+fn compare(
+    heap: &Open,
+    snapshot: &Snapshot,
     sorter: Sorter,
     report: &mut CheckReport,
 ) -> Result<()> {
@@ -196,12 +143,10 @@ unsafe fn compare(
                 if let Some(before) = before {
                     missing(before, report)?;
                 }
-                // SAFETY: the caller's promise.
-                match unsafe { judge(heap, snapshot, entry.tid >> 1) } {
+                match judge(heap, snapshot, entry.tid >> 1) {
                     RowState::Dead => Ok(()),
                     // VACUUM may have removed entry and row since the entry was read.
-                    // SAFETY: reads the state of the server.
-                    RowState::Gone if unsafe { pg_sys::RecoveryInProgress() } => Ok(()),
+                    RowState::Gone if is_standby() => Ok(()),
                     RowState::Gone => report(
                         Some(row_name(entry.tid >> 1)),
                         "an entry points to a row that does not exist",
@@ -227,20 +172,15 @@ enum RowState {
     Visible,
 }
 
-/// # Safety
-/// `heap` is open, and the snapshot registered.
-unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowState {
+fn judge(heap: &Open, snapshot: &Snapshot, row: u64) -> RowState {
     let mut tid = u64_to_tid(row);
     let block = (row >> 16) as pg_sys::BlockNumber;
-    // SAFETY: the caller's promise; the page is pinned and locked while its line pointers are read.
+    if block >= heap.pages() || !LockedPage::of(heap, block).is_used(tid.ip_posid) {
+        return RowState::Gone;
+    }
+    // SAFETY: the table is open, so its methods are there, and the snapshot is held; nothing is dropped in the closure.
     unsafe {
-        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
-        if block >= pg_sys::RelationGetNumberOfBlocksInFork(heap, main) {
-            return RowState::Gone;
-        }
-        if !LockedPage::of(heap, block).is_used(tid.ip_posid) {
-            return RowState::Gone;
-        }
+        let heap = heap.raw();
         let methods = &*(*heap).rd_tableam;
         let (Some(fetch), Some(end)) = (methods.index_fetch_tuple, methods.index_fetch_end) else {
             return RowState::Dead;
@@ -249,6 +189,7 @@ unsafe fn judge(heap: Relation, snapshot: pg_sys::Snapshot, row: u64) -> RowStat
         let (mut again, mut all_dead) = (false, false);
         let visible = pg_guard_ffi_boundary(|| {
             versions::index_fetch_begin(heap).is_some_and(|state| {
+                let snapshot = snapshot.raw();
                 let visible = fetch(state, &mut tid, snapshot, slot, &mut again, &mut all_dead);
                 end(state);
                 visible

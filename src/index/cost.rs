@@ -10,16 +10,18 @@
 //! index with the lowest threshold is the cheapest, and a plan made for the value is cheaper still. Where
 //! rows are hidden from the caller, it is not served: an EXPLAIN would count those of them that are similar.
 
-use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::document::constructors::Outline;
 use crate::document::kind::Kind;
-use crate::index::keys::Keys;
-use crate::index::stored_options;
+use crate::index::minlsh_index::MinlshIndex;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling};
 use crate::pg::catalog;
-use crate::pg::{array, list, text, versions};
+use crate::pg::open::Open;
+use crate::pg::planner::{Node, Operation, Path, PathCondition, Query};
+use crate::pg::relation::Lock;
+use crate::pg::{array, text, versions};
 
 /// Pages read for a band that are not in memory yet, as a share: the upper levels always are.
 const PAGES_READ: f64 = 0.1;
@@ -55,7 +57,8 @@ pub unsafe extern "C-unwind" fn amcostestimate(
 ) {
     // SAFETY: PostgreSQL passes a path of an index that is locked, and places for the results.
     unsafe {
-        let plan = plan(root, path);
+        let of_query = Path::of(Query::of(root), path);
+        let (plan, relation) = (plan(of_query), of_query.relation());
         let mut generic = pg_sys::GenericCosts::default();
         pg_sys::genericcostestimate(root, path, loops, &mut generic);
         *selectivity = generic.indexSelectivity;
@@ -63,12 +66,10 @@ pub unsafe extern "C-unwind" fn amcostestimate(
         if let Some(Plan { bands, searches, risk }) = plan {
             let descent =
                 COMPARISONS * pg_sys::cpu_operator_cost + PAGES_READ * pg_sys::random_page_cost;
-            let of_all =
-                if risk > 0.0 { risk * cost_of_everything((*path).path.parent) } else { 0.0 };
-            *startup = bands * descent + of_all;
+            *startup = bands * descent + risk * cost_of_everything(relation);
             // Each row found is compared again, which PostgreSQL takes for free.
             let row = pg_sys::cpu_index_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
-            let rows = (*selectivity * (*(*path).path.parent).tuples).max(1.0);
+            let rows = (*selectivity * relation.tuples).max(1.0);
             *total = searches * *startup + rows * row;
             *pages = searches * bands;
         } else {
@@ -81,15 +82,13 @@ pub unsafe extern "C-unwind" fn amcostestimate(
 }
 
 /// The cost of reading and comparing all rows of a relation.
-///
-/// # Safety
-/// `relation` is one of the planner.
-unsafe fn cost_of_everything(relation: *const pg_sys::RelOptInfo) -> f64 {
-    // SAFETY: the caller's promise; the rest are settings.
-    unsafe {
+fn cost_of_everything(relation: &pg_sys::RelOptInfo) -> f64 {
+    // SAFETY: settings of this backend.
+    let (of_page, of_row) = unsafe {
         let row = pg_sys::cpu_tuple_cost + SIMILAR_COST * pg_sys::cpu_operator_cost;
-        f64::from((*relation).pages) * pg_sys::seq_page_cost + (*relation).tuples * row
-    }
+        (pg_sys::seq_page_cost, row)
+    };
+    f64::from(relation.pages) * of_page + relation.tuples * of_row
 }
 
 /// A scan that the index serves, as far as is known.
@@ -127,105 +126,47 @@ impl Serves {
 }
 
 /// The plan of a scan; `None` if the index does not serve it, as far as can be known before it runs.
-///
-/// # Safety
-/// As for `amcostestimate`.
-unsafe fn plan(root: *mut pg_sys::PlannerInfo, path: *mut pg_sys::IndexPath) -> Option<Plan> {
-    // SAFETY: the caller's promise; the index is open until the end of this function.
-    unsafe {
-        let index = pg_sys::index_open((*(*path).indexinfo).indexoid, pg_sys::NoLock as i32);
-        let known = Keys::of(index).and_then(|keys| {
-            stored_options::built_of(index)
-                .map(|options| (keys.layout().clone(), keys.kind(), options))
-        });
-        pg_sys::index_close(index, pg_sys::NoLock as i32);
-        let (layout, kind, options) = known.ok()?;
-        if !options.is_current() {
-            return None;
-        }
-        let mut columns = vec![false; layout.columns()];
-        let (mut searches, mut risk) = (1.0, 0.0);
-        for clause in list::pointers::<pg_sys::IndexClause>((*path).indexclauses) {
-            let column = (*clause).indexcol as usize;
-            *columns.get_mut(column)? = true;
-            // The index column is on the left, the clause having been commuted where it was not.
-            let mut quals = list::pointers::<pg_sys::RestrictInfo>((*clause).indexquals);
-            let qual = quals.next()?;
-            let certain = hides_rows(root, (*path).path.parent, qual);
-            let search = Search { root, kind, options: &options, certain };
-            let (of_clause, served) =
-                search.clause((*qual).clause.cast(), column == layout.document());
-            searches *= of_clause;
-            match served {
-                Serves::Yes => {}
-                Serves::Perhaps if !certain => risk = search.risk(),
-                Serves::No | Serves::Perhaps => return None,
-            }
-        }
-        let bands = match options.min_match {
-            Some(_) => PASSAGE_ENTRIES,
-            None => options.banding.bands() as f64,
-        };
-        columns.iter().all(|asked| *asked).then_some(Plan { bands, searches, risk })
+fn plan(path: Path) -> Option<Plan> {
+    let open = Open::relation(path.index(), Lock::Held)?;
+    let index = MinlshIndex::of(&open).ok()?;
+    let (layout, kind, options) = (index.layout(), index.kind(), index.options().ok()?);
+    if !options.is_current() {
+        return None;
     }
+    let mut columns = vec![false; layout.columns()];
+    let (mut searches, mut risk) = (1.0, 0.0);
+    for PathCondition { column, expression, hides_rows } in path.conditions() {
+        *columns.get_mut(column)? = true;
+        let search = Search { query: path.query(), kind, options: &options, certain: hides_rows };
+        let (of_clause, served) = search.condition(expression, column == layout.document());
+        searches *= of_clause;
+        match served {
+            Serves::Yes => {}
+            Serves::Perhaps if !hides_rows => risk = search.risk(),
+            Serves::No | Serves::Perhaps => return None,
+        }
+    }
+    let bands = match options.min_match {
+        Some(_) => PASSAGE_ENTRIES,
+        None => options.banding.bands() as f64,
+    };
+    columns.iter().all(|asked| *asked).then_some(Plan { bands, searches, risk })
 }
 
-/// True if conditions that the caller cannot see past keep rows of a relation from it: a policy, or a view
-/// that is a security barrier.
-///
-/// # Safety
-/// `relation` and `qual` are of the plan of `root`.
-unsafe fn hides_rows(
-    root: *const pg_sys::PlannerInfo,
-    relation: *const pg_sys::RelOptInfo,
-    qual: *const pg_sys::RestrictInfo,
-) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*relation).baserestrict_min_security < (*qual).security_level || is_behind_barrier(root)
-    }
-}
-
-/// True if a query is within a view that is a security barrier.
-///
-/// # Safety
-/// `root` is the planner's state of that query.
-pub unsafe fn is_behind_barrier(root: *const pg_sys::PlannerInfo) -> bool {
-    // SAFETY: the caller's promise; a query within another one has its planner's state as parent.
-    unsafe {
-        let mut above = (*root).parent_root;
-        while !above.is_null() {
-            let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*above).parse).rtable);
-            if entries.any(|entry| (*entry).security_barrier) {
-                return true;
-            }
-            above = (*above).parent_root;
-        }
-        false
-    }
-}
-
-/// A search that an index is asked for.
+/// A search that an index is asked for: each value is the right side of a condition by an operator of its families.
 struct Search<'a> {
-    root: *mut pg_sys::PlannerInfo,
+    query: Query<'a>,
     kind: Kind,
     options: &'a IndexOptions,
     /// True if only what cannot change before the scan counts as known.
     certain: bool,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
     /// The value that an expression will have, as far as it is known.
-    ///
-    /// # Safety
-    /// As for [`Search::clause`].
-    unsafe fn estimated(&self, expression: *mut pg_sys::Node) -> *mut pg_sys::Node {
-        if self.certain {
-            // What is constant is one already; a stable function may have another value at the scan.
-            return expression;
-        }
-        // SAFETY: the caller's promise.
-        unsafe { pg_sys::estimate_expression_value(self.root, expression) }
+    fn estimated(&self, expression: Node<'a>) -> Node<'a> {
+        // What is constant is one already; a stable function may have another value at the scan.
+        if self.certain { expression } else { self.query.estimated(expression) }
     }
 
     /// The probability that a search has to read everything for a document of which nothing is known.
@@ -240,96 +181,54 @@ impl Search<'_> {
     }
 
     /// The number of searches that a condition makes, and whether the index serves them.
-    ///
-    /// # Safety
-    /// `clause` is a condition of an index path of the plan of `root`.
-    unsafe fn clause(&self, clause: *mut pg_sys::Node, of_document: bool) -> (f64, Serves) {
-        // SAFETY: the caller's promise; nodes are what their tags say, and both kinds of operator have two
-        // arguments.
-        unsafe {
-            let arguments = match (*clause).type_ {
-                NodeTag::T_OpExpr => (*clause.cast::<pg_sys::OpExpr>()).args,
-                NodeTag::T_ScalarArrayOpExpr => (*clause.cast::<pg_sys::ScalarArrayOpExpr>()).args,
-                _ => return (1.0, Serves::Yes),
-            };
-            let Some(value) = list::pointers::<pg_sys::Node>(arguments).nth(1) else {
-                return (1.0, Serves::Yes);
-            };
-            let is_array = (*clause).type_ == NodeTag::T_ScalarArrayOpExpr;
-            match (is_array, of_document) {
-                (true, _) => self.each(value, of_document),
-                (false, true) => (1.0, self.value(value)),
-                (false, false) => (1.0, Serves::Yes),
-            }
+    fn condition(&self, condition: Node<'a>, of_document: bool) -> (f64, Serves) {
+        match condition.operation() {
+            Some(Operation { right, is_array: true }) => self.each(right, of_document),
+            Some(Operation { right, .. }) if of_document => (1.0, self.value(right)),
+            _ => (1.0, Serves::Yes),
         }
     }
 
-    /// The number of elements of an array, and whether the index serves a search for each of them.
-    ///
-    /// # Safety
-    /// As for [`Search::clause`]; `array` is the right side of an ANY.
-    unsafe fn each(&self, array: *mut pg_sys::Node, of_document: bool) -> (f64, Serves) {
-        // SAFETY: the caller's promise; nodes are what their tags say.
-        unsafe {
-            let array = self.estimated(array);
-            let element = catalog::base_element_type(pg_sys::exprType(array));
-            let (mut count, mut served) = (0.0, Serves::Yes);
-            let mut add = |of_element: &dyn Fn() -> Serves| {
-                count += 1.0;
-                served = if of_document { served.and(of_element()) } else { Serves::Yes };
-            };
-            match (*array).type_ {
-                NodeTag::T_Const if (*array.cast::<pg_sys::Const>()).constisnull => {}
-                NodeTag::T_Const => {
-                    let constant = (*array.cast::<pg_sys::Const>()).constvalue;
-                    for value in array::each_element(constant).flatten() {
-                        add(&|| Serves::of(self.kind.serves(value, element, self.options)));
-                    }
-                }
-                NodeTag::T_ArrayExpr if !(*array.cast::<pg_sys::ArrayExpr>()).multidims => {
-                    let elements = (*array.cast::<pg_sys::ArrayExpr>()).elements;
-                    for value in list::pointers::<pg_sys::Node>(elements) {
-                        add(&|| self.value(value));
-                    }
-                }
-                _ => {
-                    add(&|| self.unknown(element));
-                    count = UNKNOWN_ELEMENTS;
-                }
+    /// The number of elements of an array, the right side of an ANY, and whether the index serves a search for each of
+    /// them.
+    fn each(&self, array: Node<'a>, of_document: bool) -> (f64, Serves) {
+        let array = self.estimated(array);
+        let element = catalog::base_element_type(array.type_oid());
+        let served: Vec<Serves> = if let Some(constant) = array.constant() {
+            if constant.constisnull {
+                return (1.0, Serves::Yes);
             }
-            (f64::max(count, 1.0), served)
-        }
+            // SAFETY: a constant that is not NULL has a value of its type, an array; what is made of it lives until the
+            // query is planned. An operator of the index takes its elements.
+            unsafe {
+                let values = array::each_element(constant.constvalue).flatten();
+                let served = |value| self.kind.serves(value, element, self.options);
+                values.map(|value| Serves::of(!of_document || served(value))).collect()
+            }
+        } else if let Some(values) = array.elements() {
+            let served = |value| if of_document { self.value(value) } else { Serves::Yes };
+            values.map(served).collect()
+        } else {
+            let served = if of_document { self.unknown(element) } else { Serves::Yes };
+            return (UNKNOWN_ELEMENTS, served);
+        };
+        (f64::max(served.len() as f64, 1.0), served.into_iter().fold(Serves::Yes, Serves::and))
     }
 
     /// True if the index serves a search for the value of `expression`.
-    ///
-    /// # Safety
-    /// As for [`Search::clause`].
-    unsafe fn value(&self, expression: *mut pg_sys::Node) -> Serves {
-        // SAFETY: the caller's promise; nodes are what their tags say.
-        unsafe {
-            let mut value = self.estimated(expression);
-            // What a relabelled value counts as: a citext that is cast to text is a text.
-            let type_oid = pg_sys::exprType(value);
-            while (*value).type_ == NodeTag::T_RelabelType {
-                value = (*value.cast::<pg_sys::RelabelType>()).arg.cast();
-            }
-            match (*value).type_ {
-                NodeTag::T_Const => {
-                    let constant = value.cast::<pg_sys::Const>();
-                    let served = (*constant).constisnull
-                        || self.kind.serves((*constant).constvalue, type_oid, self.options);
-                    Serves::of(served)
-                }
-                NodeTag::T_FuncExpr => {
-                    let call = value.cast::<pg_sys::FuncExpr>();
-                    match outline(call) {
-                        Some(outline) => self.made(outline),
-                        None => self.unknown(type_oid),
-                    }
-                }
-                _ => self.unknown(type_oid),
-            }
+    fn value(&self, expression: Node<'a>) -> Serves {
+        let value = self.estimated(expression);
+        // What a relabelled value counts as: a citext that is cast to text is a text.
+        let (type_oid, value) = (value.type_oid(), value.unlabelled());
+        if let Some(constant) = value.constant() {
+            // SAFETY: a constant that is not NULL has a value of its type, which an operator of the index takes.
+            let served = constant.constisnull
+                || unsafe { self.kind.serves(constant.constvalue, type_oid, self.options) };
+            return Serves::of(served);
+        }
+        match outline(value) {
+            Some(outline) => self.made(outline),
+            None => self.unknown(type_oid),
         }
     }
 
@@ -368,19 +267,13 @@ impl Search<'_> {
     }
 }
 
-/// The outline of a document that a call of a constructor makes; `None` if it calls another function.
-///
-/// # Safety
-/// `call` is a call of a function in a plan.
-unsafe fn outline(call: *const pg_sys::FuncExpr) -> Option<Outline> {
-    // SAFETY: the caller's promise; a constant has a value of its type.
-    unsafe {
-        let arguments = list::pointers::<pg_sys::Node>((*call).args);
-        let constants = arguments.map(|argument| {
-            let constant = argument.cast::<pg_sys::Const>();
-            let known = (*argument).type_ == NodeTag::T_Const && !(*constant).constisnull;
-            known.then(|| ((*constant).consttype, (*constant).constvalue))
-        });
-        Outline::of_call((*call).funcid, &constants.collect::<Vec<_>>())
-    }
+/// The outline of a document that a call of a constructor makes; `None` if it calls nothing, or another function.
+fn outline(value: Node) -> Option<Outline> {
+    let (function, arguments) = value.call()?;
+    let known = arguments.map(|argument| {
+        let constant = argument.constant().filter(|constant| !constant.constisnull)?;
+        Some((constant.consttype, constant.constvalue))
+    });
+    // SAFETY: a constant that is not NULL has a value of its type.
+    unsafe { Outline::of_call(function, &known.collect::<Vec<_>>()) }
 }

@@ -13,16 +13,19 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
 
-use pgrx::pg_sys::{self, BlockNumber, Relation};
+use pgrx::pg_sys::BlockNumber;
 use sketch::memory;
 
 use crate::error::{Result, SqlError};
 use crate::index::layout::{Layout, downlink};
-use crate::index::leaves::{damaged, entries, first_item};
+use crate::index::leaves::{entries, first_item};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{LockedPage, Page};
 use crate::index::pivot::Pivot;
+use crate::pg::ffi;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::snapshot::Snapshot;
 
 /// The entries that are looked up.
 #[derive(Clone, Copy)]
@@ -74,9 +77,9 @@ const NEAR: u16 = 8;
 const LONG: usize = 1 << 12;
 
 struct Search<'a> {
-    index: Relation,
+    index: &'a MinlshIndex<'a>,
     layout: &'a Layout,
-    snapshot: pg_sys::Snapshot,
+    snapshot: Option<&'a Snapshot>,
     wanted: WantedEntries<'a>,
     room: Room,
 }
@@ -94,15 +97,11 @@ thread_local! {
     static ROOM: Cell<Room> = Cell::default();
 }
 
-/// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone.
-///
-/// # Safety
-/// `index` is open, an index of this access method that has that layout. A snapshot is held, which need not be that
-/// one: the snapshot that is passed is valid, or null if only an estimate depends on what is read.
-pub unsafe fn each(
-    index: Relation,
-    layout: &Layout,
-    snapshot: pg_sys::Snapshot,
+/// Calls `visit` with the rows of what is wanted, in no order; a row may come repeatedly, and may be gone. A snapshot
+/// is held, which need not be that one: none is passed if only an estimate depends on what is read.
+pub fn each(
+    index: &MinlshIndex,
+    snapshot: Option<&Snapshot>,
     wanted: WantedEntries,
     visit: &mut VisitRows,
 ) -> Result<()> {
@@ -113,35 +112,43 @@ pub unsafe fn each(
     if keys.is_empty() {
         return Ok(());
     }
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut block = start(index)?;
-        if block == NO_BLOCK {
-            // Somebody may have made the first page before the index was locked.
-            nbtree::lock_relation_for_serializable(index, snapshot);
-            block = start(index)?;
-        }
-        if block == NO_BLOCK {
-            return Ok(());
-        }
-        let mut room = ROOM.take();
-        let step = Step { block, level: None, keys, span: Span::ALL };
-        memory::push(&mut room.steps, step)?;
-        Search { index, layout, snapshot, wanted, room }.run(visit)
+    let mut block = start(index)?;
+    if block == NO_BLOCK
+        && let Some(snapshot) = snapshot
+    {
+        // SAFETY: the index is open, and the snapshot held.
+        unsafe { ffi::predicate_lock(index.open().raw(), snapshot.raw()) };
+        // Somebody may have made the first page before the index was locked.
+        block = start(index)?;
     }
+    if block == NO_BLOCK {
+        return Ok(());
+    }
+    let mut room = ROOM.take();
+    let step = Step { block, level: None, keys, span: Span::ALL };
+    memory::push(&mut room.steps, step)?;
+    Search { index, layout: index.layout(), snapshot, wanted, room }.run(visit)
+}
+
+/// Calls `visit` with the rows in the buckets of `keys`, which are ascending, each once, as one search of the index:
+/// for jobs that compare rows by themselves. A row may come repeatedly, and may be gone.
+pub fn each_of_buckets(
+    index: &MinlshIndex,
+    snapshot: &Snapshot,
+    keys: &[u64],
+    visit: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    nbtree::count_search(index.open());
+    each(index, Some(snapshot), WantedEntries::Keys(keys), &mut |rows| {
+        rows.iter().try_for_each(|row| visit(*row))?;
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 /// The page from which searches start; `NO_BLOCK` of an empty index.
-///
-/// # Safety
-/// `index` is open.
-unsafe fn start(index: Relation) -> Result<BlockNumber> {
-    // SAFETY: the caller's promise.
-    let meta = unsafe { LockedPage::of(index, META_BLOCK) };
-    let start = meta.fast_root().map(|(block, _)| block);
-    drop(meta);
-    // SAFETY: the caller's promise.
-    start.ok_or_else(|| unsafe { damaged(index, META_BLOCK) })
+fn start(index: &MinlshIndex) -> Result<BlockNumber> {
+    let start = index.page(META_BLOCK).fast_root();
+    start.map(|(block, _)| block).ok_or_else(|| index.damaged(META_BLOCK))
 }
 
 /// A reason why a page cannot be read.
@@ -162,14 +169,11 @@ fn sound<T>(read: Option<T>) -> std::result::Result<T, Trouble> {
 }
 
 impl Search<'_> {
-    /// # Safety
-    /// As for [`each`].
-    unsafe fn run(mut self, visit: &mut VisitRows) -> Result<()> {
+    fn run(mut self, visit: &mut VisitRows) -> Result<()> {
         while let Some(step) = self.room.steps.pop() {
             check_interrupts();
             self.room.rows.clear();
-            // SAFETY: the caller's promise.
-            unsafe { self.read(step)? };
+            self.read(step)?;
             if !self.room.rows.is_empty() && visit(&self.room.rows)?.is_break() {
                 break;
             }
@@ -183,29 +187,20 @@ impl Search<'_> {
     }
 
     /// Reads a page: notes where to go on, and the rows that are wanted.
-    ///
-    /// # Safety
-    /// The index is open.
-    unsafe fn read(&mut self, step: Step) -> Result<()> {
-        let (index, block) = (self.index, step.block);
-        // SAFETY: the caller's promise; no page is locked.
-        let page = unsafe { LockedPage::of(index, block) };
-        // SAFETY: the page is locked.
-        let read = unsafe { self.locked(&page, step) };
+    fn read(&mut self, step: Step) -> Result<()> {
+        let block = step.block;
+        let page = self.index.page(block);
+        let read = self.locked(&page, step);
         drop(page);
         read.map_err(|trouble| match trouble {
             Trouble::Refused(report) => report,
-            // SAFETY: the index is open.
-            Trouble::Damaged => unsafe { damaged(index, block) },
+            Trouble::Damaged => self.index.damaged(block),
         })
     }
 
-    /// # Safety
-    /// The index is open, and the page is that of the step.
-    unsafe fn locked(&mut self, page: &LockedPage, step: Step) -> std::result::Result<(), Trouble> {
+    fn locked(&mut self, page: &LockedPage, step: Step) -> std::result::Result<(), Trouble> {
         let opaque = sound(page.opaque())?;
-        // SAFETY: the caller's promise.
-        unsafe { page.refuse_old(self.index, self.snapshot) };
+        page.refuse_old(self.index.open(), self.snapshot);
         if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) != 0 {
             return self.go_right(&opaque, step);
         }
@@ -213,8 +208,7 @@ impl Search<'_> {
         if opaque.level > 0 {
             return self.inner(page, &opaque, step);
         }
-        // SAFETY: the caller's promise.
-        unsafe { nbtree::lock_page_for_serializable(self.index, step.block, self.snapshot) };
+        page.lock_for_serializable(self.index.open(), self.snapshot);
         self.leaf(page, &opaque, step)
     }
 

@@ -1,14 +1,20 @@
 //! `aminsert`: a new row. Each of its entries goes into the tree by the B-tree's own insertion.
 
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::{self, Datum, Relation};
 use pgrx::prelude::*;
 
+use crate::document::kind::Kind;
 use crate::error::{Result, raise};
-use crate::index::keys::Keys;
 use crate::index::layout::tid_to_u64;
-use crate::index::table_scan::row_context;
-use crate::index::{nbtree, own_rows, stored_options};
+use crate::index::minlsh_index::MinlshIndex;
+use crate::index::nbtree::{self, Disguise};
+use crate::index::own_rows;
+use crate::pg::bytes;
+use crate::pg::guc;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
 
 /// `aminsert`. There is nothing to be unique, so it never says that a recheck is due.
 #[pg_guard]
@@ -23,48 +29,64 @@ pub unsafe extern "C-unwind" fn aminsert(
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,
 ) -> bool {
-    // SAFETY: PostgreSQL passes an open index and the values of a row for it; what the row needs
-    // is freed below, or with the context's parent.
-    unsafe {
-        let memory = row_context();
-        let previous = pg_sys::MemoryContextSwitchTo(memory);
-        let result = insert(index, values, nulls, tid, heap, unchanged, info);
-        pg_sys::MemoryContextSwitchTo(previous);
-        pg_sys::MemoryContextDelete(memory);
-        if let Err(report) = result {
-            raise(report);
-        }
+    // SAFETY: PostgreSQL passes a table and its index, which are open, the place of a row, and its values for the
+    // index, which `info` describes.
+    let result: Result<()> = unsafe {
+        let (index, heap) = (Open::lent(&index), Open::lent(&heap));
+        let mut entries = Entries { heap, tid, unchanged, info };
+        Memory::scratch(c"minlsh row").run(|| {
+            let index = MinlshIndex::of(index)?;
+            let row = index.row(values, nulls);
+            let options = index.options()?;
+            row.keys(&options)?.into_iter().for_each(|key| entries.insert(&index, key));
+            if index.kind() == Kind::Document && !(*info).ii_ExclusionOps.is_null() {
+                let image = row.document().map(|document| bytes::read(document));
+                own_rows::note(&index, heap, tid_to_u64(*tid), image)?;
+            }
+            Ok(())
+        })
+    };
+    if let Err(report) = result {
+        raise(report);
     }
     false
 }
 
-/// # Safety
-/// As for `aminsert`.
-unsafe fn insert(
-    index: Relation,
-    values: *const Datum,
-    nulls: *const bool,
+/// The entries of a row.
+struct Entries<'a> {
+    heap: &'a Open,
     tid: pg_sys::ItemPointer,
-    heap: Relation,
     unchanged: bool,
     info: *mut pg_sys::IndexInfo,
-) -> Result<()> {
-    let mut document = pg_sys::ItemPointerData::default();
-    let mut datums = [Datum::null(); pg_sys::INDEX_MAX_KEYS as usize];
-    let mut row_keys = Vec::new();
-    // SAFETY: the caller's promise.
-    unsafe {
-        let options = stored_options::built_of(index)?;
-        let mut keys = Keys::of(index)?;
-        keys.row(values, nulls, &options, &mut row_keys)?;
-        for key in row_keys {
-            check_interrupts();
-            keys.layout().datums(key, &mut document, &mut datums);
-            nbtree::insert(index, &mut datums, tid, heap, unchanged, info);
+}
+
+impl Entries<'_> {
+    /// `btinsert`: adds an entry.
+    ///
+    /// A row has as many entries as bands, and several of them may stand in one leaf page. What deletes entries
+    /// bottom-up from such a page decides about each by its row, so it does not matter that a row is asked about
+    /// repeatedly. But it sorts them by a comparison that asserts that no two are equal, so servers with assertions do
+    /// without.
+    fn insert(&mut self, index: &MinlshIndex, key: u64) {
+        check_interrupts();
+        const COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+        let mut document = pg_sys::ItemPointerData::default();
+        let (mut values, mut nulls) = ([Datum::null(); COLUMNS], [false; COLUMNS]);
+        index.layout().datums(key, &mut document, &mut values);
+        let (function, index) = (nbtree::routine().aminsert, index.open());
+        let _disguise = Disguise::of(index);
+        let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
+        let unchanged = self.unchanged && !guc::has_assertions();
+        let (index, heap) = (index.raw(), self.heap.raw());
+        let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+        let (tid, info) = (self.tid, self.info);
+        // SAFETY: what `aminsert` was called with, and a value for each attribute of the index; nothing is dropped in
+        // the closure.
+        unsafe {
+            pg_guard_ffi_boundary(|| {
+                function
+                    .map(|insert| insert(index, values, nulls, tid, heap, unique, unchanged, info))
+            });
         }
-        let document = keys.layout().document();
-        let document = (!*nulls.add(document)).then(|| *values.add(document));
-        own_rows::note(&keys, index, heap, info, tid_to_u64(*tid), document)?;
     }
-    Ok(())
 }

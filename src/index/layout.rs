@@ -6,11 +6,7 @@
 //! column; both compare as unsigned numbers, so tuples are ordered as keys are. With up to two scope
 //! columns an entry takes 16 bytes; the hash has no bits left for a third, which is stored as 0.
 
-use pgrx::pg_sys::{self, Datum, Relation};
-
-use crate::document::kind::Kind;
-use crate::error::{JOINED, Result, not_supported};
-use crate::pg::versions;
+use pgrx::pg_sys::{self, Datum};
 
 /// The number of the support function that hashes values of a scope column. Only operator classes
 /// for scope columns have it; 6 is the B-tree's own from PostgreSQL 18.
@@ -62,55 +58,8 @@ pub fn u64_to_tid(tid: u64) -> pg_sys::ItemPointerData {
 }
 
 impl Layout {
-    /// The layout of an index, whose columns are checked.
-    ///
-    /// # Errors
-    /// SQLSTATE 0A000 unless exactly one column is the document, the others scope.
-    ///
-    /// # Safety
-    /// `index` is open.
-    pub unsafe fn of(index: Relation) -> Result<Self> {
-        // SAFETY: an open index has a descriptor.
-        let count = unsafe { (*(*index).rd_att).natts } as usize;
-        let is_scope = |column: usize| {
-            let number = (column + 1) as i16;
-            // SAFETY: an attribute of an open index.
-            let function = unsafe { pg_sys::index_getprocid(index, number, SCOPE_HASH) };
-            function != pg_sys::InvalidOid
-        };
-        let documents: Vec<usize> = (0..count).filter(|&column| !is_scope(column)).collect();
-        let [document] = documents[..] else {
-            let hint = if documents.is_empty() {
-                "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text))."
-                    .to_owned()
-            } else {
-                format!(
-                    "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
-                     =, such as a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
-                )
-            };
-            return Err(not_supported(format!(
-                "a minlsh index must have exactly one document column, not {}",
-                documents.len()
-            ))
-            .set_hint(hint));
-        };
-        // An operator class that stores something else would have the B-tree read what is not there.
-        for column in 0..count {
-            let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
-            // SAFETY: an attribute of an open index.
-            if unsafe { versions::attribute((*index).rd_att, column).atttypid } != stored {
-                return Err(not_supported(format!(
-                    "the operator class of column {} cannot serve a minlsh index",
-                    column + 1
-                ))
-                .set_hint("Use amvalidate() to see what is wrong with it."));
-            }
-        }
-        Ok(Self::new(count, document))
-    }
-
-    fn new(count: usize, document: usize) -> Self {
+    /// The layout of an index of so many columns, of which that one is the document (from 0).
+    pub fn new(count: usize, document: usize) -> Self {
         let (mut free, mut offset) = (u64::BITS, HEADER);
         let mut columns = Vec::with_capacity(count);
         for column in 0..count {
@@ -235,36 +184,6 @@ pub fn downlink(item: &[u8]) -> Option<pg_sys::BlockNumber> {
 pub fn read_tid(bytes: &[u8; 6]) -> u64 {
     let half = |at: usize| u64::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));
     half(0) << 32 | half(2) << 16 | half(4)
-}
-
-/// The type of the values of an index column as its operator class declares it.
-///
-/// # Safety
-/// `index` is open and has that attribute (from 0).
-pub unsafe fn input_type(index: Relation, column: usize) -> pg_sys::Oid {
-    // SAFETY: rd_opcintype has an entry for each key attribute.
-    unsafe { *(*index).rd_opcintype.add(column) }
-}
-
-/// The kind of the documents of an index.
-///
-/// # Safety
-/// `index` is open and has that layout.
-pub unsafe fn kind(index: Relation, layout: &Layout) -> Kind {
-    // SAFETY: rd_opfamily has an entry for each key attribute.
-    unsafe {
-        let family = *(*index).rd_opfamily.add(layout.document());
-        Kind::of_class(family, input_type(index, layout.document()))
-    }
-}
-
-/// The name of an index, for messages.
-///
-/// # Safety
-/// `index` is open.
-pub unsafe fn name(index: Relation) -> String {
-    // SAFETY: an open relation has its pg_class row.
-    unsafe { crate::pg::text::from_cstring((*(*index).rd_rel).relname.data.as_ptr()) }
 }
 
 const _: () = assert!(HEADER == 8, "ffi: IndexTupleData is a TID and two bytes");

@@ -3,16 +3,18 @@
 //! A page is copied under its lock, then the next to its right is read. A page split meanwhile moves
 //! entries to the right only, so none is missed; one may come again where a page was deleted in between.
 
-use pgrx::pg_sys::{self, BlockNumber, Oid, Relation};
+use pgrx::pg_sys::{BlockNumber, Oid};
 
-use crate::error::{Result, SqlError, error};
-use crate::index::keys::Keys;
+use crate::error::Result;
 use crate::index::layout::{Layout, downlink, read_tid};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::rights::no_such_relation;
 use crate::pg::snapshot::Snapshot;
-use pgrx::prelude::*;
 
 /// Calls `visit(key, row)` with each entry of the index, which the caller has locked, in the order of
 /// keys and rows. Rows are given as block << 16 | offset. An entry may be of a row that is gone. None is missing that
@@ -22,31 +24,24 @@ pub fn each(
     snapshot: &Snapshot,
     mut visit: impl FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: the index is open until the end; an ERROR closes it too.
-    unsafe {
-        let relation = pg_sys::index_open(index, pg_sys::NoLock as i32);
-        let result = Keys::of(relation).and_then(|keys| {
-            let (mut block, mut copy) = (leftmost(relation)?, PageCopy::empty());
-            while block != NO_BLOCK {
-                check_interrupts();
-                let page = copy.read(relation, block, snapshot.raw());
-                let page = page.ok_or_else(|| damaged(relation, block))?;
-                let opaque = page.opaque().ok_or_else(|| damaged(relation, block))?;
-                if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
-                    for offset in first_item(&opaque)..=page.last_item() {
-                        let item = page.item(offset).ok_or_else(|| damaged(relation, block))?;
-                        let (key, mut rows) =
-                            entries(keys.layout(), item).ok_or_else(|| damaged(relation, block))?;
-                        rows.try_for_each(|row| visit(key, row))?;
-                    }
-                }
-                block = opaque.next;
+    let open = Open::relation(index, Lock::Held).ok_or_else(|| no_such_relation(index))?;
+    let index = MinlshIndex::of(&open)?;
+    let (mut block, mut copy) = (leftmost(&index)?, PageCopy::empty());
+    while block != NO_BLOCK {
+        check_interrupts();
+        let damaged = || index.damaged(block);
+        let page = copy.read(&open, block, Some(snapshot)).ok_or_else(damaged)?;
+        let opaque = page.opaque().ok_or_else(damaged)?;
+        if opaque.flags & (nbtree::DELETED | nbtree::HALF_DEAD) == 0 {
+            for offset in first_item(&opaque)..=page.last_item() {
+                let item = page.item(offset).ok_or_else(damaged)?;
+                let (key, mut rows) = entries(index.layout(), item).ok_or_else(damaged)?;
+                rows.try_for_each(|row| visit(key, row))?;
             }
-            Ok(())
-        });
-        pg_sys::index_close(relation, pg_sys::NoLock as i32);
-        result
+        }
+        block = opaque.next;
     }
+    Ok(())
 }
 
 /// The first item of a leaf page: behind the high key, which all but the rightmost have.
@@ -86,48 +81,21 @@ pub fn entries<'a>(
 }
 
 /// The leftmost leaf page; `NO_BLOCK` of an empty index.
-///
-/// # Safety
-/// `index` is open.
-unsafe fn leftmost(index: Relation) -> Result<BlockNumber> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let meta = page(index, META_BLOCK)?;
-        let mut block = meta.root().ok_or_else(|| damaged(index, META_BLOCK))?;
-        // A tree of more levels has more pages than there are addresses.
-        for _ in 0..32 {
-            if block == NO_BLOCK {
-                return Ok(NO_BLOCK);
-            }
-            let page = page(index, block)?;
-            let opaque = page.opaque().ok_or_else(|| damaged(index, block))?;
-            if opaque.level == 0 {
-                return Ok(block);
-            }
-            let first = page.item(first_item(&opaque)).and_then(downlink);
-            block = first.ok_or_else(|| damaged(index, block))?;
+fn leftmost(index: &MinlshIndex) -> Result<BlockNumber> {
+    let page = |block| read_page(index.open(), block).ok_or_else(|| index.damaged(block));
+    let mut block = page(META_BLOCK)?.root().ok_or_else(|| index.damaged(META_BLOCK))?;
+    // A tree of more levels has more pages than there are addresses.
+    for _ in 0..32 {
+        if block == NO_BLOCK {
+            return Ok(NO_BLOCK);
         }
-        Err(damaged(index, block))
+        let page = page(block)?;
+        let opaque = page.opaque().ok_or_else(|| index.damaged(block))?;
+        if opaque.level == 0 {
+            return Ok(block);
+        }
+        let first = page.item(first_item(&opaque)).and_then(downlink);
+        block = first.ok_or_else(|| index.damaged(block))?;
     }
-}
-
-/// # Safety
-/// `index` is open.
-unsafe fn page(index: Relation, block: BlockNumber) -> Result<PageCopy> {
-    // SAFETY: the caller's promise.
-    unsafe { read_page(index, block).ok_or_else(|| damaged(index, block)) }
-}
-
-/// The error about a page of an index that cannot be read.
-///
-/// # Safety
-/// `index` is open.
-pub(super) unsafe fn damaged(index: Relation, block: BlockNumber) -> SqlError {
-    // SAFETY: the caller's promise.
-    let name = unsafe { crate::index::layout::name(index) };
-    error(
-        PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
-        format!("page {block} of minlsh index \"{name}\" is damaged"),
-    )
-    .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
+    Err(index.damaged(block))
 }

@@ -9,15 +9,14 @@
 mod build;
 pub mod check;
 mod cost;
-mod descent;
-mod entries;
-mod handler;
+pub mod descent;
 pub mod info;
 mod insert;
 pub mod keys;
 pub mod layout;
 mod leaf_batch;
 pub mod leaves;
+pub mod minlsh_index;
 mod nbtree;
 mod own_rows;
 mod page_file;
@@ -25,7 +24,6 @@ pub mod pages;
 mod passage_scan;
 mod pivot;
 pub mod reloptions;
-pub mod rows_of;
 mod scan;
 mod selectivity;
 pub mod sort;
@@ -34,3 +32,53 @@ pub mod table_scan;
 mod tree_check;
 mod tree_writer;
 mod validate;
+
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::document::kind::PASSAGE_HASHES;
+use crate::error::Result;
+use crate::pg::call::{Call, sql_function};
+use crate::pg::versions;
+
+sql_function!(minlsh_handler, handler);
+
+/// The B-tree's support function for options of operator classes (`BTOPTIONS_PROC`), which we have
+/// none of.
+const OPTIONS_SUPPORT: u16 = 5;
+
+fn handler(_call: &Call) -> Result<Option<Datum>> {
+    Ok(Some(Datum::from(versions::access_method(routine))))
+}
+
+fn routine() -> *mut pg_sys::IndexAmRoutine {
+    let btree = nbtree::routine();
+    // SAFETY: a zeroed node of that type.
+    let mut routine =
+        unsafe { PgBox::<pg_sys::IndexAmRoutine>::alloc_node(pg_sys::NodeTag::T_IndexAmRoutine) };
+    routine.amstrategies = 1;
+    routine.amsupport = PASSAGE_HASHES;
+    routine.amoptsprocnum = OPTIONS_SUPPORT;
+    routine.amcanmulticol = true;
+    routine.amstorage = true;
+    routine.ampredlocks = true;
+    routine.amusemaintenanceworkmem = true;
+    routine.amparallelvacuumoptions = btree.amparallelvacuumoptions;
+    routine.amkeytype = Oid::INVALID;
+    routine.ambuild = Some(build::ambuild);
+    routine.ambuildempty = Some(build::ambuildempty);
+    routine.ambuildphasename = Some(build::ambuildphasename);
+    routine.aminsert = Some(insert::aminsert);
+    // Entries are the B-tree's own, so it removes them.
+    routine.ambulkdelete = btree.ambulkdelete;
+    routine.amvacuumcleanup = btree.amvacuumcleanup;
+    routine.amcostestimate = Some(cost::amcostestimate);
+    routine.amoptions = Some(reloptions::amoptions);
+    routine.amvalidate = Some(validate::amvalidate);
+    routine.ambeginscan = Some(scan::ambeginscan);
+    routine.amrescan = Some(scan::amrescan);
+    routine.amgettuple = Some(scan::amgettuple);
+    routine.amgetbitmap = Some(scan::amgetbitmap);
+    routine.amendscan = Some(scan::amendscan);
+    routine.into_pg()
+}

@@ -8,8 +8,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, BlockNumber, Datum, IndexTuple, Relation};
+use pgrx::pg_sys::{self, BlockNumber, IndexTuple, Relation};
 
+use crate::pg::open::Open;
 use crate::pg::{guc, versions};
 
 /// `BTREE_METAPAGE`
@@ -88,7 +89,6 @@ mod raw {
 
     // storage/predicate.h, the same in PostgreSQL 15 to 19.
     unsafe extern "C-unwind" {
-        pub fn PredicateLockRelation(relation: Relation, snapshot: pg_sys::Snapshot);
         pub fn PredicateLockPage(
             relation: Relation,
             block: BlockNumber,
@@ -122,80 +122,38 @@ pub fn routine() -> &'static pg_sys::IndexAmRoutine {
     unsafe { &*routine }
 }
 
-/// Calls a function of the B-tree: an ERROR in it unwinds through our frames.
-///
-/// # Safety
-/// As for the function; nothing in `call` may need to be dropped.
-unsafe fn guarded<T: Copy>(call: impl FnOnce() -> Option<T>) -> Option<T> {
-    // SAFETY: the caller's promise.
-    unsafe { pg_guard_ffi_boundary(call) }
-}
-
 /// Shows an index as a B-tree on a server with assertions, where nbtree.h's `BTGetFillFactor` and
 /// `BTGetDeduplicateItems` insist that it is one. On all other servers it does nothing.
 ///
 /// Only an insertion asks for the two. It runs no code but the B-tree's and takes no lock that would have the
 /// relation cache load the index again; errors unwind through us, so that the index is shown as what it is
 /// after each of them, too.
-struct Disguise(Option<(Relation, pg_sys::Oid)>);
+pub struct Disguise<'a>(Option<(&'a Open, pg_sys::Oid)>);
 
-impl Disguise {
-    /// # Safety
-    /// `index` is open and stays so while the result lives.
-    unsafe fn of(index: Relation) -> Self {
-        // SAFETY: the caller's promise.
+impl<'a> Disguise<'a> {
+    /// Shows that index as a B-tree until this is dropped.
+    pub fn of(index: &'a Open) -> Self {
+        // SAFETY: an open relation has its pg_class row, which is this backend's copy.
         Self(guc::has_assertions().then(|| unsafe {
-            let method = &mut (*(*index).rd_rel).relam;
+            let method = &mut (*(*index.raw()).rd_rel).relam;
             (index, std::mem::replace(method, pg_sys::BTREE_AM_OID))
         }))
     }
 }
 
-impl Drop for Disguise {
+impl Drop for Disguise<'_> {
     fn drop(&mut self) {
         if let Some((index, method)) = self.0 {
-            // SAFETY: the index is still open: the promise of `of`.
-            unsafe { (*(*index).rd_rel).relam = method };
+            // SAFETY: the index is still open, as its reference says.
+            unsafe { (*(*index.raw()).rd_rel).relam = method };
         }
     }
 }
 
-/// `btinsert`: adds an entry.
-///
-/// A row has as many entries as bands, and several of them may stand in one leaf page. What deletes entries bottom-up
-/// from such a page decides about each by its row, so it does not matter that a row is asked about repeatedly. But it
-/// sorts them by a comparison that asserts that no two are equal, so servers with assertions do without.
-///
-/// # Safety
-/// The arguments are those of `aminsert`, with one value for each attribute of the index.
-pub unsafe fn insert(
-    index: Relation,
-    values: &mut [Datum],
-    tid: pg_sys::ItemPointer,
-    heap: Relation,
-    unchanged: bool,
-    info: *mut pg_sys::IndexInfo,
-) {
-    let function = routine().aminsert;
-    let mut nulls = [false; pg_sys::INDEX_MAX_KEYS as usize];
-    let unique = pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let _disguise = Disguise::of(index);
-        let unchanged = unchanged && !guc::has_assertions();
-        guarded(|| {
-            let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
-            Some(function?(index, values, nulls, tid, heap, unique, unchanged, info))
-        });
-    }
-}
-
 /// Counts a search of an index, as the statistics show it (`pgstat_count_index_scan`).
-///
-/// # Safety
-/// `index` is open.
-pub unsafe fn count_search(index: Relation) {
-    // SAFETY: the caller's promise; what is not null is the relation's own entry.
+pub fn count_search(index: &Open) {
+    let index = index.raw();
+    // SAFETY: an open relation; what is not null is its own entry.
     unsafe {
         if (*index).pgstat_info.is_null() {
             if !(*index).pgstat_enabled {
@@ -207,47 +165,13 @@ pub unsafe fn count_search(index: Relation) {
     }
 }
 
-/// `PredicateLockRelation`: in a SERIALIZABLE transaction a later insertion into the index is a conflict.
+/// `PredicateLockPage`: in a SERIALIZABLE transaction, a later insertion into a page is a conflict.
 ///
 /// # Safety
-/// `index` is open; the snapshot is null or valid.
-pub unsafe fn lock_relation_for_serializable(index: Relation, snapshot: pg_sys::Snapshot) {
-    if !snapshot.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockRelation(index, snapshot)) }
-    }
-}
-
-/// `PredicateLockPage`: the same of insertions into a page.
-///
-/// # Safety
-/// `index` is open and has that page, which is locked; the snapshot is null or valid.
-pub unsafe fn lock_page_for_serializable(
-    index: Relation,
-    block: BlockNumber,
-    snapshot: pg_sys::Snapshot,
-) {
-    // SAFETY: reads a word of the backend. A search comes here for each leaf page, and most transactions need nothing.
-    let is_serializable = unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32;
-    if is_serializable && !snapshot.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockPage(index, block, snapshot)) }
-    }
-}
-
-/// `btbuildempty`: writes the metapage of an init fork.
-///
-/// # Safety
-/// As for `ambuildempty`.
-pub unsafe fn build_empty(index: Relation) {
-    let function = routine().ambuildempty;
-    // SAFETY: the caller's promise.
-    unsafe {
-        guarded(|| {
-            function?(index);
-            Some(())
-        });
-    }
+/// `index` is open and has that page, which is locked; the snapshot is valid.
+pub unsafe fn predicate_lock_page(index: Relation, block: BlockNumber, snapshot: pg_sys::Snapshot) {
+    // SAFETY: the caller has the page and the snapshot; nothing with a destructor lives in the closure.
+    unsafe { pg_guard_ffi_boundary(|| raw::PredicateLockPage(index, block, snapshot)) }
 }
 
 /// `_bt_initmetapage`: makes the metapage of a tree with that root, in which equal keys have equal
@@ -260,33 +184,25 @@ pub unsafe fn init_metapage(page: pg_sys::Page, root: BlockNumber, level: u32) {
     unsafe { pg_guard_ffi_boundary(|| raw::_bt_initmetapage(page, root, level, true)) }
 }
 
-/// Makes pivots: what separates two leaf pages.
-pub struct Separator {
-    index: Relation,
-    key: *mut c_void,
+/// `_bt_mkscankey`: a key by which tuples of an index are compared, as a palloc'd value.
+///
+/// # Safety
+/// `index` is open, and has the B-tree's support functions.
+pub unsafe fn make_scan_key(index: Relation) -> *mut c_void {
+    // SAFETY: the caller has the index open; without a tuple the key has functions only.
+    unsafe { pg_guard_ffi_boundary(|| raw::_bt_mkscankey(index, std::ptr::null_mut())) }
 }
 
-impl Separator {
-    /// # Safety
-    /// `index` is open and stays so while the result is used.
-    pub unsafe fn of(index: Relation) -> Self {
-        // SAFETY: the caller's promise; without a tuple the key has functions only.
-        let key =
-            unsafe { pg_guard_ffi_boundary(|| raw::_bt_mkscankey(index, std::ptr::null_mut())) };
-        Self { index, key }
-    }
-
-    /// `_bt_truncate`: the shortest pivot above `last_left` and not above `first_right`, as a
-    /// palloc'd tuple.
-    ///
-    /// # Safety
-    /// Both are leaf tuples of the index, in order.
-    pub unsafe fn between(&self, last_left: IndexTuple, first_right: IndexTuple) -> IndexTuple {
-        // SAFETY: the caller's promise.
-        unsafe {
-            pg_guard_ffi_boundary(|| {
-                raw::_bt_truncate(self.index, last_left, first_right, self.key)
-            })
-        }
-    }
+/// `_bt_truncate`: the shortest pivot above `last_left` and not above `first_right`, as a palloc'd tuple.
+///
+/// # Safety
+/// `index` is open, `key` one of its keys, and both tuples are its leaf tuples, in order.
+pub unsafe fn truncate(
+    index: Relation,
+    last_left: IndexTuple,
+    first_right: IndexTuple,
+    key: *mut c_void,
+) -> IndexTuple {
+    // SAFETY: the caller has them; nothing with a destructor lives in the closure.
+    unsafe { pg_guard_ffi_boundary(|| raw::_bt_truncate(index, last_left, first_right, key)) }
 }

@@ -5,12 +5,13 @@
 
 use std::ops::{Deref, DerefMut};
 
-use pgrx::pg_sys::{self, BlockNumber, Relation, XLogRecPtr};
+use pgrx::pg_sys::{self, BlockNumber, XLogRecPtr};
 use sketch::{Error, memory};
 
 use crate::error::Result;
 use crate::index::pages::NewPage;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
 use crate::pg::versions::{locator, new_file_by};
 
 /// Pages that are written together: as many as a record of the WAL takes.
@@ -51,8 +52,8 @@ impl DerefMut for FilePage {
 }
 
 /// Appends pages to an index.
-pub struct PageFile {
-    index: Relation,
+pub struct PageFile<'a> {
+    index: &'a Open,
     needs_wal: bool,
     /// The place in the WAL from which a crash would have replayed it when the first page was begun.
     redo: XLogRecPtr,
@@ -63,18 +64,22 @@ pub struct PageFile {
     first: BlockNumber,
 }
 
-impl PageFile {
-    /// # Safety
-    /// `index` is open and stays so while the result is used, and nobody else writes it.
-    pub unsafe fn of(index: Relation) -> Result<Self> {
+impl<'a> PageFile<'a> {
+    /// The file of an index, which nobody else writes.
+    pub fn of(index: &'a Open) -> Result<Self> {
         let pages = memory::with_capacity(BATCH)?;
-        // SAFETY: the caller's promise; the rest reads what all backends share.
-        unsafe {
-            let needs_wal = needs_wal(index);
-            let redo = if needs_wal { pg_sys::GetRedoRecPtr() } else { 0 };
-            let first = pg_sys::RelationGetNumberOfBlocksInFork(index, FORK);
-            Ok(Self { index, needs_wal, redo, buffered: first, pages, first })
-        }
+        let needs_wal = needs_wal(index);
+        // SAFETY: reads what all backends share.
+        let redo = if needs_wal { unsafe { pg_sys::GetRedoRecPtr() } } else { 0 };
+        let first = index.pages();
+        Ok(Self { index, needs_wal, redo, buffered: first, pages, first })
+    }
+
+    /// The storage manager's handle of the file.
+    fn storage(&self) -> pg_sys::SMgrRelation {
+        let index = self.index.raw();
+        // SAFETY: an open relation has its file.
+        unsafe { pg_sys::smgropen(locator(index), (*index).rd_backend) }
     }
 
     /// The block of the next page.
@@ -110,14 +115,13 @@ impl PageFile {
             // What is not in the WAL is in the file when the transaction or the server ends.
             return;
         }
-        // SAFETY: `of` promises an index that is ours, which has those blocks.
+        // SAFETY: the index is open, and has had those blocks since `of`.
         unsafe {
-            pg_sys::log_newpage_range(self.index, FORK, 0, self.buffered, true);
+            pg_sys::log_newpage_range(self.index.raw(), FORK, 0, self.buffered, true);
             // A checkpoint since then may have come between the WAL of a page and its writing: it had nothing to bring
             // to the disk, and a crash would not replay the page.
             if pg_sys::GetRedoRecPtr() != self.redo {
-                let file = pg_sys::smgropen(locator(self.index), (*self.index).rd_backend);
-                pg_sys::smgrimmedsync(file, FORK);
+                pg_sys::smgrimmedsync(self.storage(), FORK);
             }
         }
     }
@@ -136,15 +140,15 @@ impl PageFile {
         for (pointer, page) in pages.iter_mut().zip(made) {
             *pointer = std::ptr::from_mut(page).cast();
         }
-        // SAFETY: `of` promises an index that is ours; there are `count` complete pages, each for the block of the same
-        // place. The checkpointer is told of each page that is written.
+        // SAFETY: the index is open; there are `count` complete pages, each for the block of the same place. The
+        // checkpointer is told of each page that is written.
         unsafe {
             if self.needs_wal {
-                let mut locator = locator(self.index);
+                let mut locator = locator(self.index.raw());
                 let (blocks, pages) = (blocks.as_mut_ptr(), pages.as_mut_ptr());
                 pg_sys::log_newpages(&mut locator, FORK, count as i32, blocks, pages, true);
             }
-            let file = pg_sys::smgropen(locator(self.index), (*self.index).rd_backend);
+            let file = self.storage();
             for (&block, &page) in blocks.iter().zip(&pages).take(count) {
                 pg_sys::PageSetChecksumInplace(page, block);
                 pg_sys::smgrextend(file, FORK, block, page.cast(), false);
@@ -155,15 +159,13 @@ impl PageFile {
 }
 
 /// `RelationNeedsWAL`
-///
-/// # Safety
-/// `index` is open.
-unsafe fn needs_wal(index: Relation) -> bool {
+fn needs_wal(index: &Open) -> bool {
     const INVALID: pg_sys::SubTransactionId = 0;
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT
-            && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
-                || ((*index).rd_createSubid == INVALID && new_file_by(index) == INVALID))
-    }
+    let is_permanent = index.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT;
+    // SAFETY: a setting, and what an open relation says of its file.
+    is_permanent
+        && unsafe {
+            pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32
+                || ((*index.raw()).rd_createSubid == INVALID && new_file_by(index.raw()) == INVALID)
+        }
 }

@@ -5,9 +5,11 @@
 
 use std::ops::{Deref, DerefMut};
 
-use pgrx::pg_sys::{self, BlockNumber, Buffer, Relation};
+use pgrx::pg_sys::{self, BlockNumber, Buffer};
 
 use crate::index::nbtree::{self, NO_BLOCK, Opaque};
+use crate::pg::open::Open;
+use crate::pg::snapshot::Snapshot;
 use crate::pg::{ffi, versions};
 
 const PAGE: usize = pg_sys::BLCKSZ as usize;
@@ -79,40 +81,24 @@ pub struct BufferedPage {
 }
 
 impl BufferedPage {
-    /// Appends an empty page to a fork.
-    ///
-    /// # Safety
-    /// `index` is open, and nobody else writes it.
-    pub unsafe fn append(index: Relation, fork: pg_sys::ForkNumber::Type) -> Self {
-        // SAFETY: the caller's promise; P_NEW extends the fork.
-        let mut page = unsafe {
-            let buffer = pg_sys::ReadBufferExtended(
-                index,
-                fork,
-                pg_sys::InvalidBlockNumber,
-                pg_sys::ReadBufferMode::RBM_NORMAL,
-                std::ptr::null_mut(),
-            );
-            Self::locked(buffer)
-        };
+    /// Appends an empty page to a fork, which nobody else writes.
+    pub fn append(index: &Open, fork: pg_sys::ForkNumber::Type) -> Self {
+        let mut page = Self::at(index, fork, pg_sys::InvalidBlockNumber);
         page.init();
         page
     }
 
-    /// Locks a page that has been written.
-    ///
-    /// # Safety
-    /// `index` is open and has that block.
-    pub unsafe fn existing(index: Relation, block: BlockNumber) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Self::locked(pg_sys::ReadBuffer(index, block)) }
+    /// Locks a page that has been written. An ERROR is raised if there is no such block.
+    pub fn existing(index: &Open, block: BlockNumber) -> Self {
+        Self::at(index, pg_sys::ForkNumber::MAIN_FORKNUM, block)
     }
 
-    /// # Safety
-    /// A pinned buffer.
-    unsafe fn locked(buffer: Buffer) -> Self {
-        // SAFETY: the caller's promise.
+    /// Locks a page of a fork, or one more if the block is `P_NEW`.
+    fn at(index: &Open, fork: pg_sys::ForkNumber::Type, block: BlockNumber) -> Self {
+        let (mode, strategy) = (pg_sys::ReadBufferMode::RBM_NORMAL, std::ptr::null_mut());
+        // SAFETY: the relation is open; the buffer is pinned when it is locked.
         unsafe {
+            let buffer = pg_sys::ReadBufferExtended(index.raw(), fork, block, mode, strategy);
             ffi::lock_page(buffer, true);
             Self { buffer, page: pg_sys::BufferGetPage(buffer).cast() }
         }
@@ -150,32 +136,22 @@ impl DerefMut for BufferedPage {
     }
 }
 
-/// Makes the metapage and nothing else; it becomes block 0.
-///
-/// # Safety
-/// `index` is open, its file is empty, and nobody else writes it.
-pub unsafe fn write_metapage(index: Relation) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut page = BufferedPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
-        page.make_meta(NO_BLOCK, 0);
-        page.finish();
-    }
+/// Makes the metapage and nothing else; it becomes block 0 of a file that is empty.
+pub fn write_metapage(index: &Open) {
+    let mut page = BufferedPage::append(index, pg_sys::ForkNumber::MAIN_FORKNUM);
+    page.make_meta(NO_BLOCK, 0);
+    page.finish();
 }
 
 /// Writes a page that holds one item of our own: an inner page that no downlink leads to. It must
-/// become block `block` of the fork. Pages of an init fork are logged at once.
-///
-/// # Safety
-/// `index` is open, and nobody else writes it.
-pub unsafe fn write_single_item(
-    index: Relation,
+/// become block `block` of the fork, which nobody else writes. Pages of an init fork are logged at once.
+pub fn write_single_item(
+    index: &Open,
     fork: pg_sys::ForkNumber::Type,
     block: BlockNumber,
     item: &[u8],
 ) {
-    // SAFETY: the caller's promise.
-    let mut page = unsafe { BufferedPage::append(index, fork) };
+    let mut page = BufferedPage::append(index, fork);
     assert_eq!(page.block(), block, "the page comes right behind the metapage");
     let size = (TUPLE_HEADER + item.len()).next_multiple_of(8);
     page.add(size, |bytes| {
@@ -198,12 +174,8 @@ pub unsafe fn write_single_item(
 
 /// Reads what [`write_single_item`] has written: the bytes behind the header of item `offset`,
 /// without the zeros at their end.
-///
-/// # Safety
-/// `index` is open.
-pub unsafe fn read_item(index: Relation, block: BlockNumber, offset: u16) -> Option<Vec<u8>> {
-    // SAFETY: the caller's promise.
-    let page = unsafe { read_page(index, block) }?;
+pub fn read_item(index: &Open, block: BlockNumber, offset: u16) -> Option<Vec<u8>> {
+    let page = read_page(index, block)?;
     let item = page.item(offset)?.get(TUPLE_HEADER..)?;
     let length = item.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     Some(item[..length].to_vec())
@@ -232,37 +204,26 @@ impl PageCopy {
 
     /// Makes it a copy of this page; `None` if the index has no such block. Raises the ERROR of
     /// [`LockedPage::refuse_old`].
-    ///
-    /// # Safety
-    /// `index` is open, and the snapshot null or valid.
-    pub unsafe fn read(
+    pub fn read(
         &mut self,
-        index: Relation,
+        index: &Open,
         block: BlockNumber,
-        snapshot: pg_sys::Snapshot,
+        snapshot: Option<&Snapshot>,
     ) -> Option<&Page> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
-            if block >= pg_sys::RelationGetNumberOfBlocksInFork(index, fork) {
-                return None;
-            }
-            let page = LockedPage::of(index, block);
-            page.refuse_old(index, snapshot);
-            self.0.0.copy_from_slice(&page.0);
+        if block >= index.pages() {
+            return None;
         }
+        let page = LockedPage::of(index, block);
+        page.refuse_old(index, snapshot);
+        self.0.0.copy_from_slice(&page.0);
         Some(&self.0)
     }
 }
 
 /// Copies a page; `None` if the index has no such block.
-///
-/// # Safety
-/// `index` is open.
-pub unsafe fn read_page(index: Relation, block: BlockNumber) -> Option<PageCopy> {
+pub fn read_page(index: &Open, block: BlockNumber) -> Option<PageCopy> {
     let mut copy = PageCopy::empty();
-    // SAFETY: the caller's promise.
-    unsafe { copy.read(index, block, std::ptr::null_mut()) }?;
+    copy.read(index, block, None)?;
     Some(copy)
 }
 
@@ -273,26 +234,37 @@ pub struct LockedPage {
 }
 
 impl LockedPage {
-    /// Locks a page for reading. An ERROR is raised if the index has no such block.
-    ///
-    /// # Safety
-    /// `index` is open, and this transaction has no other page of it locked for writing.
-    pub unsafe fn of(index: Relation, block: BlockNumber) -> Self {
-        // SAFETY: the caller's promise; the buffer is pinned then.
+    /// Locks a page for reading. An ERROR is raised if the relation has no such block.
+    pub fn of(relation: &Open, block: BlockNumber) -> Self {
+        // SAFETY: the relation is open; the buffer stays pinned and locked until `Drop`. Whoever reads a page that it
+        // has locked for writing would wait for itself: a build, which alone writes, reads none.
         unsafe {
-            let buffer = ffi::pin_and_lock(index, block);
-            Self { buffer, page: page_of(buffer) }
+            let buffer = ffi::pin_and_lock(relation.raw(), block);
+            Self { buffer, page: pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
         }
     }
 
     /// Raises an ERROR if the page has changed since a snapshot that is too old to be kept, of which rows may have been
     /// removed (`old_snapshot_threshold`, which PostgreSQL 17 no longer has).
-    ///
-    /// # Safety
-    /// The page is one of `index`, and the snapshot null or valid.
-    pub unsafe fn refuse_old(&self, index: Relation, snapshot: pg_sys::Snapshot) {
-        // SAFETY: the caller's promise.
-        unsafe { versions::refuse_old(index, snapshot, || self.lsn()) }
+    pub fn refuse_old(&self, index: &Open, snapshot: Option<&Snapshot>) {
+        if let Some(snapshot) = snapshot {
+            // SAFETY: both are held.
+            unsafe { versions::refuse_old(index.raw(), snapshot.raw(), || self.lsn()) }
+        }
+    }
+
+    /// In a SERIALIZABLE transaction, has a later insertion into the page conflict with it (`PredicateLockPage`).
+    pub fn lock_for_serializable(&self, index: &Open, snapshot: Option<&Snapshot>) {
+        // SAFETY: reads a word of the backend. A search comes here for each leaf page, and most transactions need
+        // nothing.
+        let is_serializable = unsafe { pg_sys::XactIsoLevel } == pg_sys::XACT_SERIALIZABLE as i32;
+        if let Some(snapshot) = snapshot.filter(|_| is_serializable) {
+            // SAFETY: the index is open and the snapshot is held; the buffer is pinned.
+            unsafe {
+                let block = pg_sys::BufferGetBlockNumber(self.buffer);
+                nbtree::predicate_lock_page(index.raw(), block, snapshot.raw());
+            }
+        }
     }
 }
 
@@ -402,15 +374,6 @@ impl Page {
         let item = self.0.get(start..start.checked_add(length)?)?;
         (length >= TUPLE_HEADER && start >= self.upper()).then_some(item)
     }
-}
-
-/// The page in a buffer.
-///
-/// # Safety
-/// The buffer is pinned.
-unsafe fn page_of(buffer: Buffer) -> *const Page {
-    // SAFETY: the caller's promise.
-    unsafe { pg_sys::BufferGetPage(buffer).cast::<Page>().cast_const() }
 }
 
 /// The place of a line pointer, from 1.

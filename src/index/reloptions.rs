@@ -9,14 +9,14 @@ use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
 use std::sync::OnceLock;
 
-use pgrx::pg_sys::{self, Datum, Relation};
+use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
 use crate::error::{Result, invalid_parameter, raise};
-use crate::index::layout::{self, Layout};
 use crate::index::nbtree::BtOptions;
 use crate::options::{IndexOptions, Options, Threshold};
+use crate::pg::open::Open;
 
 /// `rd_options` of an index: first what nbtree reads, then ours. Strings are given by their offset
 /// from the start, 0 for none.
@@ -36,27 +36,48 @@ struct Parameters {
     bag: bool,
 }
 
-impl Parameters {
+/// Parameters with their strings behind them.
+#[derive(Clone, Copy)]
+struct Stored<'a>(&'a Parameters);
+
+impl std::ops::Deref for Stored<'_> {
+    type Target = Parameters;
+
+    fn deref(&self) -> &Parameters {
+        self.0
+    }
+}
+
+impl<'a> Stored<'a> {
+    /// Those that `amoptions` has made; `None` if there are none.
+    ///
     /// # Safety
-    /// `self` must be what `build_reloptions` has made, with its strings behind it.
-    unsafe fn text(&self, offset: i32, default: &str) -> String {
+    /// `made` is null, or what `build_reloptions` has made for `amoptions`, for as long as the result is used.
+    unsafe fn of(made: *const pg_sys::bytea) -> Option<Self> {
+        // SAFETY: the caller has parameters, or null.
+        unsafe { made.cast::<Parameters>().as_ref() }.map(Self)
+    }
+
+    /// Those of an index of this access method; `None` if it has none, or is not such an index.
+    fn of_index(index: &'a Open) -> Option<Self> {
+        // SAFETY: the relation cache has what `amoptions` has made of the parameters of such an index, or null.
+        has_our_options(index).then(|| unsafe { Self::of((*index.raw()).rd_options) }).flatten()
+    }
+
+    fn text(self, offset: i32, default: &str) -> String {
         if offset == 0 {
             return default.to_owned();
         }
-        // SAFETY: the caller's promise; a string ends with a NUL.
+        // SAFETY: `of` was given parameters with their strings behind them, each of which ends with a NUL.
         let value = unsafe {
-            CStr::from_ptr(std::ptr::from_ref(self).cast::<c_char>().add(offset as usize))
+            CStr::from_ptr(std::ptr::from_ref(self.0).cast::<c_char>().add(offset as usize))
         };
         value.to_string_lossy().into_owned()
     }
 
     /// `min_match` and the normalization of an index of passages, which takes no other options.
-    ///
-    /// # Safety
-    /// As for [`Parameters::text`].
-    unsafe fn of_passages(&self) -> Result<(i32, String)> {
-        // SAFETY: the caller's promise.
-        let (steps, options) = unsafe { (self.text(self.normalization, ""), self.options()?) };
+    fn of_passages(self) -> Result<(i32, String)> {
+        let (steps, options) = (self.text(self.normalization, ""), self.options()?);
         let default = IndexOptions::by_default()?;
         let config =
             default.config.clone().with_normalization(options.config.normalization().clone());
@@ -67,20 +88,16 @@ impl Parameters {
         Ok((self.min_match, steps))
     }
 
-    /// # Safety
-    /// As for [`Parameters::text`].
-    unsafe fn options(&self) -> Result<IndexOptions> {
+    fn options(self) -> Result<IndexOptions> {
         let default = Options::default();
-        // SAFETY: the caller's promise.
-        let text = |offset, default: &str| unsafe { self.text(offset, default) };
         let options = Options {
-            scheme: text(self.scheme, &default.scheme).into(),
+            scheme: self.text(self.scheme, &default.scheme).into(),
             num_perm: self.num_perm,
-            unit: as_written(text(self.unit, &default.unit)).into(),
+            unit: as_written(self.text(self.unit, &default.unit)).into(),
             shingle_size: self.shingle_size,
-            seed: parse_seed(&text(self.seed, "0"))?,
-            normalization: text(self.normalization, &default.normalization).into(),
-            stop_words: text(self.stop_words, &default.stop_words).into(),
+            seed: parse_seed(&self.text(self.seed, "0"))?,
+            normalization: self.text(self.normalization, &default.normalization).into(),
+            stop_words: self.text(self.stop_words, &default.stop_words).into(),
             bag: self.bag,
         };
         let config = options.config()?;
@@ -232,8 +249,8 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
             elements.len() as i32,
         );
         if validate
-            && !parameters.is_null()
-            && let Err(report) = (*parameters.cast::<Parameters>()).options()
+            && let Some(stored) = Stored::of(parameters.cast())
+            && let Err(report) = stored.options()
         {
             raise(report);
         }
@@ -241,99 +258,41 @@ pub unsafe extern "C-unwind" fn amoptions(reloptions: Datum, validate: bool) -> 
     }
 }
 
-/// The options that an index would be built with now.
-///
-/// # Safety
-/// `index` is an open index of this access method.
-pub unsafe fn wanted(index: Relation) -> Result<IndexOptions> {
-    // SAFETY: `amoptions` has made rd_options, or there are none.
-    unsafe {
-        let parameters = (*index).rd_options.cast::<Parameters>();
-        if is_of_passages(index)? {
-            let (min_match, steps) = match parameters.is_null() {
-                true => (UNSPECIFIED, String::new()),
-                false => (*parameters).of_passages()?,
-            };
-            let specified = min_match != UNSPECIFIED;
-            let min_match =
-                if specified { min_match.into() } else { sketch::DEFAULT_MIN_MATCH as i64 };
-            let steps = if steps.is_empty() { "plain" } else { &steps };
-            return IndexOptions::of_passages(min_match, steps);
-        }
-        if parameters.is_null() {
-            return IndexOptions::by_default();
-        }
-        if (*parameters).min_match != UNSPECIFIED {
-            return Err(invalid_parameter("min_match can only be set for an index of passages")
-                .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out."));
-        }
-        (*parameters).options()
+/// The options that an index of such documents would be built with now.
+pub fn wanted(index: &Open, kind: Kind) -> Result<IndexOptions> {
+    let stored = Stored::of_index(index);
+    if kind == Kind::Passage {
+        let (min_match, steps) = match stored {
+            None => (UNSPECIFIED, String::new()),
+            Some(stored) => stored.of_passages()?,
+        };
+        let specified = min_match != UNSPECIFIED;
+        let min_match = if specified { min_match.into() } else { sketch::DEFAULT_MIN_MATCH as i64 };
+        let steps = if steps.is_empty() { "plain" } else { &steps };
+        return IndexOptions::of_passages(min_match, steps);
     }
-}
-
-/// True if an index is of passages.
-///
-/// # Safety
-/// As for [`wanted`].
-unsafe fn is_of_passages(index: Relation) -> Result<bool> {
-    // SAFETY: the caller's promise.
-    unsafe { Ok(layout::kind(index, &Layout::of(index)?) == Kind::Passage) }
+    let Some(stored) = stored else { return IndexOptions::by_default() };
+    if stored.min_match != UNSPECIFIED {
+        return Err(invalid_parameter("min_match can only be set for an index of passages")
+            .set_hint("Use the operator class minlsh_passage_ops, or leave min_match out."));
+    }
+    stored.options()
 }
 
 /// The fill factor of leaf pages, in percent.
-///
-/// # Safety
-/// As for [`wanted`].
-pub unsafe fn fillfactor(index: Relation) -> usize {
-    // SAFETY: `amoptions` has made rd_options, or there are none.
-    unsafe {
-        let parameters = (*index).rd_options.cast::<Parameters>();
-        if parameters.is_null() { 90 } else { (*parameters).btree.fillfactor as usize }
-    }
+pub fn fillfactor(index: &Open) -> usize {
+    Stored::of_index(index).map_or(90, |stored| stored.btree.fillfactor as usize)
 }
 
 /// True if entries of one key are kept together.
-///
-/// # Safety
-/// As for [`wanted`].
-pub unsafe fn deduplicates(index: Relation) -> bool {
-    // SAFETY: `amoptions` has made rd_options, or there are none.
-    unsafe {
-        let parameters = (*index).rd_options.cast::<Parameters>();
-        parameters.is_null() || (*parameters).btree.deduplicate_items
-    }
-}
-
-/// True if an open relation is an index (with pages) of this access method.
-///
-/// # Safety
-/// `relation` is open.
-pub unsafe fn is_ours(relation: Relation) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_INDEX && has_our_options(relation)
-    }
-}
-
-/// True if an open relation is a partitioned index of this access method.
-///
-/// # Safety
-/// `relation` is open.
-pub unsafe fn is_partitioned(relation: Relation) -> bool {
-    let kind = pg_sys::RELKIND_PARTITIONED_INDEX;
-    // SAFETY: the caller's promise.
-    unsafe { (*(*relation).rd_rel).relkind as u8 == kind && has_our_options(relation) }
+pub fn deduplicates(index: &Open) -> bool {
+    Stored::of_index(index).is_none_or(|stored| stored.btree.deduplicate_items)
 }
 
 /// True if an open relation is an index of this access method, be it partitioned or not.
-///
-/// # Safety
-/// `relation` is open.
-pub unsafe fn has_our_options(relation: Relation) -> bool {
-    // SAFETY: the caller's promise; an index has its routine.
-    unsafe {
-        let routine = (*relation).rd_indam;
-        let ours: pg_sys::amoptions_function = Some(amoptions);
-        !routine.is_null() && (*routine).amoptions.map(|f| f as usize) == ours.map(|f| f as usize)
-    }
+pub fn has_our_options(relation: &Open) -> bool {
+    let ours: pg_sys::amoptions_function = Some(amoptions);
+    // SAFETY: of an open relation, an index has its routine.
+    let routine = unsafe { (*relation.raw()).rd_indam.as_ref() };
+    routine.is_some_and(|routine| routine.amoptions.map(|f| f as usize) == ours.map(|f| f as usize))
 }

@@ -5,20 +5,25 @@
 //! and right.
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use pgrx::pg_sys::{self, Datum, Oid, Relation, ScanKeyData};
 use pgrx::prelude::*;
 use sketch::memory;
 use sketch::passage::Bound;
 
+use crate::document::kind::Kind;
 use crate::document::value::BandSearch;
 use crate::error::{Result, raise, wrong_state};
 use crate::index::descent::{self, WantedEntries};
-use crate::index::keys::Keys;
 use crate::index::layout::u64_to_tid;
-use crate::index::{nbtree, own_rows, passage_scan, stored_options};
+use crate::index::minlsh_index::MinlshIndex;
+use crate::index::{nbtree, own_rows, passage_scan};
 use crate::options::IndexOptions;
+use crate::pg::bytes;
+use crate::pg::memory::Memory;
+use crate::pg::open::Open;
+use crate::pg::snapshot::Snapshot;
 use crate::pg::versions;
 use crate::settings;
 
@@ -28,12 +33,11 @@ const BATCH: usize = 1 << 16;
 /// Rows for which a search has room from the beginning.
 const FEW: usize = 256;
 
-/// A scan in progress.
+/// The state that a scan keeps from one call to the next.
 struct State {
-    keys: Keys,
-    /// Memory for one search, emptied before the next.
-    memory: pg_sys::MemoryContext,
-    /// The rows found, as [`tid_to_u64`] has them; `None` before the search.
+    /// The index is open as long as the scan; nobody asks for it afterwards.
+    index: MinlshIndex<'static>,
+    /// The rows found, as [`tid_to_u64`](crate::index::layout::tid_to_u64) has them; `None` before the search.
     rows: RefCell<Option<Vec<u64>>>,
     next: Cell<usize>,
 }
@@ -46,6 +50,15 @@ enum Lookup {
     AllRows,
 }
 
+/// A scan in progress, as PostgreSQL describes it to a callback.
+struct Scan<'a> {
+    raw: pg_sys::IndexScanDesc,
+    state: &'a State,
+    /// The conditions, each for a column of the index, by an operator of its family.
+    keys: &'a [ScanKeyData],
+    snapshot: Option<Snapshot>,
+}
+
 /// `ambeginscan`
 #[pg_guard]
 pub unsafe extern "C-unwind" fn ambeginscan(
@@ -53,17 +66,15 @@ pub unsafe extern "C-unwind" fn ambeginscan(
     keys: i32,
     order_bys: i32,
 ) -> pg_sys::IndexScanDesc {
-    // SAFETY: PostgreSQL passes an open index, which stays open during the scan. The state lives,
-    // and is dropped, with the memory context of the scan.
+    // SAFETY: PostgreSQL passes an open index, and keeps it open until the scan has ended. The state lives, and is
+    // dropped, with the memory context of the scan.
     unsafe {
         let scan = pg_sys::RelationGetIndexScan(index, keys, order_bys);
-        let index_keys = match Keys::of(index) {
-            Ok(keys) => keys,
+        let index = match MinlshIndex::of(Open::lent(&(*scan).indexRelation)) {
+            Ok(index) => index,
             Err(report) => raise(report),
         };
-        let memory = crate::index::table_scan::row_context();
-        let (rows, next) = (RefCell::new(None), Cell::new(0));
-        let state = State { keys: index_keys, memory, rows, next };
+        let state = State { index, rows: RefCell::new(None), next: Cell::new(0) };
         let mut context = pgrx::memcxt::PgMemoryContexts::CurrentMemoryContext;
         (*scan).opaque = context.leak_and_drop_on_delete(state).cast();
         scan
@@ -84,7 +95,7 @@ pub unsafe extern "C-unwind" fn amrescan(
         if !keys.is_null() && (*scan).numberOfKeys > 0 {
             std::ptr::copy(keys, (*scan).keyData, (*scan).numberOfKeys as usize);
         }
-        state(scan).rows.take();
+        Scan::of(scan).state.rows.take();
     }
 }
 
@@ -95,23 +106,18 @@ pub unsafe extern "C-unwind" fn amgettuple(
     _direction: pg_sys::ScanDirection::Type,
 ) -> bool {
     // SAFETY: a scan of `ambeginscan` that was rescanned.
+    let own = unsafe { Scan::of(scan) };
+    let row = match own.next_row() {
+        Ok(Some(row)) => row,
+        Ok(None) => return false,
+        Err(report) => raise(report),
+    };
+    // SAFETY: as above; the row found is put where the caller looks for it.
     unsafe {
-        let state = state(scan);
-        if state.rows.borrow().is_none()
-            && let Err(report) = collect(scan)
-        {
-            raise(report);
-        }
-        let next = state.next.get();
-        let Some(row) = state.rows.borrow().as_ref().and_then(|rows| rows.get(next).copied())
-        else {
-            return false;
-        };
-        state.next.set(next + 1);
         (*scan).xs_heaptid = u64_to_tid(row);
         (*scan).xs_recheck = true;
-        true
     }
+    true
 }
 
 /// `amgetbitmap`
@@ -122,19 +128,20 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
 ) -> i64 {
     let (mut batch, mut count): (Vec<pg_sys::ItemPointerData>, i64) = (Vec::new(), 0);
     // SAFETY: a scan of `ambeginscan` that was rescanned.
-    let result = unsafe {
-        search(scan, &mut |rows| {
-            for rows in rows.chunks(BATCH) {
-                batch.clear();
-                memory::reserve(&mut batch, rows.len())?;
-                batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
-                // SAFETY: the bitmap is being filled; the addresses are copied.
+    let own = unsafe { Scan::of(scan) };
+    let result = own.search(&mut |rows| {
+        for rows in rows.chunks(BATCH) {
+            batch.clear();
+            memory::reserve(&mut batch, rows.len())?;
+            batch.extend(rows.iter().map(|row| u64_to_tid(*row)));
+            // SAFETY: the bitmap is being filled; the addresses are copied.
+            unsafe {
                 pg_sys::tbm_add_tuples(bitmap, batch.as_mut_ptr(), batch.len() as i32, true);
-                count += batch.len() as i64;
             }
-            Ok(())
-        })
-    };
+            count += batch.len() as i64;
+        }
+        Ok(())
+    });
     if let Err(report) = result {
         raise(report);
     }
@@ -145,46 +152,7 @@ pub unsafe extern "C-unwind" fn amgetbitmap(
 #[pg_guard]
 pub unsafe extern "C-unwind" fn amendscan(scan: pg_sys::IndexScanDesc) {
     // SAFETY: a scan of `ambeginscan`, which is not used any more.
-    unsafe {
-        let state = state(scan);
-        pg_sys::MemoryContextDelete(state.memory);
-        state.rows.take();
-    }
-}
-
-/// The state of a scan, shared: what changes in it is in cells, for one callback calls another's functions.
-///
-/// # Safety
-/// `scan` is one of `ambeginscan`.
-unsafe fn state<'a>(scan: pg_sys::IndexScanDesc) -> &'a State {
-    // SAFETY: `ambeginscan` has put a `State` there, which lives as long as the memory context of the scan, and nobody
-    // has a reference that could change it.
-    unsafe { &*(*scan).opaque.cast::<State>() }
-}
-
-/// Collects the rows of a search, each once, in the order of their addresses.
-///
-/// # Safety
-/// `scan` is one of `ambeginscan` that was rescanned.
-unsafe fn collect(scan: pg_sys::IndexScanDesc) -> Result<()> {
-    let mut rows: Vec<u64> = memory::with_capacity(FEW)?;
-    let mut visit = |found: &[u64]| {
-        // A row has as many entries as bands: without repeats the list is a fraction.
-        if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
-            sort(&mut rows);
-        }
-        memory::extend(&mut rows, found).map_err(Into::into)
-    };
-    // SAFETY: the caller's promise.
-    unsafe {
-        search(scan, &mut visit)?;
-        sort(&mut rows);
-        own_rows::rule_out(&state(scan).keys, scan, &mut rows)?;
-        let state = state(scan);
-        state.rows.replace(Some(rows));
-        state.next.set(0);
-    }
-    Ok(())
+    unsafe { Scan::of(scan) }.state.rows.take();
 }
 
 fn sort(rows: &mut Vec<u64>) {
@@ -192,109 +160,150 @@ fn sort(rows: &mut Vec<u64>) {
     rows.dedup();
 }
 
-/// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
-///
-/// # Safety
-/// `scan` is one of `ambeginscan` that was rescanned.
-unsafe fn search(
-    scan: pg_sys::IndexScanDesc,
-    visit: &mut dyn FnMut(&[u64]) -> Result<()>,
-) -> Result<()> {
-    // SAFETY: the caller's promise. What making the keys allocates is freed before the tree is read.
-    let (lookup, keys) = unsafe {
-        let state = state(scan);
-        let previous = pg_sys::MemoryContextSwitchTo(state.memory);
-        let lookup = look_up(scan, &state.keys);
-        pg_sys::MemoryContextSwitchTo(previous);
-        pg_sys::MemoryContextReset(state.memory);
-        (lookup?, &state.keys)
-    };
-    // SAFETY: the caller's promise.
-    unsafe {
-        nbtree::count_search((*scan).indexRelation);
-        versions::count_search_of(scan);
-    }
-    let each = |wanted: WantedEntries, visit: &mut descent::VisitRows| {
-        // SAFETY: the caller's promise: the index is open during the scan, under its snapshot.
+impl<'a> Scan<'a> {
+    /// # Safety
+    /// `scan` is one of `ambeginscan`, with room for the keys that it was begun with, and has not ended while the
+    /// result is used.
+    unsafe fn of(scan: pg_sys::IndexScanDesc) -> Self {
+        // SAFETY: `ambeginscan` has put a `State` there, of which nobody has a reference that could change it; the
+        // caller has the rest.
         unsafe {
-            let (index, snapshot) = ((*scan).indexRelation, (*scan).xs_snapshot);
-            descent::each(index, keys.layout(), snapshot, wanted, visit)
-        }
-    };
-    let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
-    match lookup {
-        Lookup::AllRows => each(WantedEntries::All, &mut visit_all),
-        Lookup::Keys(wanted) => each(WantedEntries::Keys(&wanted), &mut visit_all),
-        Lookup::Passage(bound, keys) => {
-            let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
-                let mut complete = true;
-                each(WantedEntries::Keys(&keys[place..=place]), &mut |found| {
-                    let room = limit - rows.len();
-                    complete = found.len() <= room;
-                    memory::extend(rows, &found[..found.len().min(room)])?;
-                    Ok(if complete { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-                })?;
-                Ok(complete)
+            let keys: &[ScanKeyData] = match (*scan).numberOfKeys {
+                0 => &[],
+                count => std::slice::from_raw_parts((*scan).keyData, count as usize),
             };
-            let rows = passage_scan::candidates(&bound, &mut read)?;
-            visit(&rows)
+            let state = &*(*scan).opaque.cast::<State>();
+            Self { raw: scan, state, keys, snapshot: Snapshot::of_scan((*scan).xs_snapshot) }
         }
     }
-}
 
-/// Makes searches of the keys of a scan.
-///
-/// # Safety
-/// `scan` is one of `ambeginscan` that was rescanned.
-unsafe fn look_up(scan: pg_sys::IndexScanDesc, keys: &Keys) -> Result<Lookup> {
-    let columns = keys.layout().columns();
-    let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; columns];
-    // SAFETY: the caller's promise: the scan has that many keys, each for a column of the index,
-    // by an operator of its family.
-    unsafe {
-        let scan_keys: &[ScanKeyData] = match (*scan).numberOfKeys {
-            0 => &[],
-            count => std::slice::from_raw_parts((*scan).keyData, count as usize),
+    /// The next of the rows, which are searched for first.
+    fn next_row(&self) -> Result<Option<u64>> {
+        let State { rows, next, .. } = self.state;
+        if rows.borrow().is_none() {
+            self.collect()?;
+        }
+        let place = next.get();
+        let row = rows.borrow().as_ref().and_then(|rows| rows.get(place).copied());
+        next.set(place + 1);
+        Ok(row)
+    }
+
+    /// Collects the rows of a search, each once, in the order of their addresses.
+    fn collect(&self) -> Result<()> {
+        let mut rows: Vec<u64> = memory::with_capacity(FEW)?;
+        let mut visit = |found: &[u64]| {
+            // A row has as many entries as bands: without repeats the list is a fraction.
+            if rows.len() >= BATCH && rows.len() + found.len() > rows.capacity() {
+                sort(&mut rows);
+            }
+            memory::extend(&mut rows, found).map_err(Into::into)
         };
-        for scan_key in scan_keys {
-            if scan_key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
+        self.search(&mut visit)?;
+        sort(&mut rows);
+        if self.snapshot.as_ref().is_some_and(Snapshot::is_dirty) {
+            self.rule_out(&mut rows)?;
+        }
+        self.state.rows.replace(Some(rows));
+        self.state.next.set(0);
+        Ok(())
+    }
+
+    /// Removes from the rows that the scan of a constraint has found those that this transaction knows to be no
+    /// conflict.
+    fn rule_out(&self, rows: &mut Vec<u64>) -> Result<()> {
+        let index = &self.state.index;
+        let of_document = |key: &&ScanKeyData| {
+            key.sk_attno as usize == index.layout().document() + 1 && key.sk_subtype == Oid::INVALID
+        };
+        let key = self.keys.iter().find(of_document);
+        // SAFETY: a scan of a constraint has its table open.
+        let heap = unsafe { &(*self.raw).heapRelation };
+        let Some(key) = key.filter(|_| index.kind() == Kind::Document && !heap.is_null()) else {
+            return Ok(());
+        };
+        // If it were NULL, nothing would have been found.
+        if rows.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the table is open as long as the scan. A condition without a type has a value of the column's own.
+        let (heap, image) = unsafe { (Open::lent(heap), bytes::read(key.sk_argument)) };
+        own_rows::rule_out(index, heap, image, rows)
+    }
+
+    /// Calls `visit` with the rows that have one of the keys looked for; rows may come repeatedly.
+    fn search(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let index = &self.state.index;
+        // What making the keys allocates is freed before the tree is read.
+        let lookup = Memory::scratch(c"minlsh search").run(|| self.look_up())?;
+        nbtree::count_search(index.open());
+        // SAFETY: a scan in progress.
+        unsafe { versions::count_search_of(self.raw) };
+        let each = |wanted: WantedEntries, visit: &mut descent::VisitRows| {
+            descent::each(index, self.snapshot.as_ref(), wanted, visit)
+        };
+        let mut visit_all = |rows: &[u64]| visit(rows).map(ControlFlow::Continue);
+        match lookup {
+            Lookup::AllRows => each(WantedEntries::All, &mut visit_all),
+            Lookup::Keys(wanted) => each(WantedEntries::Keys(&wanted), &mut visit_all),
+            Lookup::Passage(bound, keys) => {
+                let mut read = |place: usize, rows: &mut Vec<u64>, limit: usize| {
+                    let mut complete = true;
+                    each(WantedEntries::Keys(&keys[place..=place]), &mut |found| {
+                        let room = limit - rows.len();
+                        complete = found.len() <= room;
+                        memory::extend(rows, &found[..found.len().min(room)])?;
+                        let more = if complete { Continue(()) } else { Break(()) };
+                        Ok(more)
+                    })?;
+                    Ok(complete)
+                };
+                let rows = passage_scan::candidates(&bound, &mut read)?;
+                visit(&rows)
+            }
+        }
+    }
+
+    /// Makes searches of the conditions.
+    fn look_up(&self) -> Result<Lookup> {
+        let index = &self.state.index;
+        let mut asked: Vec<Option<(Oid, Datum)>> = vec![None; index.layout().columns()];
+        for key in self.keys {
+            if key.sk_flags & pg_sys::SK_ISNULL as i32 != 0 {
                 return Ok(Lookup::Keys(Vec::new()));
             }
             // Of two conditions on one column the first is looked up; the executor checks both.
-            let place = &mut asked[scan_key.sk_attno as usize - 1];
-            *place = place.or(Some((scan_key.sk_subtype, scan_key.sk_argument)));
+            let place = &mut asked[key.sk_attno as usize - 1];
+            *place = place.or(Some((key.sk_subtype, key.sk_argument)));
         }
-        let mut scope = Vec::with_capacity(columns);
-        let mut document = None;
-        for (column, asked) in asked.into_iter().enumerate() {
-            match asked {
-                None => return Ok(Lookup::AllRows),
-                Some(asked) if column == keys.layout().document() => document = Some(asked),
-                Some((type_oid, value)) => scope.push((column, type_oid, value)),
-            }
-        }
-        let Some((type_oid, value)) = document else {
+        let Some((type_oid, value)) = asked[index.layout().document()] else {
             return Ok(Lookup::AllRows);
         };
-        let options = stored_options::built_of((*scan).indexRelation)?;
+        let scopes: Option<Vec<_>> = index.scope_columns().map(|column| asked[column]).collect();
+        let Some(scopes) = scopes else { return Ok(Lookup::AllRows) };
+        let options = index.options()?;
         if !options.is_current() {
             return Ok(Lookup::AllRows);
         }
-        let mut found = Vec::new();
-        match keys.kind().search(value, type_oid, &options)? {
-            BandSearch::Everything if keys.kind().takes_setting(type_oid) => {
-                refuse_lowered(&options)?;
-                return Ok(Lookup::AllRows);
+        // SAFETY: the scan's conditions are not NULL, as just checked, and of types that operators of the columns'
+        // families take.
+        let scope = || unsafe { index.scope(scopes.into_iter()) };
+        // SAFETY: the same.
+        let search = unsafe { index.kind().search(value, type_oid, &options) };
+        Ok(match search? {
+            BandSearch::Everything => {
+                if index.kind().takes_setting(type_oid) {
+                    refuse_lowered(&options)?;
+                }
+                Lookup::AllRows
             }
-            BandSearch::Everything => return Ok(Lookup::AllRows),
-            BandSearch::Nothing => {}
-            BandSearch::Bands(bands) => keys.search(&bands, &scope, &mut found)?,
+            BandSearch::Nothing => Lookup::Keys(Vec::new()),
+            BandSearch::Bands(bands) => Lookup::Keys(index.keys_of(&bands, scope())?),
             BandSearch::Passage(bound) => {
-                let keys = keys.each(bound.entries(), &scope)?;
-                return Ok(Lookup::Passage(bound, keys));
+                let keys = index.keys_of_passage(bound.entries(), scope())?;
+                Lookup::Passage(bound, keys)
             }
-        }
-        Ok(Lookup::Keys(found))
+        })
     }
 }
 

@@ -10,21 +10,20 @@
 //! not read what is compared: a query is planned before its rights are checked.
 
 use std::ops::ControlFlow;
-use std::ptr::null_mut;
 
-use pgrx::pg_sys::{self, Datum, NodeTag, Oid, Relation};
+use pgrx::pg_sys::{self, Datum, Oid};
+use sketch::ScopeHash;
 
 use crate::document::kind::Kind;
 use crate::document::value::BandSearch;
 use crate::error::Result;
 use crate::extension::access_method;
-use crate::index::cost::is_behind_barrier;
 use crate::index::descent::{self, WantedEntries};
-use crate::index::keys::Keys;
-use crate::index::layout::Layout;
-use crate::index::stored_options;
+use crate::index::minlsh_index::MinlshIndex;
 use crate::pg::call::{Call, float8_datum, sql_function};
-use crate::pg::list;
+use crate::pg::open::Open;
+use crate::pg::planner::{Node, Query, Variable};
+use crate::pg::relation::Lock;
 use crate::pg::restricted::current_role;
 use crate::pg::rights::may_select;
 
@@ -49,28 +48,14 @@ fn restriction(call: &Call) -> Result<Option<Datum>> {
     else {
         return Ok(None);
     };
-    let mut variable = pg_sys::VariableStatData::default();
-    let (mut other, mut on_left) = (null_mut(), false);
-    // SAFETY: the planner calls a restriction estimator with these arguments; the out parameters
-    // are valid, and filled in if it returns true.
-    let share = unsafe {
-        let root = root.cast_mut_ptr::<pg_sys::PlannerInfo>();
-        let found = pg_sys::get_restriction_variable(
-            root,
-            arguments.cast_mut_ptr(),
-            relation,
-            &mut variable,
-            &mut other,
-            &mut on_left,
-        );
-        if found {
-            let share = share(&variable, similar(root, operator, &variable, other));
-            release(&variable);
-            share
-        } else {
-            UNKNOWN
-        }
+    // SAFETY: the planner calls a restriction estimator with these arguments.
+    let (query, found) = unsafe {
+        let query = Query::of(root.cast_mut_ptr());
+        (query, Variable::of_restriction(query, arguments.cast_mut_ptr(), relation))
     };
+    let share = found.map_or(UNKNOWN, |(variable, other)| {
+        share(&variable, similar(query, operator, &variable, other))
+    });
     Ok(Some(float8_datum(share)))
 }
 
@@ -81,76 +66,41 @@ fn join(call: &Call) -> Result<Option<Datum>> {
         return Ok(None);
     };
     let join = join.cast_mut_ptr::<pg_sys::SpecialJoinInfo>();
-    let mut variables = [pg_sys::VariableStatData::default(); 2];
-    let [left, right] = &mut variables;
-    let mut reversed = false;
-    // SAFETY: the planner calls a join estimator with these arguments; the out parameters are
-    // valid, and filled in.
-    let share = unsafe {
-        let root = root.cast_mut_ptr::<pg_sys::PlannerInfo>();
-        pg_sys::get_join_variables(
-            root,
-            arguments.cast_mut_ptr(),
-            join,
-            left,
-            right,
-            &mut reversed,
-        );
-        let share = match (*join).jointype {
-            // Here the question is which rows of the left side have any.
-            pg_sys::JoinType::JOIN_SEMI | pg_sys::JoinType::JOIN_ANTI => HAS_ONE,
-            // Of two tables the larger one decides, as long as nothing more is known of them.
-            _ => share(if rows(left) >= rows(right) { left } else { right }, NEAR_DUPLICATES),
-        };
-        release(left);
-        release(right);
-        share
+    // SAFETY: the planner calls a join estimator with these arguments.
+    let (kind, [left, right]) = unsafe {
+        let query = Query::of(root.cast_mut_ptr());
+        ((*join).jointype, Variable::of_join(query, arguments.cast_mut_ptr(), join))
+    };
+    let share = match kind {
+        // Here the question is which rows of the left side have any.
+        pg_sys::JoinType::JOIN_SEMI | pg_sys::JoinType::JOIN_ANTI => HAS_ONE,
+        // Of two tables the larger one decides, as long as nothing more is known of them.
+        _ => share(if left.rows() >= right.rows() { &left } else { &right }, NEAR_DUPLICATES),
     };
     Ok(Some(float8_datum(share)))
 }
 
-/// Estimates how many rows of a variable's table are similar to a value, which may be null if it is not known.
-///
-/// # Safety
-/// `variable` is filled in for the planner's state `root`, in which `value` is an expression, and `operator` compares
-/// both.
-unsafe fn similar(
-    root: *mut pg_sys::PlannerInfo,
-    operator: Oid,
-    variable: &pg_sys::VariableStatData,
-    value: *const pg_sys::Node,
-) -> f64 {
-    // SAFETY: the caller's promise; what is not null is the planner's, and nodes are what their tags say.
-    unsafe {
-        if value.is_null()
-            || (*value).type_ != NodeTag::T_Const
-            || variable.rel.is_null()
-            || (*variable.rel).rtekind != pg_sys::RTEKind::RTE_RELATION
-            || hides_rows(root)
-            || !may_read(root, variable)
-            || !pg_sys::ActiveSnapshotSet()
-        {
-            return NEAR_DUPLICATES;
-        }
-        let constant = &*value.cast::<pg_sys::Const>();
-        if constant.constisnull {
-            return 0.0;
-        }
-        let method = access_method();
-        let operators = [operator, pg_sys::get_commutator(operator)];
-        list::pointers::<pg_sys::IndexOptInfo>((*variable.rel).indexlist)
-            // A partitioned index has no pages, and cannot be scanned.
-            .filter(|index| (**index).relam == method && (**index).amhasgettuple)
-            .filter(|index| !(**index).hypothetical)
-            .filter(|index| (**index).indpred.is_null() && (**index).nkeycolumns == 1)
-            .filter(|index| {
-                let family = *(**index).opfamily;
-                pg_sys::match_index_to_operand(variable.var, 0, *index)
-                    && operators.map(|of| pg_sys::op_in_opfamily(of, family)).contains(&true)
-            })
-            .find_map(|index| in_index((*index).indexoid, constant).ok()?)
-            .unwrap_or(NEAR_DUPLICATES)
+/// Estimates how many rows of a variable's table are similar to a value, if it is known, by that operator.
+fn similar(query: Query, operator: Oid, variable: &Variable, value: Option<Node>) -> f64 {
+    let Some(constant) = value.and_then(Node::constant) else { return NEAR_DUPLICATES };
+    // SAFETY: reads a variable of the backend.
+    let has_snapshot = unsafe { pg_sys::ActiveSnapshotSet() };
+    if !has_snapshot || query.has_policies() || query.is_behind_barrier() || !may_read(variable) {
+        return NEAR_DUPLICATES;
     }
+    if constant.constisnull {
+        return 0.0;
+    }
+    // SAFETY: lookups in the system caches.
+    let takes = |family: Oid| unsafe {
+        let operators = [operator, pg_sys::get_commutator(operator)];
+        operators.iter().any(|operator| pg_sys::op_in_opfamily(*operator, family))
+    };
+    let indexes = variable.indexes(access_method());
+    let mut indexes = indexes.into_iter().filter(|(_, family)| takes(*family));
+    // SAFETY: the planner has locked the indexes; an operator of their families takes the constant.
+    let found = indexes.find_map(|(index, _)| unsafe { in_index(index, constant) }.ok()?);
+    found.unwrap_or(NEAR_DUPLICATES)
 }
 
 /// Estimates how many rows an index has that are similar to a constant; `None` if the index cannot say.
@@ -159,48 +109,35 @@ unsafe fn similar(
 /// `index` is the OID of an index of this access method that the planner has locked, of which an operator compares
 /// the constant, which is not NULL. A snapshot is held.
 unsafe fn in_index(index: Oid, constant: &pg_sys::Const) -> Result<Option<f64>> {
-    // SAFETY: the caller's promise; the index is open until the end of this function, or an ERROR closes it.
-    unsafe {
-        let index = pg_sys::index_open(index, pg_sys::NoLock as i32);
-        let count = || {
-            let keys = Keys::of(index)?;
-            let options = stored_options::built_of(index)?;
-            if !options.is_current() || keys.kind() == Kind::Passage {
-                return Ok(None);
-            }
-            Ok(match keys.kind().search(constant.constvalue, constant.consttype, &options)? {
-                BandSearch::Everything | BandSearch::Passage(_) => None,
-                BandSearch::Nothing => Some(0.0),
-                BandSearch::Bands(bands) => {
-                    let mut found = Vec::new();
-                    keys.search(&bands, &[], &mut found)?;
-                    Some(mean(index, keys.layout(), &found)?)
-                }
-            })
-        };
-        let count = count();
-        pg_sys::index_close(index, pg_sys::NoLock as i32);
-        count
+    let Some(open) = Open::relation(index, Lock::Held) else { return Ok(None) };
+    let index = MinlshIndex::of(&open)?;
+    let (options, kind) = (index.options()?, index.kind());
+    if !options.is_current() || kind == Kind::Passage {
+        return Ok(None);
     }
+    // SAFETY: the caller has a constant that an operator of the index takes.
+    let search = unsafe { kind.search(constant.constvalue, constant.consttype, &options) };
+    Ok(match search? {
+        BandSearch::Everything | BandSearch::Passage(_) => None,
+        BandSearch::Nothing => Some(0.0),
+        BandSearch::Bands(bands) => {
+            Some(mean(&index, &index.keys_of(&bands, ScopeHash::default())?)?)
+        }
+    })
 }
 
-/// The mean number of rows in the buckets of `keys`; 0 without any.
-///
-/// # Safety
-/// `index` is open and has that layout, and a snapshot is held.
-unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
+/// The mean number of rows in the buckets of `keys`; 0 without any. A snapshot is held.
+fn mean(index: &MinlshIndex, keys: &[u64]) -> Result<f64> {
     let (mut rows, mut buckets, mut pages) = (0, 0_u32, 0);
     for key in keys {
         let mut of_bucket = 0;
         let wanted = WantedEntries::Keys(std::slice::from_ref(key));
-        let mut count = |found: &[u64]| {
+        descent::each(index, None, wanted, &mut |found| {
             rows += found.len();
             of_bucket += 1;
             let enough = of_bucket == PAGES_OF_BUCKET;
             Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        };
-        // SAFETY: the caller has the index open, and the layout is that of its build.
-        unsafe { descent::each(index, layout, null_mut(), wanted, &mut count)? };
+        })?;
         (buckets, pages) = (buckets + 1, pages + of_bucket);
         if pages >= PAGES_OF_SEARCH {
             break;
@@ -209,99 +146,17 @@ unsafe fn mean(index: Relation, layout: &Layout, keys: &[u64]) -> Result<f64> {
     Ok(rows as f64 / f64::max(buckets.into(), 1.0))
 }
 
-/// True if conditions that the caller cannot see past keep rows of any table from it.
-///
-/// # Safety
-/// `root` is the planner's state of a query.
-unsafe fn hides_rows(root: *const pg_sys::PlannerInfo) -> bool {
-    // SAFETY: the planner's state and what it points to are there while it plans.
-    unsafe {
-        let mut entries = list::pointers::<pg_sys::RangeTblEntry>((*(*root).parse).rtable);
-        entries.any(|entry| !(*entry).securityQuals.is_null()) || is_behind_barrier(root)
-    }
-}
-
 /// True if the role whose rights count for a variable's table may read the columns of the variable. Of a child these
 /// are the rights to the table that was named, as for PostgreSQL's own estimates. That the operator is leakproof does
 /// not matter here, for the index shows how many rows are similar.
-///
-/// # Safety
-/// `variable` is filled in for the planner's state `root`, and has a table.
-unsafe fn may_read(root: *const pg_sys::PlannerInfo, variable: &pg_sys::VariableStatData) -> bool {
-    // SAFETY: `similar` calls this where `rel` is a table; the planner's arrays have an entry for each relation.
-    unsafe {
-        let relation = &*variable.rel;
-        let user = if relation.userid == Oid::INVALID { current_role() } else { relation.userid };
-        let mut columns = null_mut();
-        pg_sys::pull_varattnos(variable.var, relation.relid, &mut columns);
-        let mut member = pg_sys::bms_next_member(columns, -1);
-        while member >= 0 {
-            let column = (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16;
-            let (table, column) = as_named(root, relation.relid, column);
-            if !may_select(table, column, user) {
-                return false;
-            }
-            member = pg_sys::bms_next_member(columns, member);
-        }
-        true
-    }
-}
-
-/// The table and column by which a query names a column of a relation: those of the parent, where it is of a child.
-///
-/// # Safety
-/// `relation` is the number of a table in the planner's state `root`.
-unsafe fn as_named(
-    root: *const pg_sys::PlannerInfo,
-    mut relation: pg_sys::Index,
-    mut column: i16,
-) -> (Oid, i16) {
-    // SAFETY: a number out of the planner's arrays; a child has a link to its parent, with `num_child_cols` columns.
-    unsafe {
-        let entry = |relation: pg_sys::Index| &**(*root).simple_rte_array.add(relation as usize);
-        let links = (*root).append_rel_array;
-        while !links.is_null()
-            && let Some(link) = (*links.add(relation as usize)).as_ref()
-            && entry(link.parent_relid).rtekind == pg_sys::RTEKind::RTE_RELATION
-        {
-            if let Ok(place @ 1..) = usize::try_from(column) {
-                let of_parent = match place <= link.num_child_cols as usize {
-                    true => *link.parent_colnos.add(place - 1),
-                    false => 0,
-                };
-                if of_parent == 0 {
-                    break;
-                }
-                column = of_parent;
-            }
-            relation = link.parent_relid;
-        }
-        (entry(relation).relid, column)
-    }
-}
-
-/// The number of rows of a variable's relation; 0 if that is not known.
-fn rows(variable: &pg_sys::VariableStatData) -> f64 {
-    if variable.rel.is_null() {
-        return 0.0;
-    }
-    // SAFETY: a relation of the planner, which outlives its estimates.
-    unsafe { (*variable.rel).tuples }
+fn may_read(variable: &Variable) -> bool {
+    let (user, columns) = variable.columns();
+    let user = user.unwrap_or_else(current_role);
+    columns.into_iter().all(|(table, column)| may_select(table, column, user))
 }
 
 /// The share of the rows of a variable's relation that so many are.
-fn share(variable: &pg_sys::VariableStatData, similar: f64) -> f64 {
-    let rows = rows(variable);
+fn share(variable: &Variable, similar: f64) -> f64 {
+    let rows = variable.rows();
     if rows >= 1.0 { (similar / rows).clamp(0.0, 1.0) } else { UNKNOWN }
-}
-
-/// Gives back what the lookup of a variable holds (`ReleaseVariableStats`).
-///
-/// # Safety
-/// `variable` must have been filled in, and is not released again.
-unsafe fn release(variable: &pg_sys::VariableStatData) {
-    if let (false, Some(free)) = (variable.statsTuple.is_null(), variable.freefunc) {
-        // SAFETY: the function that belongs to that tuple.
-        unsafe { free(variable.statsTuple) }
-    }
 }

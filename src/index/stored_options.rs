@@ -5,15 +5,19 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ahash::AHashMap;
-use pgrx::pg_sys::{self, Oid, Relation};
+use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 use sketch::Banding;
 
 use crate::error::{Result, SqlError, error, not_supported, wrong_state};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::HIGH_KEY;
-use crate::index::{layout, pages, reloptions};
+use crate::index::pages;
 use crate::options::{IndexOptions, Options, Threshold, Versions};
+use crate::pg::open::Open;
+use crate::pg::relation::Lock;
+use crate::pg::rights::no_such_relation;
 use crate::pg::versions;
 
 /// The block that has the options of the build.
@@ -107,14 +111,7 @@ thread_local! {
 }
 
 /// Writes the options of a build into block 1 of a fork that has just its metapage.
-///
-/// # Safety
-/// `index` is an open index that nobody else reads.
-pub unsafe fn store(
-    index: Relation,
-    fork: pg_sys::ForkNumber::Type,
-    options: &IndexOptions,
-) -> Result<()> {
+pub fn store(index: &Open, fork: pg_sys::ForkNumber::Type, options: &IndexOptions) -> Result<()> {
     let json = to_json(options)?;
     if json.len() > pages::MAX_ITEM {
         return Err(error(
@@ -125,70 +122,48 @@ pub unsafe fn store(
         .set_hint("Use fewer stop words."));
     }
     READ.with_borrow_mut(|read| read.clear());
-    // SAFETY: the caller's promise.
-    unsafe { pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes()) };
+    pages::write_single_item(index, fork, OPTIONS_BLOCK, json.as_bytes());
     Ok(())
 }
 
-/// The options with which an open index was built.
-///
-/// # Safety
-/// `index` is an open index of this access method.
-pub unsafe fn built_of(index: Relation) -> Result<Rc<IndexOptions>> {
-    // SAFETY: an open relation has its OID and file.
-    let key = unsafe { ((*index).rd_id, versions::file_number(index)) };
-    if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
-        return Ok(options);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { refuse_unlogged(index) }?;
-    // SAFETY: the caller's promise.
-    let item = unsafe { pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY) };
-    let options = item
-        .and_then(|item| read(&item))
-        .map(Rc::new)
-        // SAFETY: the caller's promise.
-        .ok_or_else(|| unreadable(&unsafe { layout::name(index) }))?;
-    READ.with_borrow_mut(|read| {
-        if read.len() >= REMEMBERED {
-            read.clear();
+impl MinlshIndex<'_> {
+    /// The options with which it was built.
+    pub fn options(&self) -> Result<Rc<IndexOptions>> {
+        let index = self.open();
+        // SAFETY: an open relation has its file.
+        let key = (index.oid(), unsafe { versions::file_number(index.raw()) });
+        if let Some(options) = READ.with_borrow(|read| read.get(&key).cloned()) {
+            return Ok(options);
         }
-        read.insert(key, options.clone());
-    });
-    Ok(options)
+        refuse_unlogged(index)?;
+        let item = pages::read_item(index, OPTIONS_BLOCK, HIGH_KEY);
+        let options = item.and_then(|item| read(&item)).map(Rc::new);
+        let options = options.ok_or_else(|| unreadable(&index.name()))?;
+        READ.with_borrow_mut(|read| {
+            if read.len() >= REMEMBERED {
+                read.clear();
+            }
+            read.insert(key, options.clone());
+        });
+        Ok(options)
+    }
 }
 
 /// The options with which an index was built, which this locks; of a partitioned index, which has no pages, those
 /// that its next partition gets.
 pub fn built(index: Oid) -> Result<Rc<IndexOptions>> {
-    // SAFETY: opened and closed here; the kind is checked.
-    unsafe {
-        let relation = pg_sys::relation_open(index, pg_sys::AccessShareLock as i32);
-        let result = if reloptions::is_ours(relation) {
-            built_of(relation)
-        } else if reloptions::is_partitioned(relation) {
-            reloptions::wanted(relation).map(Rc::new)
-        } else {
-            Err(error(
-                PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("\"{}\" is not a minlsh index", layout::name(relation)),
-            ))
-        };
-        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-        result
+    let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
+    let index = MinlshIndex::of(&index)?;
+    match index.open().class().relkind as u8 {
+        pg_sys::RELKIND_INDEX => index.options(),
+        _ => index.wanted().map(Rc::new),
     }
 }
 
 /// The options that the next REINDEX gives an index of this access method, which this locks.
 pub fn wanted(index: Oid) -> Result<IndexOptions> {
-    // SAFETY: opened and closed here; the caller's word for the kind is not taken.
-    unsafe {
-        let relation = pg_sys::relation_open(index, pg_sys::AccessShareLock as i32);
-        let is_one = reloptions::is_ours(relation) || reloptions::is_partitioned(relation);
-        let result = if is_one { reloptions::wanted(relation) } else { IndexOptions::by_default() };
-        pg_sys::relation_close(relation, pg_sys::NoLock as i32);
-        result
-    }
+    let index = Open::relation(index, Lock::Read).ok_or_else(|| no_such_relation(index))?;
+    MinlshIndex::of(&index)?.wanted()
 }
 
 /// The options of an index as JSON, in the order in which they are stored.
@@ -201,23 +176,15 @@ pub fn to_json(options: &IndexOptions) -> Result<String> {
 }
 
 /// Refuses an unlogged index on a standby, which has no pages of it.
-///
-/// # Safety
-/// `index` is open.
-unsafe fn refuse_unlogged(index: Relation) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let is_unlogged =
-            (*(*index).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_UNLOGGED;
-        if !is_unlogged || !pg_sys::RecoveryInProgress() {
-            return Ok(());
-        }
-        Err(not_supported(format!(
-            "cannot read unlogged index \"{}\" during recovery",
-            layout::name(index)
-        ))
-        .set_hint("Run the query on the primary server. A standby has no rows of unlogged tables."))
+fn refuse_unlogged(index: &Open) -> Result<()> {
+    let is_unlogged = index.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_UNLOGGED;
+    // SAFETY: reads the state of the server.
+    if !is_unlogged || !unsafe { pg_sys::RecoveryInProgress() } {
+        return Ok(());
     }
+    let name = index.name();
+    Err(not_supported(format!("cannot read unlogged index \"{name}\" during recovery"))
+        .set_hint("Run the query on the primary server. A standby has no rows of unlogged tables."))
 }
 
 fn unreadable(index: &str) -> SqlError {

@@ -4,27 +4,39 @@
 use std::ffi::c_void;
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
-use pgrx::pg_sys::{self, Datum, Relation};
+use pgrx::pg_sys::{self, Datum, Oid, Relation};
 use pgrx::prelude::*;
-use sketch::pipeline::{Hands, hands};
-use sketch::{ElementHash, memory};
+use sketch::pipeline::{BatchWork, Hands, Signer, SignerBatch, hands};
+use sketch::{ElementHash, ScopeHash, Sketcher, memory};
 
 use crate::document::to_bands::Saturated;
-use crate::error::{Result, SqlError, raise};
-use crate::index::entries::{Maker, RowCopies};
-use crate::index::keys::Keys;
+use crate::error::{Result, SqlError, error, raise};
+use crate::index::keys::{IndexRow, NO_BAND, buckets};
 use crate::index::layout::{Entry, tid_to_u64};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::options::IndexOptions;
 use crate::pg::hands::{for_build, setting};
+use crate::pg::memory::{Memory, in_transaction};
 use crate::pg::open::Open;
-use crate::pg::relation::Lock;
+use crate::pg::snapshot::Snapshot;
+use crate::pg::{list, versions};
 
 /// Bytes of a batch: some hundred texts, whose signing takes far longer than to hand them over.
 const BATCH: usize = 128 << 10;
 
+/// The rows of a table that belong into an index of it.
+pub struct IndexedRows<'a> {
+    heap: &'a Open,
+    index: &'a MinlshIndex<'a>,
+    info: *mut pg_sys::IndexInfo,
+    /// The rows are those that it sees; without one, those that a build needs.
+    snapshot: Option<&'a Snapshot>,
+    share: Share,
+}
+
 /// The state of the callback of the table scan.
 struct Scan<'a, 'scope, 'env> {
-    keys: &'a Keys,
+    index: &'a MinlshIndex<'a>,
     options: &'a IndexOptions,
     take: &'a mut dyn FnMut(&mut RowCopies) -> Result<()>,
     hands: &'a mut Hands<'scope, 'env, Maker>,
@@ -34,30 +46,19 @@ struct Scan<'a, 'scope, 'env> {
     /// The share of the rows that is taken.
     share: Share,
     /// Memory for one row, emptied after each.
-    memory: pg_sys::MemoryContext,
+    memory: Memory,
 }
 
 impl Scan<'_, '_, '_> {
     /// Adds a row, and has a full batch computed.
-    ///
-    /// # Safety
-    /// As for [`Keys::row`].
-    unsafe fn row(&mut self, values: *mut Datum, nulls: *mut bool, tid: u64) -> Result<()> {
+    fn row(&mut self, row: &IndexRow, tid: u64) -> Result<()> {
         if !self.share.has(tid) {
             return Ok(());
         }
-        let documents = &mut self.rows.documents;
-        // SAFETY: the caller's promise; the context is alive, and nothing of the row is used after it
-        // was copied.
-        let scope = unsafe {
-            let previous = pg_sys::MemoryContextSwitchTo(self.memory);
-            let scope = self.keys.copy(values, nulls, self.options, documents);
-            pg_sys::MemoryContextSwitchTo(previous);
-            pg_sys::MemoryContextReset(self.memory);
-            scope?
-        };
-        memory::push(&mut self.rows.places, (tid, scope))?;
-        if self.rows.documents.bytes() < self.full { Ok(()) } else { self.give() }
+        let Self { options, memory, rows, .. } = self;
+        let scope = memory.run_and_reset(|| row.copy(options, &mut rows.documents))?;
+        memory::push(&mut rows.places, (tid, scope))?;
+        if rows.documents.bytes() < self.full { Ok(()) } else { self.give() }
     }
 
     fn give(&mut self) -> Result<()> {
@@ -77,127 +78,152 @@ pub struct Scanned {
     pub saturated: Saturated,
 }
 
-/// `table_index_build_scan`: calls `take` with the entries that the index should have, row by row in the
-/// order of their addresses. What `take` allocates outlives the row. `memory` bytes are for rows that
-/// are computed together, by threads as well if the table is large enough for them.
-/// `progress` is reported where a build is in progress. With a snapshot the rows are those that it sees, and
-/// of them those of `share`.
-///
-/// # Safety
-/// `heap` is an open table, `index` an open index of it that `keys` are of, and `info` describes it.
-#[expect(clippy::too_many_arguments, reason = "PostgreSQL's description of a build, and ours")]
-pub unsafe fn each_entry(
-    heap: Relation,
-    index: Relation,
-    info: *mut pg_sys::IndexInfo,
-    progress: bool,
-    snapshot: pg_sys::Snapshot,
-    share: Share,
-    keys: &Keys,
-    options: &IndexOptions,
-    memory: usize,
-    take: &mut dyn FnMut(&[Entry]) -> Result<()>,
-) -> Result<Scanned> {
-    let mut saturated = Saturated::default();
-    let mut take = |rows: &mut RowCopies| -> Result<()> {
-        rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
-        take(&rows.entries)
-    };
-    let make = || Maker::new(options, keys.layout().mask());
-    // SAFETY: the caller's promise.
-    let threads = || unsafe { threads(heap) };
-    // Without memory for a thread there is one less.
-    let mut others = || (0..threads()).filter_map(|_| make().ok()).collect();
-    let rows = hands(setting(memory), make()?, &mut others, |hands| {
-        let (context, full) = (row_context(), BATCH.min(memory / 4));
-        let rows = RowCopies::default();
-        let mut scan =
-            Scan { keys, options, take: &mut take, hands, rows, full, share, memory: context };
-        // SAFETY: the caller's promise; the context was made above.
-        let found = unsafe {
-            let found = each_row(heap, index, info, progress, snapshot, &mut scan);
-            pg_sys::MemoryContextDelete(context);
-            found
-        };
-        scan.give()?;
-        hands.finish(&mut take)?;
-        Ok::<_, SqlError>(found)
-    })?;
-    Ok(Scanned { rows, saturated })
-}
-
-/// The number of threads that may help to build an index of a table.
-///
-/// # Safety
-/// `heap` is an open table.
-pub unsafe fn threads(heap: Relation) -> usize {
-    // SAFETY: the caller's promise.
-    let table = Open::relation(unsafe { (*heap).rd_id }, Lock::Held);
-    table.map_or(0, |table| for_build(&table))
-}
-
-/// Adds each row of a table to a scan; returns how many there are.
-///
-/// # Safety
-/// As for [`each_entry`].
-unsafe fn each_row(
-    heap: Relation,
-    index: Relation,
-    info: *mut pg_sys::IndexInfo,
-    progress: bool,
-    snapshot: pg_sys::Snapshot,
-    scan: &mut Scan,
-) -> f64 {
-    let state = std::ptr::from_mut(scan).cast::<c_void>();
-    let all = pg_sys::InvalidBlockNumber;
-    // Not synchronised with other scans: so rows come in the order of their addresses. (PostgreSQL asserts that
-    // a scan that it is given may be.)
-    let (synchronised, any_visible) = (!snapshot.is_null(), false);
-    let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
-        | pg_sys::ScanOptions::SO_ALLOW_STRAT
-        | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
-    let callback: pg_sys::IndexBuildCallback = Some(take_row);
-    // SAFETY: the caller's promise; a table has the functions of its access method, and nothing is
-    // dropped in the closure.
-    unsafe {
-        let methods = &*(*heap).rd_tableam;
-        let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
-        pg_guard_ffi_boundary(|| {
-            let null = std::ptr::null_mut::<pg_sys::TableScanDescData>();
-            let own = begin.filter(|_| !snapshot.is_null());
-            let scan =
-                own.map_or(null, |begin| begin(heap, snapshot, 0, null.cast(), null.cast(), flags));
-            // The function ends the scan.
-            function.map_or(0.0, |function| {
-                function(
-                    heap,
-                    index,
-                    info,
-                    synchronised,
-                    any_visible,
-                    progress,
-                    0,
-                    all,
-                    callback,
-                    state,
-                    scan,
-                )
-            })
-        })
+impl<'a> IndexedRows<'a> {
+    /// Those that a build needs, of which progress is reported.
+    ///
+    /// # Safety
+    /// `index` is one of `heap`, and `info` describes it as long as the result is used.
+    pub unsafe fn of_build(
+        heap: &'a Open,
+        index: &'a MinlshIndex<'a>,
+        info: *mut pg_sys::IndexInfo,
+    ) -> Self {
+        Self { heap, index, info, snapshot: None, share: Share::ALL }
     }
-}
 
-/// A memory context for what one row needs.
-pub fn row_context() -> pg_sys::MemoryContext {
-    // SAFETY: a child of the current context.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            pg_sys::CurrentMemoryContext,
-            c"minlsh row".as_ptr(),
-            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-        )
+    /// Those of a share that a snapshot sees, scanned as by a concurrent build, as amcheck scans them.
+    ///
+    /// # Errors
+    /// SQLSTATE XX000 if the index is not one of that table.
+    pub fn of_check(
+        heap: &'a Open,
+        index: &'a MinlshIndex<'a>,
+        snapshot: &'a Snapshot,
+        share: Share,
+    ) -> Result<Self> {
+        // SAFETY: an open index has its pg_index row.
+        if unsafe { (*(*index.open().raw()).rd_index).indrelid } != heap.oid() {
+            let message = format!("\"{}\" is not an index of that table", index.open().name());
+            return Err(error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+        }
+        // SAFETY: the index is open; the description is made in the memory of the transaction, and is ours.
+        let info = in_transaction(|| unsafe {
+            let info = pg_sys::BuildIndexInfo(index.open().raw());
+            (*info).ii_Concurrent = true;
+            (*info).ii_Unique = false;
+            (*info).ii_ExclusionOps = std::ptr::null_mut();
+            (*info).ii_ExclusionProcs = std::ptr::null_mut();
+            (*info).ii_ExclusionStrats = std::ptr::null_mut();
+            info
+        });
+        Ok(Self { heap, index, info, snapshot: Some(snapshot), share })
+    }
+
+    /// Calls `take` with the entries that the index should have, row by row in the order of their addresses.
+    /// `memory` bytes are for rows that are computed together, by threads as well if the table is large enough for
+    /// them.
+    pub fn each_entry(
+        &self,
+        options: &IndexOptions,
+        memory: usize,
+        take: &mut dyn FnMut(&[Entry]) -> Result<()>,
+    ) -> Result<Scanned> {
+        let (index, share) = (self.index, self.share);
+        let mut saturated = Saturated::default();
+        let mut take = |rows: &mut RowCopies| -> Result<()> {
+            rows.documents.saturated().iter().for_each(|size| saturated.add(*size));
+            take(&rows.entries)
+        };
+        let make = || Maker::new(options, index.layout().mask());
+        // Without memory for a thread there is one less.
+        let mut others = || (0..for_build(self.heap)).filter_map(|_| make().ok()).collect();
+        let rows = hands(setting(memory), make()?, &mut others, |hands| {
+            let (rows, full) = (RowCopies::default(), BATCH.min(memory / 4));
+            let memory = Memory::scratch(c"minlsh row");
+            let take = &mut take;
+            let mut scan = Scan { index, options, take, hands, rows, full, share, memory };
+            let found = self.scan(&mut scan);
+            scan.give()?;
+            hands.finish(take)?;
+            Ok::<_, SqlError>(found)
+        })?;
+        Ok(Scanned { rows, saturated })
+    }
+
+    /// `table_index_build_scan`: adds each row to a scan; returns how many there are.
+    fn scan(&self, scan: &mut Scan) -> f64 {
+        let state = std::ptr::from_mut(scan).cast::<c_void>();
+        let (heap, index, info) = (self.heap.raw(), self.index.open().raw(), self.info);
+        let all = pg_sys::InvalidBlockNumber;
+        // Not synchronised with other scans: so rows come in the order of their addresses. (PostgreSQL asserts that
+        // a scan that it is given may be.)
+        let (synchronised, any_visible) = (self.snapshot.is_some(), false);
+        let progress = self.snapshot.is_none();
+        let flags = pg_sys::ScanOptions::SO_TYPE_SEQSCAN
+            | pg_sys::ScanOptions::SO_ALLOW_STRAT
+            | pg_sys::ScanOptions::SO_ALLOW_PAGEMODE;
+        let callback: pg_sys::IndexBuildCallback = Some(take_row);
+        // SAFETY: both relations are open and belong together, with that description, as whoever made `self` saw; a
+        // table has the functions of its access method. Nothing is dropped in the closure.
+        unsafe {
+            let methods = &*(*heap).rd_tableam;
+            let (function, begin) = (methods.index_build_range_scan, methods.scan_begin);
+            pg_guard_ffi_boundary(|| {
+                let null = std::ptr::null_mut::<pg_sys::TableScanDescData>();
+                let own = self.snapshot.zip(begin).map_or(null, |(snapshot, begin)| {
+                    begin(heap, snapshot.raw(), 0, null.cast(), null.cast(), flags)
+                });
+                // The function ends the scan.
+                function.map_or(0.0, |function| {
+                    function(
+                        heap,
+                        index,
+                        info,
+                        synchronised,
+                        any_visible,
+                        progress,
+                        0,
+                        all,
+                        callback,
+                        state,
+                        own,
+                    )
+                })
+            })
+        }
+    }
+
+    /// The type of the values that the table has for a column of the index (from 0).
+    pub fn value_type(&self, column: usize) -> Oid {
+        // SAFETY: the description is that of the index; each column without an attribute of the table has an
+        // expression.
+        unsafe {
+            let attributes = &(&(*self.info).ii_IndexAttrNumbers)[..=column];
+            match usize::try_from(attributes[column] - 1) {
+                Ok(attribute) => versions::attribute((*self.heap.raw()).rd_att, attribute).atttypid,
+                Err(_) => {
+                    let before = attributes[..column].iter().filter(|number| **number == 0).count();
+                    let mut expressions = list::pointers((*self.info).ii_Expressions);
+                    expressions.nth(before).map_or(Oid::INVALID, |node| pg_sys::exprType(node))
+                }
+            }
+        }
+    }
+
+    /// True if a column of the index (from 0) is one of the table.
+    pub fn is_column(&self, column: usize) -> bool {
+        // SAFETY: the description is that of the index.
+        unsafe { (&(*self.info).ii_IndexAttrNumbers)[column] != 0 }
+    }
+
+    /// The operator by which an exclusion constraint compares a column (from 0).
+    pub fn exclusion_operator(&self, column: usize) -> Option<Oid> {
+        assert!(column < self.index.layout().columns(), "the layout has each column");
+        // SAFETY: the description is that of the index; a constraint has an operator for each column.
+        unsafe {
+            let operators = (*self.info).ii_ExclusionOps;
+            (!operators.is_null()).then(|| *operators.add(column))
+        }
     }
 }
 
@@ -211,10 +237,76 @@ unsafe extern "C-unwind" fn take_row(
     _alive: bool,
     state: *mut c_void,
 ) {
-    // SAFETY: the state is the `Scan` of `each_row`; tid, values and nulls are those of a row.
-    let result = unsafe { (*state.cast::<Scan>()).row(values, nulls, tid_to_u64(*tid)) };
+    // SAFETY: the state is that of `IndexedRows::scan`; tid, values and nulls are those of a row.
+    let result = unsafe {
+        let scan = &mut *state.cast::<Scan>();
+        let row = scan.index.row(values, nulls);
+        scan.row(&row, tid_to_u64(*tid))
+    };
     if let Err(report) = result {
         raise(report);
+    }
+}
+
+/// Copies of rows, and then their entries.
+#[derive(Default)]
+struct RowCopies {
+    /// Their documents; an empty signature stands for NULL.
+    documents: SignerBatch,
+    /// The address and the scope of each.
+    places: Vec<(u64, ScopeHash)>,
+    /// The entries made of them.
+    entries: Vec<Entry>,
+}
+
+impl RowCopies {
+    /// Forgets all rows.
+    fn clear(&mut self) {
+        self.documents.clear();
+        self.places.clear();
+    }
+}
+
+/// Makes entries.
+struct Maker {
+    signer: Signer,
+    mask: u64,
+    keys: Vec<u64>,
+}
+
+impl Maker {
+    /// Makes the entries of an index with these options, of whose keys the bits of `mask` are stored.
+    fn new(options: &IndexOptions, mask: u64) -> std::result::Result<Self, sketch::Error> {
+        let sketcher = Sketcher::new(options.config.clone());
+        let signer = Signer::new(sketcher, options.banding);
+        let signer = match options.min_match {
+            Some(min_match) => signer.of_passages(min_match)?,
+            None => signer.looking_for_saturated(),
+        };
+        Ok(Self { signer, mask, keys: Vec::new() })
+    }
+}
+
+impl BatchWork for Maker {
+    type Batch = RowCopies;
+
+    fn work(
+        &mut self,
+        rows: &mut RowCopies,
+        check_interrupts: &mut dyn FnMut(),
+    ) -> std::result::Result<(), sketch::Error> {
+        let RowCopies { documents, places, entries } = rows;
+        self.signer.work(documents, check_interrupts)?;
+        entries.clear();
+        for (bands, &(tid, scope)) in documents.hashes().zip(&*places) {
+            buckets(scope, bands, self.mask, &mut self.keys, check_interrupts)?;
+            if self.keys.is_empty() {
+                memory::push(&mut self.keys, NO_BAND)?;
+            }
+            memory::reserve(entries, self.keys.len())?;
+            entries.extend(self.keys.iter().map(|&key| Entry { key, tid }));
+        }
+        Ok(())
     }
 }
 

@@ -6,17 +6,19 @@
 //! left. Those are nbtree's own invariants (access/nbtree/README): a page lacks its downlink after a split that was not
 //! finished, and while it is being deleted.
 
-use pgrx::pg_sys::{self, BlockNumber, Relation};
+use pgrx::pg_sys::BlockNumber;
 use sketch::memory;
 
 use crate::error::Result;
 use crate::index::layout::{Entry, Layout, downlink};
 use crate::index::leaves::{entries, first_item};
+use crate::index::minlsh_index::MinlshIndex;
 use crate::index::nbtree::{self, META_BLOCK, NO_BLOCK, Opaque};
 use crate::index::pages::{PageCopy, read_page};
 use crate::index::pivot::Pivot;
 use crate::index::stored_options::OPTIONS_BLOCK;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
 
 /// A page of a level, and the bound between it and the page to its left.
 type Place = (BlockNumber, Option<Pivot>);
@@ -26,17 +28,13 @@ type Report<'a> = dyn FnMut(String) -> Result<()> + 'a;
 
 /// Checks the tree of an open index; calls `report` with each problem, and `visit` with each entry. `at_rest` if nobody
 /// writes meanwhile: the links between pages are not looked at otherwise.
-///
-/// # Safety
-/// `index` is open and has that layout.
-pub unsafe fn check(
-    index: Relation,
-    layout: &Layout,
+pub fn check(
+    index: &MinlshIndex,
     at_rest: bool,
     report: &mut Report,
     visit: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    let tree = Tree { index, layout, at_rest };
+    let tree = Tree { index: index.open(), layout: index.layout(), at_rest };
     let meta = tree.page(META_BLOCK);
     let root = meta.as_ref().and_then(|(meta, _)| meta.root().zip(meta.height()));
     let (Some((meta, opaque)), Some((root, height))) = (meta, root) else {
@@ -77,15 +75,14 @@ pub unsafe fn check(
 }
 
 struct Tree<'a> {
-    index: Relation,
+    index: &'a Open,
     layout: &'a Layout,
     at_rest: bool,
 }
 
 impl Tree<'_> {
     fn page(&self, block: BlockNumber) -> Option<(PageCopy, Opaque)> {
-        // SAFETY: `check` is called with an open index.
-        let page = unsafe { read_page(self.index, block) }?;
+        let page = read_page(self.index, block)?;
         let opaque = page.opaque()?;
         Some((page, opaque))
     }
@@ -109,14 +106,8 @@ impl Tree<'_> {
                 return Ok(None);
             };
             steps += 1;
-            // SAFETY: `check` is called with an open index. Where others write, pages are added meanwhile.
-            let blocks = unsafe {
-                pg_sys::RelationGetNumberOfBlocksInFork(
-                    self.index,
-                    pg_sys::ForkNumber::MAIN_FORKNUM,
-                )
-            };
-            if steps > blocks {
+            // Where others write, pages are added meanwhile.
+            if steps > self.index.pages() {
                 report(format!("the pages of level {level} are linked in a circle"))?;
                 return Ok(None);
             }

@@ -6,17 +6,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pgrx::pg_sys::{self, BlockNumber, Relation};
+use pgrx::pg_sys::{self, BlockNumber};
 use sketch::memory;
 
 use crate::error::Result;
-use crate::index::layout::{Entry, Layout};
+use crate::index::layout::Entry;
 use crate::index::leaf_batch::{LeafBatch, Shape, TID};
-use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT, Separator};
+use crate::index::minlsh_index::MinlshIndex;
+use crate::index::nbtree::{self, HIGH_KEY, META_BLOCK, NO_BLOCK, Opaque, ROOT};
 use crate::index::page_file::{BATCH, FilePage, PageFile};
 use crate::index::pages::{BufferedPage, LINE_POINTER, ROOM, TUPLE_HEADER};
+use crate::index::pivot::Separator;
+use crate::index::reloptions;
 use crate::index::sort::{EntryTaker, Pool};
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
 
 /// Inner pages are filled to that many bytes, as nbtree fills them (`BTREE_NONLEAF_FILLFACTOR`).
 const INNER_ROOM: usize = ROOM * 70 / 100;
@@ -41,10 +45,10 @@ struct Level {
 
 /// Writes the tree of an index whose file is empty but for the metapage and the options.
 pub struct TreeWriter<'a> {
-    index: Relation,
-    file: PageFile,
+    index: &'a Open,
+    file: PageFile<'a>,
     shape: Arc<Shape>,
-    separator: Separator,
+    separator: Separator<'a>,
     /// Called with the number of entries that were taken.
     taken: &'a mut dyn FnMut(usize),
     /// Bytes of a full leaf page, and leaf pages that are made at a time.
@@ -66,32 +70,27 @@ pub struct TreeWriter<'a> {
 }
 
 impl<'a> TreeWriter<'a> {
-    /// A writer that has leaf pages made that take `memory` bytes at a time.
-    ///
-    /// # Safety
-    /// `index` is open, has that layout, and nobody else writes it.
-    pub unsafe fn new(
-        index: Relation,
-        layout: &Layout,
-        fillfactor: usize,
-        deduplicate: bool,
+    /// A writer that has leaf pages made that take `memory` bytes at a time; nobody else writes the index.
+    pub fn new(
+        index: &'a MinlshIndex<'a>,
         memory: usize,
         taken: &'a mut dyn FnMut(usize),
     ) -> Result<Self> {
+        let (open, layout) = (index.open(), index.layout());
         let item = layout.size() + LINE_POINTER;
         // The high key takes part of the page: a pivot may be longer than an entry by a TID.
-        let room = (ROOM - item - 8) * fillfactor / 100;
+        let room = (ROOM - item - 8) * reloptions::fillfactor(open) / 100;
         // As much of a page as nbtree's own build gives a list at most.
-        let list = if deduplicate { (MAX_LIST - layout.size()) / TID } else { 1 };
-        // SAFETY: the caller's promise.
-        let (file, separator) = unsafe { (PageFile::of(index)?, Separator::of(index)) };
+        let deduplicates = reloptions::deduplicates(open);
+        let list = if deduplicates { (MAX_LIST - layout.size()) / TID } else { 1 };
+        let file = PageFile::of(open)?;
         let leftmost = file.next_block();
         let (entries, pages) = (Pool::new(), Pool::new());
         Ok(Self {
-            index,
+            index: open,
             file,
             shape: Arc::new(Shape { layout: layout.clone(), list, entries, pages }),
-            separator,
+            separator: Separator::of(index),
             taken,
             room,
             batch: (memory / PAGE_AND_ENTRIES).clamp(1, BATCH),
@@ -139,7 +138,7 @@ impl<'a> TreeWriter<'a> {
         let end = self.leaves.pivots.len();
         let start = self.leaves.children.last().map_or(0, |child| child.pivot.end);
         let pivot = match (self.pending.last(), next) {
-            (Some(last), Some(next)) => self.pivot(*last, next),
+            (Some(last), Some(next)) => self.separator.between(*last, next),
             _ => Vec::new(),
         };
         self.leaves.try_reserve(pivot.len())?;
@@ -170,30 +169,6 @@ impl<'a> TreeWriter<'a> {
         Ok(())
     }
 
-    /// The pivot between two leaf pages.
-    fn pivot(&self, last_left: Entry, first_right: Entry) -> Vec<u8> {
-        let size = self.shape.layout.size();
-        // Words, so that the tuples are aligned.
-        let (mut left, mut right) = (vec![0_u64; size / 8], vec![0_u64; size / 8]);
-        let [left, right] =
-            [(&mut left, last_left), (&mut right, first_right)].map(|(words, entry)| {
-                // SAFETY: `size` bytes, a multiple of 8.
-                let bytes = unsafe {
-                    std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), size)
-                };
-                self.shape.layout.write(entry, bytes);
-                words.as_mut_ptr().cast::<pg_sys::IndexTupleData>()
-            });
-        // SAFETY: two leaf tuples in order; the result is a tuple as long as its header says.
-        unsafe {
-            let pivot = self.separator.between(left, right);
-            let length = usize::from((*pivot).t_info & nbtree::SIZE_MASK);
-            let bytes = std::slice::from_raw_parts(pivot.cast::<u8>(), length).to_vec();
-            pg_sys::pfree(pivot.cast());
-            bytes
-        }
-    }
-
     /// Writes the rest, and the metapage; returns the number of entries.
     pub fn finish(mut self) -> Result<u64> {
         if !self.pending.is_empty() {
@@ -209,12 +184,9 @@ impl<'a> TreeWriter<'a> {
             level = self.write_inner(&level, height)?;
         }
         let root = level.children.first().map_or(NO_BLOCK, |child| child.block);
-        // SAFETY: `new` promises an index that is ours; the metapage exists.
-        unsafe {
-            let mut page = BufferedPage::existing(self.index, META_BLOCK);
-            page.make_meta(root, height);
-            page.finish();
-        }
+        let mut page = BufferedPage::existing(self.index, META_BLOCK);
+        page.make_meta(root, height);
+        page.finish();
         self.file.finish();
         Ok(self.entries)
     }

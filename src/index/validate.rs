@@ -4,18 +4,15 @@
 //! keys as these do, since the B-tree reads them by their comparison function.
 
 use std::cell::Cell;
-use std::ffi::c_char;
 
-use pgrx::pg_sys::{self, Datum, Oid, Relation};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use crate::document::kind::Kind;
-use crate::error::{Result, not_supported};
 use crate::index::layout::SCOPE_HASH;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::catalog::{c_function, function_of_family};
-use crate::pg::names::{quoted, relation_name, type_label};
-use crate::pg::{text, versions};
+use crate::pg::names::type_label;
 
 /// Support function 1 of a B-tree: comparison.
 const COMPARE: i16 = 1;
@@ -91,39 +88,6 @@ fn has_operator(class: &Class) -> bool {
         pg_sys::ReleaseCatCacheList(list);
         count > 0
     }
-}
-
-/// Refuses an exclusion constraint by an operator that looks at a setting: a constraint depends on the row alone.
-///
-/// # Safety
-/// `index` is open, has that column (from 0), and `info` describes it.
-pub unsafe fn refuse_settings(
-    index: Relation,
-    info: *const pg_sys::IndexInfo,
-    column: usize,
-) -> Result<()> {
-    // SAFETY: the caller's promise; a constraint has an operator for each column.
-    let (name, attribute) = unsafe {
-        let operators = (*info).ii_ExclusionOps;
-        let immutable = pg_sys::PROVOLATILE_IMMUTABLE as c_char;
-        if operators.is_null() || pg_sys::op_volatile(*operators.add(column)) == immutable {
-            return Ok(());
-        }
-        (relation_name((*index).rd_id), versions::attribute((*index).rd_att, column))
-    };
-    // SAFETY: a NUL-terminated name.
-    let attribute = unsafe { text::from_cstring(attribute.attname.data.as_ptr()) };
-    // SAFETY: the caller's promise.
-    let is_column = unsafe { (*info).ii_IndexAttrNumbers[column] != 0 };
-    let document = if is_column { quoted(&attribute) } else { "...".to_owned() };
-    Err(not_supported(format!("exclusion constraint \"{name}\" depends on minlsh.threshold"))
-        .set_detail(
-            "The similarity of two plain values depends on that setting, which each session may \
-             change.",
-        )
-        .set_hint(format!(
-            "Use minlsh_document({document}, 0.9) WITH ~=, which has its own threshold."
-        )))
 }
 
 thread_local! {

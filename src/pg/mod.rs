@@ -32,6 +32,7 @@ pub mod open_index;
 pub mod order;
 pub mod output;
 pub mod parameter;
+pub mod planner;
 pub mod progress;
 pub mod receiver;
 pub mod relation;

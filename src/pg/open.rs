@@ -8,9 +8,19 @@ use crate::pg::snapshot::Snapshot;
 use crate::pg::{text, versions};
 
 /// An open table or index. The lock stays until the end of the transaction.
+#[repr(transparent)]
 pub struct Open(pg_sys::Relation);
 
 impl Open {
+    /// A relation that PostgreSQL has opened, and closes: what it passes to a callback.
+    ///
+    /// # Safety
+    /// The relation is open, and stays so for `'a`.
+    pub unsafe fn lent(relation: &pg_sys::Relation) -> &Self {
+        // SAFETY: the type is a transparent one; what is behind a reference is not dropped, so it is not closed.
+        unsafe { &*std::ptr::from_ref(relation).cast::<Self>() }
+    }
+
     /// Locks and opens `oid`; `None` if there is no such relation.
     pub fn relation(oid: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: null for a relation that does not exist, else a reference that `Drop` gives back.

@@ -60,6 +60,21 @@ impl Snapshot {
         Self { raw, ownership: Ownership::Registered }
     }
 
+    /// That of the transaction: in READ COMMITTED all that is committed by now.
+    pub fn of_transaction() -> Self {
+        // SAFETY: registered here, given back by `Drop`.
+        let raw = unsafe { pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot()) };
+        Self { raw, ownership: Ownership::Registered }
+    }
+
+    /// That of a scan, which may have none.
+    ///
+    /// # Safety
+    /// `raw` is null, or valid as long as the result is used.
+    pub unsafe fn of_scan(raw: pg_sys::Snapshot) -> Option<Self> {
+        (!raw.is_null()).then_some(Self { raw, ownership: Ownership::Borrowed })
+    }
+
     /// As [`Snapshot::own`], but a lookup waits for those who are writing the rows it finds.
     pub fn dirty() -> Self {
         let data = pg_sys::SnapshotData {
@@ -73,6 +88,12 @@ impl Snapshot {
     /// As PostgreSQL takes it; valid as long as `self`.
     pub fn raw(&self) -> pg_sys::Snapshot {
         self.raw
+    }
+
+    /// True if rows that others are writing are seen too, as a constraint sees them.
+    pub fn is_dirty(&self) -> bool {
+        // SAFETY: valid as long as `self`.
+        unsafe { (*self.raw).snapshot_type == pg_sys::SnapshotType::SNAPSHOT_DIRTY }
     }
 
     /// Waits for the transaction that is writing the row just found, if one is.
@@ -97,7 +118,7 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         if matches!(self.ownership, Ownership::Registered) && !std::thread::panicking() {
-            // SAFETY: registered by `latest`, given back once.
+            // SAFETY: registered when it was made, given back once.
             unsafe { pg_sys::UnregisterSnapshot(self.raw) };
         }
     }

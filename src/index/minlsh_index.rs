@@ -1,0 +1,141 @@
+//! An open index of the access method, by which all others read it: what it is was looked at when it was opened, so
+//! that nothing that is asked of it here can be unsafe.
+
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::document::kind::Kind;
+use crate::error::{JOINED, Result, SqlError, error, not_supported};
+use crate::index::layout::{Layout, SCOPE_HASH};
+use crate::index::pages::LockedPage;
+use crate::index::reloptions;
+use crate::index::validate::is_readable;
+use crate::options::IndexOptions;
+use crate::pg::names::type_label;
+use crate::pg::open::Open;
+
+/// An open index of the access method; a partitioned one has no pages.
+pub struct MinlshIndex<'a> {
+    open: &'a Open,
+    kind: Kind,
+    layout: Layout,
+}
+
+/// The operator class of a column.
+#[derive(Clone, Copy)]
+pub struct ColumnClass {
+    pub family: Oid,
+    pub input_type: Oid,
+    pub collation: Oid,
+}
+
+impl<'a> MinlshIndex<'a> {
+    /// Looks at an open relation.
+    ///
+    /// # Errors
+    /// SQLSTATE 42809 if it is not an index of the access method; 0A000 unless exactly one column is a document that
+    /// can be read, and the others are scopes.
+    pub fn of(open: &'a Open) -> Result<Self> {
+        let mut index = Self { open, kind: Kind::Document, layout: layout(open)? };
+        let ColumnClass { family, input_type, .. } = index.class(index.layout.document());
+        if !is_readable(family, input_type) {
+            let message = format!("values of {} are not documents", type_label(input_type));
+            return Err(not_supported(message).set_hint(
+                "Use an operator class of minlsh. amvalidate() lists what is wrong with another one.",
+            ));
+        }
+        index.kind = Kind::of_class(family, input_type);
+        Ok(index)
+    }
+
+    /// The relation.
+    pub fn open(&self) -> &'a Open {
+        self.open
+    }
+
+    /// The layout of entries in tuples.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The kind of the document column.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The operator class of one of its columns (from 0).
+    pub fn class(&self, column: usize) -> ColumnClass {
+        assert!(column < self.layout.columns(), "the layout has each column");
+        // SAFETY: `of` found an index, whose arrays have an entry for each of its columns, as just checked.
+        unsafe {
+            let relation = &*self.open.raw();
+            ColumnClass {
+                family: *relation.rd_opfamily.add(column),
+                input_type: *relation.rd_opcintype.add(column),
+                collation: *relation.rd_indcollation.add(column),
+            }
+        }
+    }
+
+    /// The options that it would be built with now.
+    pub fn wanted(&self) -> Result<IndexOptions> {
+        reloptions::wanted(self.open, self.kind)
+    }
+
+    /// Locks a page for reading. An ERROR is raised if there is no such block.
+    pub fn page(&self, block: pg_sys::BlockNumber) -> LockedPage {
+        LockedPage::of(self.open, block)
+    }
+
+    /// The error about a page that cannot be read.
+    pub fn damaged(&self, block: pg_sys::BlockNumber) -> SqlError {
+        error(
+            PgSqlErrorCode::ERRCODE_INDEX_CORRUPTED,
+            format!("page {block} of minlsh index \"{}\" is damaged", self.open.name()),
+        )
+        .set_hint("Use REINDEX to build the index again. minlsh_check() lists what is wrong.")
+    }
+}
+
+/// The layout of an index of the access method, whose columns are checked.
+fn layout(open: &Open) -> Result<Layout> {
+    if !reloptions::has_our_options(open) {
+        let message = format!("\"{}\" is not a minlsh index", open.name());
+        return Err(error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message));
+    }
+    let count = open.attributes().count();
+    let is_scope = |column: &usize| {
+        // SAFETY: an index of the access method, as just checked, has as many support functions for each attribute.
+        let hash = unsafe { pg_sys::index_getprocid(open.raw(), *column as i16 + 1, SCOPE_HASH) };
+        hash != Oid::INVALID
+    };
+    let documents: Vec<usize> = (0..count).filter(|column| !is_scope(column)).collect();
+    let [document] = documents[..] else {
+        let hint = if documents.is_empty() {
+            "Use a text, an array or a minlsh_document. Cast other types, as in ((body::text))."
+                .to_owned()
+        } else {
+            format!(
+                "Join several texts in one expression, as in (({JOINED})). Give a text that is compared by \
+                 =, such as a tenant, its operator class, as in (tenant minlsh_text_scope_ops, body)."
+            )
+        };
+        return Err(not_supported(format!(
+            "a minlsh index must have exactly one document column, not {}",
+            documents.len()
+        ))
+        .set_hint(hint));
+    };
+    // An operator class that stores something else would have the B-tree read what is not there.
+    for (column, attribute) in open.attributes().enumerate() {
+        let stored = if column == document { pg_sys::TIDOID } else { pg_sys::CHAROID };
+        if attribute.atttypid != stored {
+            return Err(not_supported(format!(
+                "the operator class of column {} cannot serve a minlsh index",
+                column + 1
+            ))
+            .set_hint("Use amvalidate() to see what is wrong with it."));
+        }
+    }
+    Ok(Layout::new(count, document))
+}

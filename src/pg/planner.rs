@@ -1,0 +1,333 @@
+//! A query while it is planned, as the planner passes it to estimators: they get these types once, where they are
+//! called, and follow no pointer of it.
+
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+use pgrx::pg_sys::{self, NodeTag, Oid};
+
+use crate::pg::list;
+
+/// A query that is being planned.
+#[derive(Clone, Copy)]
+pub struct Query<'a>(&'a pg_sys::PlannerInfo);
+
+/// A node of an expression of a query that is being planned.
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    raw: *mut pg_sys::Node,
+    query: PhantomData<Query<'a>>,
+}
+
+/// A condition: an operator between two operands, or between one and each element of an array.
+pub struct Operation<'a> {
+    pub right: Node<'a>,
+    pub is_array: bool,
+}
+
+impl<'a> Query<'a> {
+    /// # Safety
+    /// `root` is the planner's state of a query that it plans as long as the result is used.
+    pub unsafe fn of(root: *const pg_sys::PlannerInfo) -> Self {
+        // SAFETY: the caller has such a state.
+        Self(unsafe { &*root })
+    }
+
+    fn raw(self) -> *mut pg_sys::PlannerInfo {
+        std::ptr::from_ref(self.0).cast_mut()
+    }
+
+    /// The tables and subqueries of the query.
+    fn entries(self) -> impl Iterator<Item = &'a pg_sys::RangeTblEntry> {
+        // SAFETY: a query that is planned has a list of them.
+        unsafe {
+            let entries = list::pointers::<pg_sys::RangeTblEntry>((*self.0.parse).rtable);
+            entries.map(|entry| &*entry)
+        }
+    }
+
+    /// True if it is within a view that is a security barrier.
+    pub fn is_behind_barrier(self) -> bool {
+        // SAFETY: a query within another one has its planner's state as parent.
+        let parent = |query: Self| unsafe { query.0.parent_root.as_ref() }.map(Self);
+        let mut above = std::iter::successors(parent(self), |query| parent(*query));
+        above.any(|query| query.entries().any(|entry| entry.security_barrier))
+    }
+
+    /// True if a policy keeps rows of any of its tables from the caller.
+    pub fn has_policies(self) -> bool {
+        self.entries().any(|entry| !entry.securityQuals.is_null())
+    }
+
+    /// The value that an expression will have, as far as it is known.
+    pub fn estimated(self, node: Node<'a>) -> Node<'a> {
+        // SAFETY: an expression of this query.
+        Node { raw: unsafe { pg_sys::estimate_expression_value(self.raw(), node.raw) }, ..node }
+    }
+
+    /// An expression of this query; `None` if it is null.
+    ///
+    /// # Safety
+    /// `node` is null, or such an expression.
+    pub unsafe fn node(self, node: *mut pg_sys::Node) -> Option<Node<'a>> {
+        (!node.is_null()).then_some(Node { raw: node, query: PhantomData })
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The node as what its tag says that it is.
+    fn tagged<T>(self, tag: NodeTag) -> Option<&'a T> {
+        // SAFETY: a node of the query; each caller asks for the type of that tag.
+        unsafe { ((*self.raw).type_ == tag).then(|| &*self.raw.cast::<T>()) }
+    }
+
+    fn list(self, nodes: *const pg_sys::List) -> impl Iterator<Item = Node<'a>> {
+        // SAFETY: a list of expressions in a node of the query.
+        unsafe { list::pointers(nodes) }.map(move |raw| Node { raw, ..self })
+    }
+
+    /// The type of its value.
+    pub fn type_oid(self) -> Oid {
+        // SAFETY: an expression.
+        unsafe { pg_sys::exprType(self.raw) }
+    }
+
+    /// A constant: a value of its type, or NULL.
+    pub fn constant(self) -> Option<&'a pg_sys::Const> {
+        self.tagged(NodeTag::T_Const)
+    }
+
+    /// The expression that is relabelled as another type, if it is.
+    pub fn unlabelled(self) -> Self {
+        let mut node = self;
+        while let Some(relabelled) = node.tagged::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
+            node.raw = relabelled.arg.cast();
+        }
+        node
+    }
+
+    /// The function that it calls, and the arguments.
+    pub fn call(self) -> Option<(Oid, impl Iterator<Item = Node<'a>>)> {
+        let call = self.tagged::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        Some((call.funcid, self.list(call.args)))
+    }
+
+    /// The elements of an array that is written as such.
+    pub fn elements(self) -> Option<impl Iterator<Item = Node<'a>>> {
+        let array = self.tagged::<pg_sys::ArrayExpr>(NodeTag::T_ArrayExpr)?;
+        (!array.multidims).then(|| self.list(array.elements))
+    }
+
+    /// The operator and right side of a condition.
+    pub fn operation(self) -> Option<Operation<'a>> {
+        let one = self.tagged::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|of| of.args);
+        let each = || self.tagged::<pg_sys::ScalarArrayOpExpr>(NodeTag::T_ScalarArrayOpExpr);
+        let arguments = one.or_else(|| each().map(|of| of.args))?;
+        Some(Operation { right: self.list(arguments).nth(1)?, is_array: one.is_none() })
+    }
+}
+
+/// A condition of a path, with the column of the index that it is on (from 0).
+pub struct PathCondition<'a> {
+    pub column: usize,
+    pub expression: Node<'a>,
+    /// True if conditions that the caller cannot see past keep rows from it: a policy, or a view that is a security
+    /// barrier.
+    pub hides_rows: bool,
+}
+
+/// A path of an index.
+#[derive(Clone, Copy)]
+pub struct Path<'a> {
+    query: Query<'a>,
+    path: &'a pg_sys::IndexPath,
+}
+
+impl<'a> Path<'a> {
+    /// # Safety
+    /// `path` is one of the query.
+    pub unsafe fn of(query: Query<'a>, path: *const pg_sys::IndexPath) -> Self {
+        // SAFETY: the caller has such a path.
+        Self { query, path: unsafe { &*path } }
+    }
+
+    /// The query.
+    pub fn query(self) -> Query<'a> {
+        self.query
+    }
+
+    /// The index.
+    pub fn index(self) -> Oid {
+        // SAFETY: a path of an index has its description.
+        unsafe { (*self.path.indexinfo).indexoid }
+    }
+
+    /// The table.
+    pub fn relation(self) -> &'a pg_sys::RelOptInfo {
+        // SAFETY: a path is of a relation of its query.
+        unsafe { &*self.path.path.parent }
+    }
+
+    /// Its conditions. The index column is on the left, a condition having been commuted where it was not.
+    pub fn conditions(self) -> impl Iterator<Item = PathCondition<'a>> {
+        let (query, relation) = (self.query, self.relation());
+        // SAFETY: the clauses of a path, each with the conditions that the index checks for it.
+        unsafe {
+            let clauses = list::pointers::<pg_sys::IndexClause>(self.path.indexclauses);
+            clauses.filter_map(move |clause| {
+                let qual = list::pointers::<pg_sys::RestrictInfo>((*clause).indexquals).next()?;
+                let is_hidden = relation.baserestrict_min_security < (*qual).security_level;
+                Some(PathCondition {
+                    column: (*clause).indexcol as usize,
+                    expression: query.node((*qual).clause.cast())?,
+                    hides_rows: is_hidden || query.is_behind_barrier(),
+                })
+            })
+        }
+    }
+}
+
+/// An expression of which an estimator asks how many rows it has, and what is known of it.
+pub struct Variable<'a> {
+    data: pg_sys::VariableStatData,
+    query: Query<'a>,
+}
+
+impl<'a> Variable<'a> {
+    /// That of a restriction, and what it is compared with; `None` if there is not just one.
+    ///
+    /// # Safety
+    /// The planner has called a restriction estimator with these arguments about the query.
+    pub unsafe fn of_restriction(
+        query: Query<'a>,
+        arguments: *mut pg_sys::List,
+        relation: i32,
+    ) -> Option<(Self, Option<Node<'a>>)> {
+        let mut data = pg_sys::VariableStatData::default();
+        let (mut other, mut on_left) = (null_mut(), false);
+        // SAFETY: the caller's arguments; the others are filled in if the function returns true.
+        unsafe {
+            let found = pg_sys::get_restriction_variable(
+                query.raw(),
+                arguments,
+                relation,
+                &mut data,
+                &mut other,
+                &mut on_left,
+            );
+            found.then(|| (Self { data, query }, query.node(other)))
+        }
+    }
+
+    /// Those of both sides of a join.
+    ///
+    /// # Safety
+    /// The planner has called a join estimator with these arguments about the query.
+    pub unsafe fn of_join(
+        query: Query<'a>,
+        arguments: *mut pg_sys::List,
+        join: *mut pg_sys::SpecialJoinInfo,
+    ) -> [Self; 2] {
+        let mut sides = [pg_sys::VariableStatData::default(); 2];
+        let [left, right] = &mut sides;
+        let (root, mut reversed) = (query.raw(), false);
+        // SAFETY: the caller's arguments; the others are filled in.
+        unsafe {
+            pg_sys::get_join_variables(root, arguments, join, left, right, &mut reversed);
+        }
+        sides.map(|data| Self { data, query })
+    }
+
+    /// Its relation, if it is of just one.
+    fn relation(&self) -> Option<&'a pg_sys::RelOptInfo> {
+        // SAFETY: a relation of the planner, which outlives its estimates, or null.
+        unsafe { self.data.rel.as_ref() }
+    }
+
+    /// The same, if it is a table.
+    fn table(&self) -> Option<&'a pg_sys::RelOptInfo> {
+        self.relation().filter(|relation| relation.rtekind == pg_sys::RTEKind::RTE_RELATION)
+    }
+
+    /// The number of rows of its relation; 0 if that is not known.
+    pub fn rows(&self) -> f64 {
+        self.relation().map_or(0.0, |relation| relation.tuples)
+    }
+
+    /// The indexes of its table that are of this expression alone, and of all rows: their OIDs and operator families.
+    pub fn indexes(&self, method: Oid) -> Vec<(Oid, Oid)> {
+        let Some(relation) = self.table() else { return Vec::new() };
+        // SAFETY: the indexes of a table of the planner, of which each has an operator family for each column.
+        unsafe {
+            list::pointers::<pg_sys::IndexOptInfo>(relation.indexlist)
+                // A partitioned index has no pages, and cannot be scanned.
+                .filter(|index| (**index).relam == method && (**index).amhasgettuple)
+                .filter(|index| !(**index).hypothetical)
+                .filter(|index| (**index).indpred.is_null() && (**index).nkeycolumns == 1)
+                .filter(|index| pg_sys::match_index_to_operand(self.data.var, 0, *index))
+                .map(|index| ((*index).indexoid, *(*index).opfamily))
+                .collect()
+        }
+    }
+
+    /// The columns of tables that it is made of, as the query names them, and the role whose rights count for them if
+    /// that is not the current one. Of a child these are those of the parent.
+    pub fn columns(&self) -> (Option<Oid>, Vec<(Oid, i16)>) {
+        let Some(relation) = self.table() else { return (None, Vec::new()) };
+        let mut members = null_mut();
+        let mut columns = Vec::new();
+        // SAFETY: an expression over the columns of that relation; the set is ours.
+        unsafe {
+            pg_sys::pull_varattnos(self.data.var, relation.relid, &mut members);
+            let mut member = pg_sys::bms_next_member(members, -1);
+            while member >= 0 {
+                let column = (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16;
+                columns.push(self.as_named(relation.relid, column));
+                member = pg_sys::bms_next_member(members, member);
+            }
+        }
+        let user = (relation.userid != Oid::INVALID).then_some(relation.userid);
+        (user, columns)
+    }
+
+    /// The table and column by which a query names a column of a relation: those of the parent, where it is of a child.
+    fn as_named(&self, mut relation: pg_sys::Index, mut column: i16) -> (Oid, i16) {
+        let root = self.query.0;
+        // SAFETY: a number out of the planner's arrays, which have an entry for each relation; a child has a link to
+        // its parent, with `num_child_cols` columns.
+        unsafe {
+            let entry = |relation: pg_sys::Index| &**root.simple_rte_array.add(relation as usize);
+            let links = root.append_rel_array;
+            while !links.is_null()
+                && let Some(link) = (*links.add(relation as usize)).as_ref()
+                && entry(link.parent_relid).rtekind == pg_sys::RTEKind::RTE_RELATION
+            {
+                if let Ok(place @ 1..) = usize::try_from(column) {
+                    let of_parent = match place <= link.num_child_cols as usize {
+                        true => *link.parent_colnos.add(place - 1),
+                        false => 0,
+                    };
+                    if of_parent == 0 {
+                        break;
+                    }
+                    column = of_parent;
+                }
+                relation = link.parent_relid;
+            }
+            (entry(relation).relid, column)
+        }
+    }
+}
+
+impl Drop for Variable<'_> {
+    /// Gives back what the lookup holds (`ReleaseVariableStats`).
+    fn drop(&mut self) {
+        let Self { data, .. } = self;
+        if let (false, Some(free)) =
+            (data.statsTuple.is_null() || std::thread::panicking(), data.freefunc)
+        {
+            // SAFETY: the function that belongs to that tuple, which nobody else gives back.
+            unsafe { free(data.statsTuple) }
+        }
+    }
+}
