@@ -180,7 +180,7 @@ pub unsafe fn predicate_lock_page(index: Relation, block: BlockNumber, snapshot:
 /// # Safety
 /// `page` is a page that may be written.
 pub unsafe fn init_metapage(page: pg_sys::Page, root: BlockNumber, level: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller has such a page; nothing with a destructor lives in the closure.
     unsafe { pg_guard_ffi_boundary(|| raw::_bt_initmetapage(page, root, level, true)) }
 }
 

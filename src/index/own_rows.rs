@@ -122,6 +122,8 @@ pub fn note(index: &MinlshIndex, heap: &Open, row: u64, image: Option<&[u8]>) ->
         let place = own.outlines.add()?;
         own.count += 1;
         own.outlines.copy(LAST, place);
+        // Room for all of which the insertion will be complete.
+        own.rows.try_reserve(own.pending.len() + 1).map_err(|_| out_of_memory())?;
         memory::push(&mut own.pending, (heap.oid(), key, place)).map_err(Into::into)
     })
 }
