@@ -64,16 +64,8 @@ pub struct Buckets {
 impl Buckets {
     /// An index, which is locked as its table is, if it has places of rows.
     pub fn new(info: &Info, options: &Rc<IndexOptions>, from: Sql) -> Option<Self> {
-        let open = Open::relation(info.index.table, Lock::Read)?;
-        // SAFETY: an open table has its row of pg_class.
-        let is_plain = unsafe {
-            let class = &*(*open.raw()).rd_rel;
-            // Heirs have indexes of their own. Places of another access method may be of any kind.
-            matches!(class.relkind as u8, b'r' | b'm')
-                && class.relam == pg_sys::HEAP_TABLE_AM_OID
-                && !class.relhassubclass
-        };
-        is_plain.then(|| Self { info: info.clone(), options: options.clone(), from })
+        let table = Open::relation(info.index.table, Lock::Read)?;
+        table.has_places().then(|| Self { info: info.clone(), options: options.clone(), from })
     }
 
     /// True if rows that `criteria` brings together share a bucket here, of the same documents.

@@ -378,22 +378,16 @@ impl Source {
         // Names of its own: an ORDER BY list means the columns of the source.
         let name = |number: usize| self.new_name(&format!("minlsh_{number}"));
         let key = &self.columns[self.key];
-        let mut sql = Sql::default().text("SELECT d.").name(&key.name).text(" AS ").name(&name(1));
-        sql = sql.text(", d.").name(&self.columns[self.body].name);
-        if self.kind == Kind::Text {
-            sql = sql.text("::pg_catalog.text");
+        let (mut columns, mut gives) = (Vec::new(), Vec::new());
+        let places = [self.key, self.body].into_iter().chain(self.groupings());
+        for (number, place) in places.enumerate() {
+            let SelectColumn { name: own, type_oid, .. } = &self.columns[place];
+            let is_text = number == 1 && self.kind == Kind::Text;
+            let cast = if is_text { "::pg_catalog.text AS " } else { " AS " };
+            columns.push(Sql::new("d.").name(own).text(cast).name(&name(number + 1)));
+            gives.push(if is_text { pg_sys::TEXTOID } else { *type_oid });
         }
-        sql = sql.text(" AS ").name(&name(2));
-        for (number, grouping) in self.groupings().enumerate() {
-            sql = sql.text(", d.").name(&self.columns[grouping].name);
-            sql = sql.text(" AS ").name(&name(number + 3));
-        }
-        let of_body = match self.kind {
-            Kind::Text => pg_sys::TEXTOID,
-            _ => self.columns[self.body].type_oid,
-        };
-        let mut gives = vec![key.type_oid, of_body];
-        gives.extend(self.groupings().map(|grouping| self.columns[grouping].type_oid));
+        let mut sql = Sql::new("SELECT ").list(&columns, ", ");
         let from = chosen.buckets().map_or(&self.from, |buckets| &buckets.from);
         let types = chosen.parameters();
         if matches!(chosen, Chosen::All) && self.plain(keep, chosen).is_some() {
@@ -438,11 +432,7 @@ impl Source {
 
     /// The columns of a table whose rows have places, and values as they are stored.
     fn plain_columns(&self, relation: &Relation) -> Option<Plain> {
-        let open = Open::relation(relation.oid, Lock::Held)?;
-        let class = open.class();
-        let is_plain = matches!(class.relkind as u8, b'r' | b'm')
-            && class.relam == pg_sys::HEAP_TABLE_AM_OID
-            && !class.relhassubclass;
+        let has_places = Open::relation(relation.oid, Lock::Held)?.has_places();
         let stored =
             |place: usize| relation.columns.get(place).filter(|column| column.generated != b'v');
         let column = |place: usize| {
@@ -452,7 +442,7 @@ impl Source {
         };
         let groupings = self.groupings().map(|place| stored(place).map(|column| column.number));
         let (key, document) = (column(self.key)?, column(self.body)?);
-        is_plain.then_some(Plain { key, document, scopes: groupings.collect::<Option<_>>()? })
+        has_places.then_some(Plain { key, document, scopes: groupings.collect::<Option<_>>()? })
     }
 
     /// Names that a query has given twice become new ones.

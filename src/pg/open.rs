@@ -46,6 +46,14 @@ impl Open {
         unsafe { &*(*self.0).rd_rel }
     }
 
+    /// True if it is a heap whose rows have places, and that no other table inherits from: its rows have their own.
+    pub fn has_places(&self) -> bool {
+        let class = self.class();
+        matches!(class.relkind as u8, b'r' | b'm')
+            && class.relam == pg_sys::HEAP_TABLE_AM_OID
+            && !class.relhassubclass
+    }
+
     /// The name, as messages show it.
     pub fn name(&self) -> String {
         // SAFETY: a name is a NUL-terminated array.
