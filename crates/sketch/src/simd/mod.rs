@@ -29,6 +29,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod classes;
+#[cfg(target_arch = "x86_64")]
+mod kernels;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod ranges;
@@ -244,15 +246,10 @@ impl Level {
 
     /// Replaces each hash `h` by `mix64(h + offset)`.
     pub(crate) fn mix(self, hashes: &mut [u64], offset: u64) {
-        match self.0 {
-            Instructions::Portable => portable::mix(hashes, offset),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::mix(hashes, offset) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::mix(hashes, offset) },
-        }
+        self.compiled(
+            #[inline(always)]
+            || portable::mix(hashes, offset),
+        );
     }
 
     /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and
@@ -296,15 +293,10 @@ impl Level {
 
     /// The draws of a round to `slots` as they are now.
     fn plan(self, round: u32, slots: &[u32]) -> Draws {
-        match self.0 {
-            Instructions::Portable => Draws::new(round, slots),
-            // SAFETY: the level exists, so the CPU has AVX2.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2 => unsafe { avx2::plan(round, slots) },
-            // SAFETY: the level exists, so the CPU has AVX-512.
-            #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512 => unsafe { avx512::plan(round, slots) },
-        }
+        self.compiled(
+            #[inline(always)]
+            || Draws::new(round, slots),
+        )
     }
 
     /// Writes the wanted draws of at most [`BLOCK`] hashes to the front of
