@@ -46,7 +46,7 @@ pub struct NumberedSets {
     level: Level,
     /// At a place found by the hash, an entry; or 0.
     table: Vec<u32>,
-    entries: Entries,
+    entries: EntryForm,
     /// By number.
     hashes: Vec<u64>,
     /// The limit of numbers.
@@ -78,7 +78,7 @@ impl NumberedSets {
         Self {
             level: Level::best(),
             table: Vec::new(),
-            entries: Entries::up_to(most),
+            entries: EntryForm::up_to(most),
             hashes: Vec::new(),
             most,
             sets: Vec::new(),
@@ -269,11 +269,11 @@ fn behind(table: &[u32], at: usize) -> usize {
 /// room for. So most hashes that are met on the way to another one need not be looked at, where they would have to be
 /// waited for.
 #[derive(Clone, Copy)]
-struct Entries {
+struct EntryForm {
     numbers: u32,
 }
 
-impl Entries {
+impl EntryForm {
     /// Entries for so many numbers, less than 2^32.
     fn up_to(most: usize) -> Self {
         Self { numbers: u32::MAX >> (most as u32).leading_zeros() }

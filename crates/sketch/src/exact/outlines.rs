@@ -41,7 +41,7 @@ const STRIDE: usize = 64;
 pub struct Outlines {
     level: Level,
     bits: Vec<u64>,
-    documents: Vec<Document>,
+    documents: Vec<Outlined>,
     /// The width of an outline for which room is made later.
     width: u32,
     /// The outlines laid together, by document; none where these are as narrow, or stay.
@@ -50,7 +50,7 @@ pub struct Outlines {
 
 /// The outline of a document.
 #[derive(Clone, Copy, Default)]
-struct Document {
+struct Outlined {
     /// The start of its words.
     start: usize,
     /// The number of its words, as a power of 2.
@@ -93,7 +93,7 @@ impl Outlines {
         let mut start = 0;
         for &elements in elements {
             let words = words(elements, bits);
-            documents.push(Document { start, width: words.trailing_zeros(), elements: None });
+            documents.push(Outlined { start, width: words.trailing_zeros(), elements: None });
             start += words;
         }
         Ok(Self {
@@ -132,7 +132,7 @@ impl Outlines {
         if self.width > DIGEST {
             memory::resize(&mut self.digests, (document + 1) << DIGEST, 0)?;
         }
-        memory::push(&mut self.documents, Document { start, width: self.width, elements: None })?;
+        memory::push(&mut self.documents, Outlined { start, width: self.width, elements: None })?;
         Ok(document)
     }
 
@@ -140,7 +140,7 @@ impl Outlines {
     #[must_use]
     pub fn bytes_of_one(&self) -> usize {
         let digest = if self.width > DIGEST { size_of::<u64>() << DIGEST } else { 0 };
-        size_of::<Document>() + (size_of::<u64>() << self.width) + digest
+        size_of::<Outlined>() + (size_of::<u64>() << self.width) + digest
     }
 
     /// Draws the outline of a document as that of another one, which has one.
@@ -168,7 +168,7 @@ impl Outlines {
 
     /// Draws the bits of an outline.
     fn mark(&mut self, document: usize, hashes: &[u64]) -> &[u64] {
-        let Document { start, width, .. } = self.documents[document];
+        let Outlined { start, width, .. } = self.documents[document];
         let own = &mut self.bits[start..][..1 << width];
         own.fill(0);
         mark(own, hashes);
@@ -178,7 +178,7 @@ impl Outlines {
 
     /// Makes the digest of a document's outline.
     fn lay_together(&mut self, document: usize) {
-        let Document { start, width, .. } = self.documents[document];
+        let Outlined { start, width, .. } = self.documents[document];
         if let Some(digest) = self.digests.get_mut(digest(document)) {
             digest.fill(0);
             for part in self.bits[start..][..1 << width].chunks_exact(digest.len()) {
@@ -195,7 +195,7 @@ impl Outlines {
 
     /// Puts a drawing, which has the width of the document's outline, in place of it.
     pub fn put(&mut self, document: usize, drawing: &Drawing) {
-        let Document { start, width, .. } = self.documents[document];
+        let Outlined { start, width, .. } = self.documents[document];
         self.bits[start..][..1 << width].copy_from_slice(&drawing.bits);
         self.documents[document].elements = Some(drawing.elements);
     }
@@ -208,7 +208,7 @@ impl Outlines {
             std::mem::swap(&mut wide, &mut narrow);
         }
         let (Some(left), Some(right)) = (wide.elements, narrow.elements) else { return true };
-        let bound = Bound { left, right, threshold };
+        let bound = SharedBound { left, right, threshold };
         if !bound.allows(Lacking::default()) {
             return false;
         }
@@ -226,7 +226,7 @@ impl Outlines {
     }
 
     /// True if the words of two outlines allow what is bounded, the wider one first.
-    fn outlines_allow(&self, wide: Document, narrow: Document, bound: Bound) -> bool {
+    fn outlines_allow(&self, wide: Outlined, narrow: Outlined, bound: SharedBound) -> bool {
         let mut lacking = Lacking::default();
         let (x, y) = (self.of(wide), self.of(narrow));
         for start in (0..y.len()).step_by(STRIDE) {
@@ -244,20 +244,20 @@ impl Outlines {
         true
     }
 
-    fn of(&self, document: Document) -> &[u64] {
+    fn of(&self, document: Outlined) -> &[u64] {
         &self.bits[document.start..][..1 << document.width]
     }
 }
 
 /// The bound of a similarity, by what is known of two sets.
 #[derive(Clone, Copy)]
-struct Bound {
+struct SharedBound {
     left: Elements,
     right: Elements,
     threshold: f64,
 }
 
-impl Bound {
+impl SharedBound {
     /// True if the similarity may be the threshold or more. The bits that one has and the other has not stand for an
     /// element each, at least.
     #[inline(always)]

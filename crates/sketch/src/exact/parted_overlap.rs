@@ -51,7 +51,7 @@ pub fn overlap_of_texts<E: From<Error>>(
     }
     let wanted = (most * COUNTED).div_ceil(limit).next_power_of_two();
     let bits = wanted.ilog2().clamp(1, 12);
-    let mut parts = [Parts::new(bits)?, Parts::new(bits)?];
+    let mut parts = [HashParts::new(bits)?, HashParts::new(bits)?];
     let mut count = 0;
     for (text, parts) in texts.into_iter().zip(&mut parts) {
         let config = config.with_scheme(Scheme::Fss);
@@ -87,7 +87,7 @@ pub fn overlap_of_texts<E: From<Error>>(
 }
 
 /// The hashes of a text by their upper bits.
-struct Parts {
+struct HashParts {
     bits: u32,
     /// The hashes of each part that are not put aside yet.
     open: Vec<Vec<u64>>,
@@ -95,7 +95,7 @@ struct Parts {
     aside: Vec<Vec<u32>>,
 }
 
-impl Parts {
+impl HashParts {
     fn new(bits: u32) -> Result<Self, Error> {
         let room = (0..1 << bits).map(|_| memory::with_capacity(BLOCK));
         let mut open = memory::with_capacity(1 << bits)?;

@@ -59,7 +59,7 @@ pub(super) fn changes(
     distinct: usize,
     check: Check,
 ) -> Result<Changes, Error> {
-    let mut comparison = Comparison {
+    let mut comparison = TokenComparison {
         a,
         b,
         changes: Changes {
@@ -77,7 +77,7 @@ pub(super) fn changes(
 /// No number yet.
 const NONE: u32 = u32::MAX;
 
-struct Comparison<'a> {
+struct TokenComparison<'a> {
     a: &'a [u32],
     b: &'a [u32],
     changes: Changes,
@@ -87,7 +87,7 @@ struct Comparison<'a> {
     check: Check<'a>,
 }
 
-impl Comparison<'_> {
+impl TokenComparison<'_> {
     /// Compares two ranges, which are cut at anchors up to `depth` times.
     fn compare(&mut self, a: Range<usize>, b: Range<usize>, depth: usize) -> Result<(), Error> {
         (self.check)();

@@ -64,7 +64,7 @@ pub fn word_diff<E: From<Error>>(
     let words_b = vocabulary.words(b, check)?;
     let distinct = vocabulary.of_normalized.len();
     let diff = changes(&words_a.tokens, &words_b.tokens, distinct, check)?;
-    let text = |text: &'_ str, words: &Words, range: Range<usize>| -> Range<usize> {
+    let text = |text: &'_ str, words: &WordTokens, range: Range<usize>| -> Range<usize> {
         let start = words.start(range.start, text.len());
         start..words.start(range.end, text.len())
     };
@@ -84,13 +84,13 @@ pub fn word_diff<E: From<Error>>(
 }
 
 /// The words of a text.
-struct Words {
+struct WordTokens {
     tokens: Vec<u32>,
     /// The start of each: behind the white space of the one before.
     starts: Vec<u32>,
 }
 
-impl Words {
+impl WordTokens {
     /// The start of the word of that number, or the end of the text of `len` bytes.
     fn start(&self, word: usize, len: usize) -> usize {
         self.starts.get(word).map_or(len, |start| *start as usize)
@@ -110,8 +110,8 @@ impl<'a> Vocabulary<'a> {
         Self { normalization, of_written: HashMap::default(), of_normalized: HashMap::default() }
     }
 
-    fn words(&mut self, text: &'a str, check: Check) -> Result<Words, Error> {
-        let mut words = Words { tokens: Vec::new(), starts: Vec::new() };
+    fn words(&mut self, text: &'a str, check: Check) -> Result<WordTokens, Error> {
+        let mut words = WordTokens { tokens: Vec::new(), starts: Vec::new() };
         for (place, piece) in text.split_word_bound_indices() {
             if words.tokens.len().is_multiple_of(STRETCH) {
                 check();

@@ -57,7 +57,7 @@ impl Crew<'_> {
             }
             Self::With(setting, threads) => {
                 let mut others = || (0..*threads).map(|_| Computing(compute)).collect();
-                let mut take = |batch: &mut Batch<P, R>| match batch.result.take() {
+                let mut take = |batch: &mut CrewBatch<P, R>| match batch.result.take() {
                     Some(result) => take(result),
                     None => Ok(()),
                 };
@@ -71,7 +71,7 @@ impl Crew<'_> {
                         hands.start();
                     }
                     while let Some((part, bytes)) = first {
-                        let batch = Batch { part: Some(part), result: None };
+                        let batch = CrewBatch { part: Some(part), result: None };
                         hands.give(batch, bytes, &mut take)?;
                         first = match second.take() {
                             None => next()?,
@@ -86,12 +86,12 @@ impl Crew<'_> {
 }
 
 /// A part, and its result.
-struct Batch<P, R> {
+struct CrewBatch<P, R> {
     part: Option<P>,
     result: Option<R>,
 }
 
-impl<P, R> Default for Batch<P, R> {
+impl<P, R> Default for CrewBatch<P, R> {
     fn default() -> Self {
         Self { part: None, result: None }
     }
@@ -101,9 +101,9 @@ impl<P, R> Default for Batch<P, R> {
 struct Computing<'a, P, R>(&'a Compute<'a, P, R>);
 
 impl<P: Send, R: Send> BatchWork for Computing<'_, P, R> {
-    type Batch = Batch<P, R>;
+    type Batch = CrewBatch<P, R>;
 
-    fn work(&mut self, batch: &mut Batch<P, R>, check: Check) -> Result<(), Error> {
+    fn work(&mut self, batch: &mut CrewBatch<P, R>, check: Check) -> Result<(), Error> {
         check();
         if let Some(part) = &mut batch.part {
             batch.result = Some((self.0)(part, check)?);

@@ -61,7 +61,7 @@ enum Place<B> {
     Refused(B),
 }
 
-struct State<B> {
+struct Queue<B> {
     waiting: VecDeque<(u64, B)>,
     /// All that are out, in order, with their bytes.
     places: VecDeque<(Place<B>, usize)>,
@@ -72,7 +72,7 @@ struct State<B> {
     done: usize,
 }
 
-impl<B> State<B> {
+impl<B> Queue<B> {
     /// Puts a batch back that is done, or refused.
     fn put(&mut self, number: u64, place: Place<B>) {
         let at = usize::try_from(number - self.first).unwrap_or(usize::MAX);
@@ -83,8 +83,8 @@ impl<B> State<B> {
     }
 }
 
-struct Shared<B> {
-    state: Mutex<State<B>>,
+struct Exchange<B> {
+    state: Mutex<Queue<B>>,
     /// There is a batch to compute, or nothing more to do.
     work: Condvar,
     /// The first batch can be taken.
@@ -94,8 +94,8 @@ struct Shared<B> {
     started: AtomicUsize,
 }
 
-impl<B> Shared<B> {
-    fn lock(&self) -> MutexGuard<'_, State<B>> {
+impl<B> Exchange<B> {
+    fn lock(&self) -> MutexGuard<'_, Queue<B>> {
         // No code of others runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +107,7 @@ struct Stopped;
 /// The reader's side.
 pub struct Hands<'scope, 'env, W: BatchWork> {
     scope: &'scope Scope<'scope, 'env>,
-    shared: &'scope Shared<W::Batch>,
+    shared: &'scope Exchange<W::Batch>,
     setting: Setting,
     own: W,
     /// Makes what the threads need, for as many threads as there should be.
@@ -151,8 +151,8 @@ pub fn hands<W: BatchWork, R>(
     body: impl FnOnce(&mut Hands<'_, '_, W>) -> R,
 ) -> R {
     let (waiting, places) = (VecDeque::new(), VecDeque::new());
-    let state = State { waiting, places, first: 0, bytes: 0, done: 0 };
-    let shared = Shared {
+    let state = Queue { waiting, places, first: 0, bytes: 0, done: 0 };
+    let shared = Exchange {
         state: Mutex::new(state),
         work: Condvar::new(),
         finished: Condvar::new(),
@@ -317,7 +317,7 @@ impl<'scope, W: BatchWork + 'scope> Hands<'scope, '_, W> {
 }
 
 /// The loop of a thread until it has to stop.
-fn serve<W: BatchWork>(shared: &Shared<W::Batch>, mut work: W) {
+fn serve<W: BatchWork>(shared: &Exchange<W::Batch>, mut work: W) {
     let is_stopped = || shared.stop.load(Ordering::Relaxed);
     loop {
         let mut state = shared.lock();

@@ -98,7 +98,7 @@ pub(crate) fn append_elements(
     append_hashes(config, level, text, out, check)?;
     let hashes = &mut out[start..];
     sort_by_key(hashes, check);
-    let mut run = Run { hash: 0, repeats: 0 };
+    let mut run = Repeats { hash: 0, repeats: 0 };
     for part in hashes.chunks_mut(64 * 1024) {
         check();
         part.iter_mut().for_each(|hash| *hash = run.next(*hash));
@@ -107,12 +107,12 @@ pub(crate) fn append_elements(
 }
 
 /// Equal hashes after each other.
-struct Run {
+struct Repeats {
     hash: u64,
     repeats: u64,
 }
 
-impl Run {
+impl Repeats {
     /// The element that the next hash is.
     fn next(&mut self, hash: u64) -> u64 {
         if hash != self.hash {

@@ -42,7 +42,7 @@ use Class::*;
 
 /// The words of a block, as bits: where each starts, and behind which byte it ends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
+pub(super) struct BlockWords {
     /// The number of bytes of the words; a word that is not ended is ended there.
     pub(super) length: usize,
     pub(super) starts: u64,
@@ -53,7 +53,7 @@ pub(super) struct Words {
 /// of about a block up to where no rule joins either. `None` if it has characters with rules of
 /// their own, or a block is not enough.
 #[inline(always)]
-pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
+pub(super) fn block(level: Level, text: &[u8]) -> Option<BlockWords> {
     let mut padded = [b' '; BLOCK];
     let block = match text.first_chunk() {
         Some(block) => block,
@@ -150,7 +150,7 @@ pub(super) fn block(level: Level, text: &[u8]) -> Option<Words> {
         | katakana & ended << 1
         | (letters | digits) & all_katakana << 1;
     let between_runs = between_runs & here;
-    Some(Words {
+    Some(BlockWords {
         length,
         starts: all & !(all << 1) | between_runs,
         ends: all << 1 & !all & here | between_runs,
