@@ -5,7 +5,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use sketch::memory;
 
-use crate::corpus::form::{Form, Plain};
+use crate::corpus::row_columns::RowColumns;
 use crate::error::{Result, SqlError, error};
 use crate::index::layout::{tid_to_u64, u64_to_tid};
 use crate::pg::datums::Datums;
@@ -38,7 +38,7 @@ pub struct Places {
 struct PlainTable {
     table: Open,
     /// The columns of its keys and documents.
-    columns: Plain,
+    columns: RowColumns,
 }
 
 /// The sources of a job, if their rows can be fetched as often as they are needed.
@@ -62,19 +62,19 @@ pub fn place_of_source(source: usize, place: u64) -> u64 {
 
 impl Places {
     /// No rows yet. Their keys, of that type, may take `memory` bytes.
-    pub fn new(table: Open, columns: Plain, key_type: Oid, memory: usize) -> Self {
+    pub fn new(table: Open, columns: RowColumns, key_type: Oid, memory: usize) -> Self {
         let keys = Some(Datums::new(key_type));
         Self { from: PlainTable { table, columns }, places: Vec::new(), keys, memory }
     }
 
-    /// Adds a row, which is read in that form.
-    fn push(&mut self, row: &Row, form: &Form) -> Result<()> {
+    /// Adds a row, which has those columns.
+    fn push(&mut self, row: &Row, columns: &RowColumns) -> Result<()> {
         // SAFETY: rows that are put aside by their places have them.
-        let place = unsafe { form.place(row) }.ok_or_else(gone)?;
+        let place = unsafe { columns.place(row) }.ok_or_else(gone)?;
         memory::push(&mut self.places, tid_to_u64(place))?;
         let Some(keys) = &mut self.keys else { return Ok(()) };
         // SAFETY: the key column of the rows of this source.
-        unsafe { keys.push(form.key(row).ok_or_else(gone)?)? };
+        unsafe { keys.push(columns.key(row).ok_or_else(gone)?)? };
         if keys.bytes() > self.memory {
             self.keys = None;
         }
@@ -152,14 +152,14 @@ pub type GiveDocument<'a> = dyn Fn() -> Result<Datum> + 'a;
 pub type VisitRow<'a> = dyn FnMut(u64, Datum, &GiveDocument) -> Result<()> + 'a;
 
 impl Aside {
-    /// Adds a row, which is read in that form.
-    pub fn push(&mut self, row: &Row, form: &Form) -> Result<()> {
+    /// Adds a row, which has those columns.
+    pub fn push(&mut self, row: &Row, columns: &RowColumns) -> Result<()> {
         match self {
             Self::Rows(rows) => {
                 rows.push(row);
                 Ok(())
             }
-            Self::Places(aside) => aside.push(row, form),
+            Self::Places(aside) => aside.push(row, columns),
         }
     }
 

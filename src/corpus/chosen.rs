@@ -4,7 +4,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use sketch::memory;
 
 use crate::corpus::buckets::{Buckets, PARAMETERS};
-use crate::corpus::form::Form;
+use crate::corpus::row_columns::RowColumns;
 use crate::error::Result;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::memory::Memory;
@@ -55,15 +55,15 @@ impl Chosen<'_> {
         }
     }
 
-    /// Calls `visit` with each of the rows, in a form.
+    /// Calls `visit` with each of the rows, which have those columns.
     pub fn each_in(
         &self,
-        form: &Form,
+        columns: &RowColumns,
         select: &Select,
         visit: &mut dyn FnMut(&Row) -> Result<()>,
     ) -> Result<()> {
-        match (self, form) {
-            (Self::Buckets(buckets), Form::Stored(_)) => buckets.each_stored(select, visit),
+        match self {
+            Self::Buckets(buckets) if columns.are_stored => buckets.each_stored(select, visit),
             _ => self.each(select, visit),
         }
     }

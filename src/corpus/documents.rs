@@ -21,9 +21,9 @@ use crate::corpus::aside::{Again, Aside};
 use crate::corpus::boilerplate::{Boilerplates, Collecting, EachDocument};
 use crate::corpus::chosen::Chosen;
 use crate::corpus::columns::BandColumns;
-use crate::corpus::form::Form;
 use crate::corpus::progress::Progress;
 use crate::corpus::reader::{Copied, Reader};
+use crate::corpus::row_columns::RowColumns;
 use crate::corpus::scopes::{Scope, Scopes};
 use crate::corpus::unique::Unique;
 use crate::error::{Result, error};
@@ -85,8 +85,8 @@ pub struct Reading<'a> {
     pub select: Select<'a>,
     /// The rows that are read.
     pub chosen: Chosen<'a>,
-    /// The form of these rows.
-    pub form: Form,
+    /// The columns of these rows.
+    pub columns: RowColumns,
     /// Keys that must be checked.
     pub unique: Unique,
     /// The table, which may say how many threads help.
@@ -263,23 +263,23 @@ impl Documents {
     /// Reads a source, and puts the rows of its documents into `rows`. Returns which of these have no
     /// shingles.
     pub fn read(&mut self, reading: &mut Reading, rows: &mut Aside) -> Result<Vec<u32>> {
-        let Reading { select, chosen, form, unique, table, argument } = reading;
+        let Reading { select, chosen, columns, unique, table, argument } = reading;
         let without = self.take_in(*table, |intake| {
             let mut take = |row: &Row| {
                 check_interrupts();
-                let Some(document) = form.document(row) else { return Ok(()) };
-                let scope = |place: usize| form.scope(row, place);
-                let Some(key) = form.key(row) else {
+                let Some(document) = columns.document(row) else { return Ok(()) };
+                let scope = |place: usize| columns.scope(row, place);
+                let Some(key) = columns.key(row) else {
                     // SAFETY: the columns that the kind was found for.
                     return unsafe { intake.refuse_without_key(document, scope, argument) };
                 };
                 // SAFETY: the columns that the kind and the scopes were found for.
                 if unsafe { intake.push(document, scope, unique.hash(key))? } {
-                    rows.push(row, form)?;
+                    rows.push(row, columns)?;
                 }
                 Ok(())
             };
-            chosen.each_in(form, select, &mut take)
+            chosen.each_in(columns, select, &mut take)
         })?;
         let Some(repeated) = unique.repeated(std::mem::take(&mut self.keys)) else {
             return Ok(without);

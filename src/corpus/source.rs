@@ -16,9 +16,9 @@ use crate::corpus::arguments::{Arguments, Criteria, label, raw_text};
 use crate::corpus::aside::{Aside, Places};
 use crate::corpus::buckets::Buckets;
 use crate::corpus::chosen::Chosen;
-use crate::corpus::form::{Form, Plain};
 use crate::corpus::named::{NAME, relation_named};
 use crate::corpus::reader::Own;
+use crate::corpus::row_columns::RowColumns;
 use crate::corpus::statement::{from_places, is_query, order, rows, wrong_order};
 use crate::document::kind::Kind;
 use crate::error::{JOINED, Result, error, invalid_parameter, not_supported};
@@ -76,7 +76,7 @@ pub struct Source {
     /// The table.
     pub relation: Option<Oid>,
     /// The table's columns, if its rows can be fetched by their places.
-    plain: Option<Plain>,
+    plain: Option<RowColumns>,
     /// True if no two rows have the same key.
     pub key_is_unique: bool,
     /// The index that was named.
@@ -349,7 +349,7 @@ impl Source {
 
     /// The columns of rows that are fetched by their places. In another order than that of the table,
     /// that would read it here and there.
-    fn plain(&self, keep: Option<&CStr>, chosen: Chosen) -> Option<&Plain> {
+    fn plain(&self, keep: Option<&CStr>, chosen: Chosen) -> Option<&RowColumns> {
         let is_in_order = match chosen {
             Chosen::All => keep.is_none(),
             // These are not read by the executor, which alone knows the policies of a table.
@@ -359,11 +359,11 @@ impl Source {
         self.plain.as_ref().filter(|_| is_in_order)
     }
 
-    /// The form in which the rows that are chosen are read.
-    pub fn form(&self, keep: Option<&CStr>, chosen: Chosen) -> Form {
+    /// The columns of the rows that are chosen, as they are read.
+    pub fn columns(&self, keep: Option<&CStr>, chosen: Chosen) -> RowColumns {
         match (chosen, self.plain(keep, chosen)) {
-            (Chosen::Buckets(_), Some(columns)) => Form::Stored(columns.clone()),
-            _ => Form::Selected(self.groupings().count() as i16),
+            (Chosen::Buckets(_), Some(columns)) => columns.clone(),
+            _ => RowColumns::selected(self.groupings().count() as i16),
         }
     }
 
@@ -431,7 +431,7 @@ impl Source {
     }
 
     /// The columns of a table whose rows have places, and values as they are stored.
-    fn plain_columns(&self, relation: &Relation) -> Option<Plain> {
+    fn plain_columns(&self, relation: &Relation) -> Option<RowColumns> {
         let has_places = Open::relation(relation.oid, Lock::Held)?.has_places();
         let stored =
             |place: usize| relation.columns.get(place).filter(|column| column.generated != b'v');
@@ -442,7 +442,8 @@ impl Source {
         };
         let groupings = self.groupings().map(|place| stored(place).map(|column| column.number));
         let (key, document) = (column(self.key)?, column(self.body)?);
-        has_places.then_some(Plain { key, document, scopes: groupings.collect::<Option<_>>()? })
+        let scopes = groupings.collect::<Option<_>>()?;
+        has_places.then_some(RowColumns { key, document, scopes, are_stored: true })
     }
 
     /// Names that a query has given twice become new ones.

@@ -177,7 +177,7 @@ impl Work {
             let mut reading = Reading {
                 select: source.select(session, order.keep, order.chosen)?,
                 chosen: order.chosen,
-                form: source.form(order.keep, order.chosen),
+                columns: source.columns(order.keep, order.chosen),
                 unique: Unique::new(key.0, !source.key_is_unique),
                 table: table.as_ref(),
                 argument: source.argument,
