@@ -15,79 +15,65 @@ use crate::pg::lossless;
 
 /// Something to compare with.
 pub enum Prepared {
-    Text(PreparedText),
-    Set(Elements),
+    Set(PreparedElements),
     Signature(Vec<i32>),
 }
 
 impl Prepared {
     /// The form in which a value is compared; of a text, by these options.
     pub fn of(value: Value, config: Config) -> Result<Self> {
-        Ok(match value {
-            Value::Text(text) => Self::Text(PreparedText {
-                config,
-                length: text.len(),
-                has_shingles: None,
-                elements: None,
-            }),
+        let (kind, length, elements) = match value {
+            Value::Text(text) => (Kind::Text, text.len(), None),
             Value::Set(hashes) => {
                 let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
-                Self::Set(Elements::of(set)?)
+                (Kind::Set, 0, Some(Elements::of(set)?))
             }
-            Value::Signature(slots) => Self::Signature(slots.into_owned()),
-        })
+            Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
+        };
+        Ok(Self::Set(PreparedElements { kind, config, length, has_shingles: None, elements }))
     }
 
     /// The kind of values that it can be compared with.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Text(_) => Kind::Text,
-            Self::Set(_) => Kind::Set,
+            Self::Set(own) => own.kind,
             Self::Signature(_) => Kind::Signature,
         }
     }
 }
 
-/// The shingles of a text in the database's encoding.
-fn shingles(config: &Config, text: &[u8]) -> Result<ShingleSet> {
-    let text = lossless::decode(text)?;
-    ShingleSet::from_text(config, &text, &mut check_interrupts).map_err(Into::into)
-}
-
-/// A text with which others are compared. Its shingles are made ready for the first that is not the same text:
-/// a search for the near-duplicates of a stored text finds that text, and often nothing else.
-pub struct PreparedText {
-    /// The options by which it is cut, and by which others must be.
-    config: Config,
-    /// Its bytes, the last ones of the value that it was read from.
+/// A text or a set with which others are compared. The shingles of a text are made ready for the first that is not the
+/// same text: a search for the near-duplicates of a stored text finds that text, and often nothing else.
+pub struct PreparedElements {
+    kind: Kind,
+    /// The options by which a text is cut, and by which others must be.
+    pub config: Config,
+    /// The bytes of a text, the last ones of the value that it was read from.
     length: usize,
     has_shingles: Option<bool>,
     elements: Option<Elements>,
 }
 
-impl PreparedText {
-    /// The options by which it is cut.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// The similarity with another text in the database's encoding, if it is at least `least`; none if both are
-    /// without shingles. `image` is the value that it was read from.
-    pub fn with(&mut self, image: &[u8], other: &[u8], least: Option<f64>) -> Result<Option<f64>> {
+impl PreparedElements {
+    /// The similarity with another value of its kind, if it is at least `least`; none if both are without shingles.
+    /// `image` is the value that it was read from.
+    pub fn with(&mut self, image: &[u8], other: Value, least: Option<f64>) -> Result<Option<f64>> {
         let own = &image[image.len() - self.length..];
-        if own == other {
-            return Ok(self.has_shingles(own)?.then_some(1.0));
-        }
-        if (own.len() + other.len()) * size_of::<u64>() > of_comparison() {
-            let (own, other) = (lossless::decode(own)?, lossless::decode(other)?);
-            let found = overlap(&self.config, &own, &other)?.jaccard();
-            return Ok(found.filter(|found| least.is_none_or(|least| *found >= least)));
+        if let Value::Text(other) = other {
+            if own == other {
+                return Ok(self.has_shingles(own)?.then_some(1.0));
+            }
+            if (own.len() + other.len()) * size_of::<u64>() > of_comparison() {
+                let (own, other) = (lossless::decode(own)?, lossless::decode(other)?);
+                let found = overlap(&self.config, &own, &other)?.jaccard();
+                return Ok(found.filter(|found| least.is_none_or(|least| *found >= least)));
+            }
         }
         let elements = match &mut self.elements {
             Some(elements) => elements,
-            none => none.insert(Elements::of(shingles(&self.config, own)?)?),
+            none => none.insert(Elements::of(Value::Text(own).into_set(&self.config)?)?),
         };
-        elements.with_text(&self.config, other, least)
+        elements.with(&self.config, other, least)
     }
 
     fn has_shingles(&mut self, own: &[u8]) -> Result<bool> {
@@ -101,7 +87,7 @@ impl PreparedText {
 }
 
 /// A set to which others are compared.
-pub enum Elements {
+enum Elements {
     /// In a hash table, at which the elements of another set pass by: nothing is sorted.
     Table(PreparedSet),
     /// In order, which takes a quarter of the memory: a large set.
@@ -119,67 +105,32 @@ impl Elements {
         PreparedSet::new(&set).map(Self::Table).map_err(Into::into)
     }
 
-    /// The similarity with the shingles of a text in the database's encoding, if it is at least
-    /// `least`; none if both sets are empty.
-    pub fn with_text(
-        &mut self,
-        config: &Config,
-        text: &[u8],
-        least: Option<f64>,
-    ) -> Result<Option<f64>> {
-        let found = match self {
-            Self::Sorted(set) => return Ok(sorted(set, &shingles(config, text)?, least)),
-            Self::Table(set) => {
-                let text = lossless::decode(text)?;
-                set.similarity(config, &text, least.unwrap_or(0.0), &mut check_interrupts)
-            }
-        };
-        self.or_nothing_shared(found?, least, || {
-            shingles(config, text).map(|shingles| shingles.is_empty())
-        })
-    }
-
-    /// The similarity with a set that is given by the hashes of its elements, if it is at least `least`;
-    /// none if both sets are empty.
-    pub fn with_hashes(&mut self, hashes: Vec<u64>, least: Option<f64>) -> Result<Option<f64>> {
-        let found = match self {
+    /// The similarity with the set of a value, if it is at least `least`; none if both sets are empty.
+    fn with(&mut self, config: &Config, other: Value, least: Option<f64>) -> Result<Option<f64>> {
+        let minimum = least.unwrap_or(0.0);
+        let table = match self {
+            Self::Table(set) => set,
             Self::Sorted(set) => {
-                let other = ShingleSet::from_hashes(hashes, &mut check_interrupts);
-                return Ok(sorted(set, &other, least));
-            }
-            Self::Table(set) => {
-                set.similarity_of(&hashes, least.unwrap_or(0.0), &mut check_interrupts)
+                let jaccard =
+                    set.overlap(&other.into_set(config)?, &mut check_interrupts).jaccard();
+                return Ok(jaccard.filter(|jaccard| *jaccard >= minimum));
             }
         };
-        self.or_nothing_shared(found?, least, || Ok(hashes.is_empty()))
-    }
-
-    /// Returns `found`; or 0, since a table finds nothing, where all is asked for, if one of the sets
-    /// is empty.
-    fn or_nothing_shared(
-        &self,
-        found: Option<f64>,
-        least: Option<f64>,
-        other_is_empty: impl FnOnce() -> Result<bool>,
-    ) -> Result<Option<f64>> {
+        let found = match &other {
+            Value::Text(text) => {
+                let text = lossless::decode(text)?;
+                table.similarity(config, &text, minimum, &mut check_interrupts)?
+            }
+            Value::Set(hashes) => table.similarity_of(hashes, minimum, &mut check_interrupts)?,
+            Value::Signature(_) => None,
+        };
         if found.is_some() || least.is_some() {
             return Ok(found);
         }
-        let both_empty = self.is_empty() && other_is_empty()?;
+        // A table finds nothing, where all is asked for, if one of the sets is empty.
+        let both_empty = table.is_empty() && other.into_set(config)?.is_empty();
         Ok((!both_empty).then_some(0.0))
     }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Table(set) => set.is_empty(),
-            Self::Sorted(set) => set.is_empty(),
-        }
-    }
-}
-
-fn sorted(a: &ShingleSet, b: &ShingleSet, least: Option<f64>) -> Option<f64> {
-    let jaccard = a.overlap(b, &mut check_interrupts).jaccard();
-    jaccard.filter(|jaccard| least.is_none_or(|least| *jaccard >= least))
 }
 
 /// The memory of one place of a query: the value that it saw last, and what was made of it.

@@ -124,15 +124,14 @@ impl Sides<'_> {
         let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
         let least = least.map(|least| least.max(own));
         let similarity = match (&mut *self.prepared, other) {
-            (Prepared::Text(text), Value::Text(other)) => {
+            (Prepared::Set(own), other @ (Value::Text(_) | Value::Set(_))) => {
                 if let Some(other) = document.map_or(Ok(None), |document| document.config())?
-                    && !same_shingling(text.config(), &other)
+                    && !same_shingling(&own.config, &other)
                 {
-                    return Err(different_options(&other, text.config()));
+                    return Err(different_options(&other, &own.config));
                 }
-                text.with(self.image, other, least)?
+                own.with(self.image, other, least)?
             }
-            (Prepared::Set(set), Value::Set(hashes)) => set.with_hashes(hashes, least)?,
             (Prepared::Signature(slots), Value::Signature(other)) => {
                 let Ok(share) = sketch::estimate_jaccard(slots, &other) else {
                     return Ok(Outcome::Incomparable);
@@ -195,9 +194,9 @@ fn different_options(a: &Config, b: &Config) -> SqlError {
 
 fn incomparable(prepared: &Prepared) -> SqlError {
     let expected = match prepared {
-        Prepared::Text(..) => "a text".to_owned(),
-        Prepared::Set(_) => "a set".to_owned(),
         Prepared::Signature(slots) => format!("a signature of {} slots", slots.len()),
+        Prepared::Set(_) if prepared.kind() == Kind::Text => "a text".to_owned(),
+        Prepared::Set(_) => "a set".to_owned(),
     };
     invalid_parameter(format!("cannot compare the value with a document that is {expected}"))
         .set_hint(

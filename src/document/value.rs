@@ -65,17 +65,15 @@ impl<'a> Document<'a> {
 }
 
 impl Value<'_> {
-    /// The set of its shingles or elements; `None` of a signature.
-    pub fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
-        Ok(Some(match self {
+    /// The set of its shingles or elements, which a signature does not have.
+    pub fn into_set(self, config: &Config) -> Result<ShingleSet> {
+        Ok(match self {
             Self::Text(text) => {
                 ShingleSet::from_text(config, &lossless::decode(text)?, &mut check_interrupts)?
             }
-            Self::Set(hashes) => {
-                ShingleSet::from_hashes(memory::copied(hashes)?, &mut check_interrupts)
-            }
-            Self::Signature(_) => return Ok(None),
-        }))
+            Self::Set(hashes) => ShingleSet::from_hashes(hashes, &mut check_interrupts),
+            Self::Signature(_) => ShingleSet::default(),
+        })
     }
 
     /// Its signature; `None` if it has no shingles.

@@ -120,6 +120,16 @@ impl<'a> Operand<'a> {
         Ok(Self { value, array })
     }
 
+    /// Its set; `None` of a signature.
+    fn set(&self, config: &Config) -> Result<Option<ShingleSet>> {
+        let value = match &self.value {
+            Value::Text(text) => Value::Text(text),
+            Value::Set(hashes) => Value::Set(memory::copied(hashes)?),
+            Value::Signature(_) => return Ok(None),
+        };
+        value.into_set(config).map(Some)
+    }
+
     /// Some distinct elements whose hashes are wanted, as text; `None` if it is not made of elements that can be
     /// shown.
     fn some(&self, wanted: &dyn Fn(u64) -> bool) -> Result<Option<Vec<String>>> {
@@ -246,7 +256,7 @@ impl Pair {
             let Comparison { a, b, shared, only_a, only_b } = compared?;
             return Ok(Self { sets: Some((a, b)), examples: Some([shared, only_a, only_b]) });
         }
-        let (Some(set_a), Some(set_b)) = (a.value.set(config)?, b.value.set(config)?) else {
+        let (Some(set_a), Some(set_b)) = (a.set(config)?, b.set(config)?) else {
             return Ok(Self::default());
         };
         let examples = [

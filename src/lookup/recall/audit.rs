@@ -92,7 +92,7 @@ impl Audited<'_> {
                     return Ok(());
                 }
                 let (document, least) = self.read(row.document)?;
-                truth.push(&document, self.config)?;
+                truth.push(document, self.config)?;
                 bytes += finder.take(row.key, row.document)? + ENTRY + row.name.len();
                 let scope = scopes.of(|place| row.scope(place))?;
                 let name = memory::owned(row.name)?;
@@ -112,7 +112,7 @@ impl Audited<'_> {
                 near.clear();
                 found.clear();
                 let least = bands.least().max(least);
-                truth.similar_to(&document, self.config, least, &mut near)?;
+                truth.similar_to(document, self.config, least, &mut near)?;
                 near.retain(|&(number, similarity)| {
                     let member = &members[number as usize];
                     is_other(member) && similarity >= member.least
@@ -182,15 +182,15 @@ struct Truth {
 }
 
 impl Truth {
-    fn push(&mut self, document: &Value, config: &Config) -> Result<()> {
+    fn push(&mut self, document: Value, config: &Config) -> Result<()> {
         let number = (self.numbers.len() + self.signatures.len()) as u32;
         if let Value::Signature(slots) = document {
             self.slots += slots.len();
-            let slots = memory::copied(slots)?;
+            let slots = memory::copied(&slots)?;
             return Ok(memory::push(&mut self.signatures, (number, slots))?);
         }
         memory::push(&mut self.numbers, number)?;
-        Ok(self.sets.push(document.set(config)?.unwrap_or_default())?)
+        Ok(self.sets.push(document.into_set(config)?)?)
     }
 
     /// About how many bytes they take.
@@ -202,7 +202,7 @@ impl Truth {
     /// the signatures where these are all there is.
     fn similar_to(
         &mut self,
-        other: &Value,
+        other: Value,
         config: &Config,
         threshold: f64,
         near: &mut Vec<Similar>,
@@ -211,13 +211,13 @@ impl Truth {
         if let Value::Signature(slots) = other {
             for (number, own) in &self.signatures {
                 // Signatures of other lengths have no similarity.
-                let similarity = estimate_jaccard(own, slots).unwrap_or(0.0);
+                let similarity = estimate_jaccard(own, &slots).unwrap_or(0.0);
                 if similarity >= threshold {
                     memory::push(near, (*number, similarity))?;
                 }
             }
         } else {
-            let set = other.set(config)?.unwrap_or_default();
+            let set = other.into_set(config)?;
             self.sets.similar_to(&set, threshold, |place, similarity| {
                 let pushed = memory::push(near, (self.numbers[place as usize], similarity));
                 outcome = std::mem::replace(&mut outcome, Ok(())).and(pushed);
