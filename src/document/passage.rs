@@ -27,7 +27,7 @@ use sketch::passage::{
 use sketch::{Config, DEFAULT_COVERAGE, DEFAULT_MIN_MATCH, Normalization, memory, sort_by};
 
 use super::form::{JsonReader, Read, TypeForm, damaged, syntax, until_zero, write_string};
-use super::prepared::Kept;
+use super::prepared::KeptValue;
 use super::value::BandSearch;
 use crate::error::Result;
 use crate::options::{IndexOptions, Recent};
@@ -166,21 +166,23 @@ fn write_literal(passage: &Passage) -> Result<Vec<u8>> {
 
 fn read_literal(literal: &[u8]) -> Read<Datum> {
     match FORM.is_object(literal) {
-        true => Members::read(&mut JsonReader::new(literal))?.write(),
-        false => Members { passage: Some(literal.into()), ..Members::default() }.write(),
+        true => PassageMembers::read(&mut JsonReader::new(literal))?.write(),
+        false => {
+            PassageMembers { passage: Some(literal.into()), ..PassageMembers::default() }.write()
+        }
     }
 }
 
 /// The members of the object, as far as they are there.
 #[derive(Default)]
-struct Members<'a> {
+struct PassageMembers<'a> {
     coverage: Option<f64>,
     min_match: Option<i64>,
     normalization: Option<Cow<'a, str>>,
     passage: Option<Cow<'a, [u8]>>,
 }
 
-impl<'a> Members<'a> {
+impl<'a> PassageMembers<'a> {
     fn read(reader: &mut JsonReader<'a>) -> Read<Self> {
         let mut members = Self::default();
         reader.object(|name, reader| {
@@ -222,7 +224,7 @@ fn contains(call: &Call, body: usize, passage: usize) -> Result<Option<Datum>> {
         return Ok(None);
     };
     // SAFETY: the only thing that these functions keep.
-    let kept: &mut Kept<PreparedPassage> = unsafe { call.kept() };
+    let kept: &mut KeptValue<PreparedPassage> = unsafe { call.kept() };
     let prepared = kept.get(image, || prepare(image))?;
     // SAFETY: declared text, and lives as long as the call.
     let body = lossless::decode(unsafe { bytes::read(body) })?;

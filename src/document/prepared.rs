@@ -26,7 +26,7 @@ impl Prepared {
             Value::Text(text) => (Kind::Text, text.len(), None),
             Value::Set(hashes) => {
                 let set = ShingleSet::from_hashes(hashes, &mut check_interrupts);
-                (Kind::Set, 0, Some(Elements::of(set)?))
+                (Kind::Set, 0, Some(ReadySet::of(set)?))
             }
             Value::Signature(slots) => return Ok(Self::Signature(slots.into_owned())),
         };
@@ -51,7 +51,7 @@ pub struct PreparedElements {
     /// The bytes of a text, the last ones of the value that it was read from.
     length: usize,
     has_shingles: Option<bool>,
-    elements: Option<Elements>,
+    elements: Option<ReadySet>,
 }
 
 impl PreparedElements {
@@ -71,7 +71,7 @@ impl PreparedElements {
         }
         let elements = match &mut self.elements {
             Some(elements) => elements,
-            none => none.insert(Elements::of(Value::Text(own).into_set(&self.config)?)?),
+            none => none.insert(ReadySet::of(Value::Text(own).into_set(&self.config)?)?),
         };
         elements.with(&self.config, other, least)
     }
@@ -87,7 +87,7 @@ impl PreparedElements {
 }
 
 /// A set to which others are compared.
-enum Elements {
+enum ReadySet {
     /// In a hash table, at which the elements of another set pass by: nothing is sorted.
     Table(PreparedSet),
     /// In order, which takes a quarter of the memory: a large set.
@@ -97,7 +97,7 @@ enum Elements {
 /// The most elements that go into a table: of 32 MB, for a text of about a million characters.
 const MAX_TABLE: usize = 1 << 20;
 
-impl Elements {
+impl ReadySet {
     fn of(set: ShingleSet) -> Result<Self> {
         if set.len() > MAX_TABLE {
             return Ok(Self::Sorted(set));
@@ -134,18 +134,18 @@ impl Elements {
 }
 
 /// The memory of one place of a query: the value that it saw last, and what was made of it.
-pub struct Kept<T> {
+pub struct KeptValue<T> {
     image: Vec<u8>,
     made: Option<T>,
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for KeptValue<T> {
     fn default() -> Self {
         Self { image: Vec::new(), made: None }
     }
 }
 
-impl<T> Kept<T> {
+impl<T> KeptValue<T> {
     /// The product of `make`, of a value with that `image`; made again if the image is not, byte for byte, the one
     /// before.
     pub fn get(&mut self, image: &[u8], make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
@@ -162,7 +162,7 @@ impl<T> Kept<T> {
 }
 
 /// The threshold of a document that is kept, and what a value is compared as.
-pub type KeptSide = Kept<(Option<Threshold>, Prepared)>;
+pub type KeptSide = KeptValue<(Option<Threshold>, Prepared)>;
 
 /// The most bytes of a value that is kept beyond the statement for which it was prepared.
 const MAX_LENT: usize = 1 << 18;

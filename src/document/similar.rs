@@ -42,16 +42,16 @@ fn similar_alike(call: &Call, kind: Kind) -> Result<Option<Datum>> {
 fn similar(call: &Call, kept: usize, kinds: [Kind; 2]) -> Result<Option<Datum>> {
     compare(call, kept, kinds, |threshold, mut sides| {
         let outcome = sides.measure(Some(threshold))?;
-        Ok(Some(Datum::from(matches!(outcome, Outcome::Similarity(_)))))
+        Ok(Some(Datum::from(matches!(outcome, Verdict::Similarity(_)))))
     })
 }
 
 /// `jaccard()`: compares the first argument with the second, a document.
 fn jaccard(call: &Call, other: Kind) -> Result<Option<Datum>> {
     compare(call, 1, [Kind::Document, other], |_, mut sides| match sides.measure(None)? {
-        Outcome::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
-        Outcome::TooLow => Ok(None),
-        Outcome::Incomparable => Err(incomparable(sides.prepared)),
+        Verdict::Similarity(similarity) => Ok(Some(float8_datum(similarity))),
+        Verdict::TooLow => Ok(None),
+        Verdict::Incomparable => Err(incomparable(sides.prepared)),
     })
 }
 
@@ -61,7 +61,7 @@ fn compare(
     call: &Call,
     kept: usize,
     [kept_kind, other_kind]: [Kind; 2],
-    decide: impl FnOnce(f64, Sides) -> Result<Option<Datum>>,
+    decide: impl FnOnce(f64, TwoSides) -> Result<Option<Datum>>,
 ) -> Result<Option<Datum>> {
     let (Some(value), Some(other)) = (call.datum(kept), call.datum(1 - kept)) else {
         return Ok(None);
@@ -75,7 +75,7 @@ fn compare(
         let (own, prepared) = place.get(image, || prepare(value, kept_kind))?;
         // The setting may be changed between two rows.
         let threshold = own.unwrap_or_else(settings::threshold).get();
-        decide(threshold, Sides { prepared, image, other, other_kind })
+        decide(threshold, TwoSides { prepared, image, other, other_kind })
     };
     if call.has_no_place() {
         // An exclusion constraint looks the function up for each pair of rows, and frees what that keeps at the
@@ -97,7 +97,7 @@ fn prepare(value: Datum, kind: Kind) -> Result<(Option<Threshold>, Prepared)> {
 }
 
 /// The outcome of a comparison.
-enum Outcome {
+enum Verdict {
     Similarity(f64),
     /// Less than was asked for; or both are empty, and there is none.
     TooLow,
@@ -106,7 +106,7 @@ enum Outcome {
 }
 
 /// Both sides of a comparison.
-struct Sides<'a> {
+struct TwoSides<'a> {
     prepared: &'a mut Prepared,
     /// The bytes of the value that is prepared; a text is at their end.
     image: &'a [u8],
@@ -114,12 +114,12 @@ struct Sides<'a> {
     other_kind: Kind,
 }
 
-impl Sides<'_> {
+impl TwoSides<'_> {
     /// The similarity, if it is at least `least`, and what a document on the other side asks for.
-    fn measure(&mut self, least: Option<f64>) -> Result<Outcome> {
+    fn measure(&mut self, least: Option<f64>) -> Result<Verdict> {
         // SAFETY: both arguments live as long as the call.
         let Some((other, document)) = (unsafe { self.other()? }) else {
-            return Ok(Outcome::Incomparable);
+            return Ok(Verdict::Incomparable);
         };
         let own = document.as_ref().map_or(0.0, |document| document.threshold.get());
         let least = least.map(|least| least.max(own));
@@ -134,13 +134,13 @@ impl Sides<'_> {
             }
             (Prepared::Signature(slots), Value::Signature(other)) => {
                 let Ok(share) = sketch::estimate_jaccard(slots, &other) else {
-                    return Ok(Outcome::Incomparable);
+                    return Ok(Verdict::Incomparable);
                 };
                 Some(share).filter(|share| least.is_none_or(|least| *share >= least))
             }
-            _ => return Ok(Outcome::Incomparable),
+            _ => return Ok(Verdict::Incomparable),
         };
-        Ok(similarity.map_or(Outcome::TooLow, Outcome::Similarity))
+        Ok(similarity.map_or(Verdict::TooLow, Verdict::Similarity))
     }
 
     /// Reads the other value; `None` if it is of another kind than what is prepared.

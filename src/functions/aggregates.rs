@@ -58,7 +58,7 @@ impl SetOptions {
 
 /// The state: a set so far.
 #[repr(C)]
-struct Set {
+struct SetState {
     /// Distinguishes it from the states of other aggregates.
     tag: u64,
     options: SetOptions,
@@ -68,7 +68,7 @@ struct Set {
     pending: Buffer<u64>,
 }
 
-impl Set {
+impl SetState {
     const TAG: u64 = 0x6d69_6e6c_7368_2053;
 
     /// The state behind an argument.
@@ -132,7 +132,7 @@ impl Set {
 
 /// The result of a transition function: the group's state, a new one at its first row.
 fn state_datum(call: &Call, aggregate: Aggregate, options: SetOptions) -> Datum {
-    call.datum(0).unwrap_or_else(|| aggregate.put(Set::new(options)))
+    call.datum(0).unwrap_or_else(|| aggregate.put(SetState::new(options)))
 }
 
 /// `minlsh_set_add(internal, element [, num_perm [, scheme, seed]]) → internal`
@@ -140,7 +140,7 @@ fn add(call: &Call) -> Result<Option<Datum>> {
     let aggregate = Aggregate::of(call)?;
     let options = options(call)?;
     let datum = state_datum(call, aggregate, options);
-    let set = Set::of(datum)?;
+    let set = SetState::of(datum)?;
     set.options.require_same(options)?;
     if let Some(element) = call.datum(1) {
         // SAFETY: an argument of the type that the call says it has.
@@ -192,7 +192,7 @@ fn add_signature(call: &Call) -> Result<Option<Datum>> {
     let signature = signature_of(scheme, signature)?;
     let options = SetOptions { scheme, num_perm: signature.len(), seed: 0 };
     let datum = state_datum(call, aggregate, options);
-    let set = Set::of(datum)?;
+    let set = SetState::of(datum)?;
     if set.options.num_perm != signature.len() {
         let (left, right) = (set.options.num_perm, signature.len());
         return Err(sketch::Error::LengthMismatch { left, right }.into());
@@ -208,10 +208,10 @@ fn combine(call: &Call) -> Result<Option<Datum>> {
     let Some(other) = call.datum(1) else {
         return Ok(call.datum(0));
     };
-    let other = Set::of(other)?;
+    let other = SetState::of(other)?;
     // The other state lives no longer than this call.
     let datum = state_datum(call, aggregate, other.options);
-    let set = Set::of(datum)?;
+    let set = SetState::of(datum)?;
     set.merge(other, aggregate)?;
     Ok(Some(datum))
 }
@@ -222,7 +222,7 @@ fn signature(call: &Call) -> Result<Option<Datum>> {
     let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
-    let set = Set::of(datum)?;
+    let set = SetState::of(datum)?;
     // The set remains what it is: a window aggregate may go on.
     set.flush(aggregate)?;
     let signature = set.signature.as_slice();
@@ -239,7 +239,7 @@ fn serialize(call: &Call) -> Result<Option<Datum>> {
     let Some(datum) = call.datum(0) else {
         return Ok(None);
     };
-    let set = Set::of(datum)?;
+    let set = SetState::of(datum)?;
     let (signature, pending) = (set.signature.as_slice(), set.pending.as_slice());
     let scheme = Scheme::ALL.iter().position(|scheme| *scheme == set.options.scheme).unwrap_or(0);
     let mut out = Vec::with_capacity(HEADER + 4 * signature.len() + 8 * pending.len());
@@ -265,7 +265,7 @@ fn deserialize(call: &Call) -> Result<Option<Datum>> {
     Ok(Some(aggregate.put(set)))
 }
 
-fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<Set> {
+fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<SetState> {
     let (scheme, rest) = bytes.split_first_chunk::<2>()?;
     let (signed, rest) = rest.split_first_chunk::<2>()?;
     let (num_perm, rest) = rest.split_first_chunk::<4>()?;
@@ -277,7 +277,7 @@ fn read_state(bytes: &[u8], aggregate: Aggregate) -> Option<Set> {
     if hashes.len() != 8 * u32::from_ne_bytes(*pending) as usize {
         return None;
     }
-    let mut set = Set::new(SetOptions {
+    let mut set = SetState::new(SetOptions {
         scheme: *Scheme::ALL.get(usize::from(u16::from_ne_bytes(*scheme)))?,
         num_perm,
         seed: i64::from_ne_bytes(*seed),
