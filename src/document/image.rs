@@ -40,7 +40,6 @@ pub struct Document<'a> {
 }
 
 /// The content, which is what is compared, as it is stored.
-#[derive(Clone)]
 pub enum Content<'a> {
     /// A text, in the database's encoding, and how it is cut: by options in canonical form.
     Text(Options<'a>, &'a [u8]),

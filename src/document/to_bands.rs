@@ -148,22 +148,22 @@ impl Kind {
         value_type: Oid,
         index: &IndexOptions,
     ) -> Result<Service> {
-        // SAFETY: the caller's promise.
-        match self.of_value(value_type) {
+        let kind = match self.of_value(value_type) {
             Self::Document => {
+                // SAFETY: the caller's promise.
                 let document = unsafe { Document::read(value) }?;
-                self.service_of(document.kind(), Some(&document), index)
-            }
-            // Integers beside documents may be a set or a signature, as each of the rows is.
-            Self::Set | Self::Signature
-                if self == Self::Document && unsafe { is_of_integers(value) } =>
-            {
-                Ok(Service::Everything)
+                return self.service_of(document.kind(), Some(&document), index);
             }
             // Two arrays are compared as sets.
-            Self::Set | Self::Signature => self.service_of(Self::Set, None, index),
-            Self::Text | Self::Passage => self.service_of(Self::Text, None, index),
+            Self::Signature => Self::Set,
+            kind => kind,
+        };
+        // SAFETY: the caller's promise: an array.
+        if self == Self::Document && kind == Self::Set && unsafe { is_of_integers(value) } {
+            // They may be a set or a signature, as each of the rows is.
+            return Ok(Service::Everything);
         }
+        self.service_of(kind, None, index)
     }
 
     /// Decides about a search for something of that kind, a text, a set or a signature: with the threshold and the

@@ -170,7 +170,7 @@ fn show(
     operand_b: &Operand,
 ) -> Result<()> {
     let (signed_a, signed_b) = (operand_a.signed(settings)?, operand_b.signed(settings)?);
-    let pair = Pair::of(&settings.config, operand_a, operand_b)?;
+    let pair = PairFacts::of(&settings.config, operand_a, operand_b)?;
     let probed = settings.banding.first(settings.banding.probes(threshold.get(), settings.recall));
     let (mut estimate, mut shared) = (None, Vec::new());
     if let (Some(a), Some(b)) = (&signed_a, &signed_b) {
@@ -239,7 +239,7 @@ fn check_memory(bytes: usize) -> Result<()> {
 
 /// Facts about two documents that need no signatures.
 #[derive(Default)]
-struct Pair {
+struct PairFacts {
     /// Their sets; none of signatures, and of documents of two kinds.
     sets: Option<(ShingleSet, ShingleSet)>,
     /// Some passages or elements that both have, that only the first has, that only the second has;
@@ -247,7 +247,7 @@ struct Pair {
     examples: Option<[Vec<String>; 3]>,
 }
 
-impl Pair {
+impl PairFacts {
     fn of(config: &Config, a: &Operand, b: &Operand) -> Result<Self> {
         if let (Value::Text(a), Value::Text(b)) = (&a.value, &b.value) {
             let (a, b) = (lossless::decode(a)?, lossless::decode(b)?);

@@ -34,6 +34,7 @@ impl ElementValue<'_> {
 }
 
 /// The types of which there are elements, each with the domains over it.
+#[derive(Clone, Copy)]
 enum ElementType {
     Text,
     Bytes,
@@ -59,6 +60,22 @@ impl ElementType {
             }
         })
     }
+
+    /// # Safety
+    /// `datum` must be a non-null value of this type, valid for `'a`.
+    unsafe fn read<'a>(self, datum: Datum) -> Result<ElementValue<'a>> {
+        // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
+        unsafe {
+            Ok(match self {
+                Self::Text => ElementValue::Text(lossless::read(datum)?),
+                Self::Bytes => ElementValue::Bytes(bytes::read(datum)),
+                Self::Int2 => ElementValue::Integer((datum.value() as i16).into()),
+                Self::Int4 => ElementValue::Integer((datum.value() as i32).into()),
+                Self::Int8 => ElementValue::Integer(datum.value() as i64),
+                Self::Uuid => ElementValue::Uuid(&*datum.cast_mut_ptr()),
+            })
+        }
+    }
 }
 
 /// Refuses a type of which there are no elements.
@@ -71,17 +88,9 @@ pub fn check(type_oid: Oid) -> Result<()> {
 /// # Safety
 /// `datum` must be a non-null value of type `type_oid`, valid for `'a`.
 pub unsafe fn read<'a>(datum: Datum, type_oid: Oid) -> Result<ElementValue<'a>> {
-    // SAFETY: the caller's promise, of the type named before the arrow; a uuid is 16 bytes.
-    unsafe {
-        Ok(match ElementType::of(type_oid)? {
-            ElementType::Text => ElementValue::Text(lossless::read(datum)?),
-            ElementType::Bytes => ElementValue::Bytes(bytes::read(datum)),
-            ElementType::Int2 => ElementValue::Integer((datum.value() as i16).into()),
-            ElementType::Int4 => ElementValue::Integer((datum.value() as i32).into()),
-            ElementType::Int8 => ElementValue::Integer(datum.value() as i64),
-            ElementType::Uuid => ElementValue::Uuid(&*datum.cast_mut_ptr()),
-        })
-    }
+    let of = ElementType::of(type_oid)?;
+    // SAFETY: the caller's promise, of that type.
+    unsafe { of.read(datum) }
 }
 
 /// The hashes of the elements of an array but its nulls, in its order and with its repeats.
@@ -93,15 +102,19 @@ pub unsafe fn hashes(set: Datum, hash: ElementHash) -> Result<Vec<u64>> {
     let (set, element_type) = unsafe { array::detoast(set) };
     // SAFETY: an array of elements of that type, as it says itself.
     let elements = unsafe { array::each_element(set) };
-    let mut hashes = memory::with_capacity(elements.len())?;
+    let (mut hashes, mut known) = (memory::with_capacity(elements.len())?, None);
     for (i, element) in elements.enumerate() {
         if i.is_multiple_of(4096) {
             check_interrupts();
         }
-        if let Some(element) = element {
-            // SAFETY: an element of that type.
-            hashes.push(unsafe { read(element, element_type) }?.hash(hash));
-        }
+        let Some(element) = element else { continue };
+        // An array without elements may be of any type.
+        let of = match known {
+            Some(of) => of,
+            None => *known.insert(ElementType::of(element_type)?),
+        };
+        // SAFETY: an element of that type.
+        hashes.push(unsafe { of.read(element) }?.hash(hash));
     }
     Ok(hashes)
 }

@@ -58,8 +58,8 @@ impl Comparison {
         let least = (read_a.len().min(read_b.len()) / 4).clamp(1, LEAST);
         let runs_a = shared_runs(&read_a, &read_b, least, check_interrupts)?;
         let runs_b = shared_runs(&read_b, &read_a, least, check_interrupts)?;
-        let (part_a, part_b) = (Parts::of(a, &read_a)?, Parts::of(b, &read_b)?);
-        let (words_a, words_b) = (Words::of(&read_a, &runs_a)?, Words::of(&read_b, &runs_b)?);
+        let (part_a, part_b) = (ShownText::of(a, &read_a)?, ShownText::of(b, &read_b)?);
+        let (words_a, words_b) = (WordGaps::of(&read_a, &runs_a)?, WordGaps::of(&read_b, &runs_b)?);
         let only_a = words_a.apart(&words_b, check_interrupts)?;
         let only_b = words_b.apart(&words_a, check_interrupts)?;
         Ok(Self {
@@ -73,13 +73,13 @@ impl Comparison {
 }
 
 /// The words of a normalised text, punctuation included.
-struct Words<'a> {
+struct WordGaps<'a> {
     text: &'a str,
     /// The ranges of characters that no passage has.
     gaps: Vec<Range<usize>>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> WordGaps<'a> {
     fn of(characters: &'a Characters, runs: &[Run]) -> Result<Self, Error> {
         let gaps = memory::collect(gaps(runs, characters.len()))?;
         Ok(Self { text: characters.text(), gaps })
@@ -113,7 +113,7 @@ impl<'a> Words<'a> {
     /// words anywhere is left out.
     fn apart(
         &self,
-        other: &Words,
+        other: &WordGaps,
         check_interrupts: &mut dyn FnMut(),
     ) -> Result<Vec<Range<usize>>, Error> {
         if self.gaps.is_empty() {
@@ -172,13 +172,13 @@ fn gaps(runs: &[Run], length: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// A text of which parts are shown.
-struct Parts<'a> {
+struct ShownText<'a> {
     text: &'a str,
     characters: &'a Characters<'a>,
     offsets: CharacterOffsets<'a>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ShownText<'a> {
     fn of(text: &'a str, characters: &'a Characters) -> Result<Self, Error> {
         Ok(Self { text, characters, offsets: CharacterOffsets::of(text)? })
     }
