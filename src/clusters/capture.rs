@@ -1,10 +1,8 @@
 //! `minlsh_capture()`, the trigger function: notes the keys of rows that are written.
 //!
-//! A trigger for each row of the documents is the record of what is tracked: its condition names the
-//! queue, UPDATE OF the key and the columns that the index is made of. A second one sees to columns that
-//! another trigger changed in an UPDATE that did not name them. Row triggers, because statement triggers
-//! miss what is written to a partition by its name, and what logical replication applies. A statement
-//! trigger notes TRUNCATE.
+//! The [`Record`] names the queue, the key, and the columns that the index is made of.
+
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
@@ -12,47 +10,16 @@ use pgrx::prelude::*;
 use crate::clusters::tables::Queue;
 use crate::error::{Result, SqlError, error, warning};
 use crate::pg::call::{Call, sql_function};
-use crate::pg::catalog::c_function;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock};
-use crate::pg::row::Row;
-use crate::pg::trigger::{Event, Fired, Trigger, triggers};
+use crate::pg::trigger::{Event, Fired, Record, Trigger};
 use crate::settings;
 
 sql_function!(minlsh_capture, capture);
 
-/// The columns of the documents that matter.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The trigger that says so.
-    pub trigger: Oid,
-    /// The queue.
-    pub queue: Oid,
-    /// The key, then the columns that the index is made of.
-    pub columns: Vec<i16>,
-}
-
-impl Record {
-    /// Reads what `trigger` records, if it is one that does. Its function is ours.
-    fn of(trigger: &Trigger) -> Option<Self> {
-        let is_record =
-            trigger.is_after_row() && trigger.is_for_all_rows() && !trigger.columns.is_empty();
-        let columns = trigger.columns.clone();
-        is_record.then_some(Self { trigger: trigger.oid, queue: trigger.tied_to?, columns })
-    }
-}
-
-/// The records of what is tracked of an open table, also as a partition.
-pub fn records(documents: &Open) -> Vec<Record> {
-    let ours = triggers(documents).into_iter().filter(|trigger| is_capture(trigger.function));
-    ours.filter_map(|trigger| Record::of(&trigger)).collect()
-}
-
-/// True if a function is `minlsh_capture()`: only a superuser can make one that runs our code.
-pub fn is_capture(function: Oid) -> bool {
-    c_function(function).is_some_and(|symbol| symbol == b"minlsh_capture")
-}
+/// The trigger function's name.
+pub const CAPTURE: &CStr = c"minlsh_capture";
 
 fn capture(call: &Call) -> Result<Option<Datum>> {
     let Some(fired) = Fired::of(call) else {
@@ -60,15 +27,15 @@ fn capture(call: &Call) -> Result<Option<Datum>> {
     };
     let Some(documents) = Open::relation(fired.relation(), Lock::Held) else { return Ok(None) };
     match (fired.event(), fired.for_each_row(), fired.is_after()) {
-        (Event::Truncate, false, true) => truncated(&documents)?,
-        (event, true, true) => {
+        (Event::Truncate, false, true) => truncated(&fired, &documents)?,
+        (_, true, true) => {
             // SAFETY: nothing else is kept, and it is asked for here only.
             let statement: &mut Option<Statement> = unsafe { call.kept() };
             if statement.is_none() {
                 *statement = Some(Statement::begin(&documents, &fired.trigger())?);
             }
             if let Some(statement) = statement {
-                statement.row(&documents, &fired, event)?;
+                statement.row(&documents, &fired)?;
             }
         }
         _ => return Err(misused("must be fired after each row, or after TRUNCATE")),
@@ -83,11 +50,11 @@ fn misused(problem: &str) -> SqlError {
 }
 
 /// All documents are gone: a row without a key says so.
-fn truncated(documents: &Open) -> Result<()> {
-    for record in records(documents) {
-        if let Some(queue) = Queue::to_write(record.queue, documents)? {
-            queue.note(None);
-        }
+fn truncated(fired: &Fired, documents: &Open) -> Result<()> {
+    if let Some(queue) = fired.trigger().tied_to
+        && let Some(queue) = Queue::to_write(queue, documents)?
+    {
+        queue.note(None);
     }
     Ok(())
 }
@@ -96,60 +63,38 @@ fn truncated(documents: &Open) -> Result<()> {
 struct Statement {
     record: Record,
     key: Column,
-    others: Vec<Column>,
-    /// True if the record sees to updates that name one of its columns.
-    is_second: bool,
 }
 
 impl Statement {
     fn begin(documents: &Open, trigger: &Trigger) -> Result<Self> {
-        let queue = trigger.tied_to;
-        let mut records =
-            records(documents).into_iter().filter(|record| Some(record.queue) == queue);
-        let Some(record) = records.next() else {
+        let mut records = Record::all(documents, CAPTURE).into_iter();
+        let Some(record) = records.find(|record| Some(record.beside) == trigger.tied_to) else {
             return Err(misused(
                 "needs a queue in its condition, and the columns that matter in UPDATE OF",
             ));
         };
-        let column = |number: &i16| {
+        let column = |number: i16| {
             let mut attributes = documents.attributes();
-            attributes.find(|a| a.attnum == *number && !a.attisdropped).map(Column::of)
+            attributes.find(|a| a.attnum == number && !a.attisdropped).map(Column::of)
         };
-        let mut columns: Vec<Column> = record.columns.iter().filter_map(column).collect();
-        if columns.len() != record.columns.len() {
-            return Err(misused("is fired for columns that do not exist"));
+        let key =
+            column(record.key()).filter(|_| record.columns.iter().all(|c| column(*c).is_some()));
+        let key = key.ok_or_else(|| misused("is fired for columns that do not exist"))?;
+        if trigger.oid == record.trigger {
+            warn_of_length(record.beside);
         }
-        let key = columns.remove(0);
-        let is_second = trigger.oid != record.trigger;
-        if !is_second {
-            warn_of_length(record.queue);
-        }
-        Ok(Self { record, key, others: columns, is_second })
+        Ok(Self { record, key })
     }
 
     /// Notes the key of a row before and after a change.
-    fn row(&self, documents: &Open, fired: &Fired, event: Event) -> Result<()> {
-        if self.is_second
-            && (event != Event::Update
-                || self.record.columns.iter().any(|column| fired.names(*column)))
-        {
+    fn row(&self, documents: &Open, fired: &Fired) -> Result<()> {
+        let keys = fired.changed_keys(&self.record);
+        if keys == [None, None] {
             return Ok(());
         }
-        let (old, new) = (fired.old_row(), fired.new_row());
-        let value = |row: &Option<Row>, column: &Column| row.as_ref()?.value(column.number);
-        let same = |column: &Column| fired.is_unchanged(column.number);
-        let same_key = same(&self.key);
-        if same_key && self.others.iter().all(same) {
-            return Ok(());
-        }
-        let Some(queue) = Queue::to_write(self.record.queue, documents)? else { return Ok(()) };
+        let Some(queue) = Queue::to_write(self.record.beside, documents)? else { return Ok(()) };
         queue.check_key(documents, &self.key)?;
-        if let (Some(old), false) = (value(&old, &self.key), same_key) {
-            queue.note(Some(old));
-        }
-        if let Some(new) = value(&new, &self.key) {
-            queue.note(Some(new));
-        }
+        keys.into_iter().flatten().for_each(|key| queue.note(Some(key)));
         Ok(())
     }
 }

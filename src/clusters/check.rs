@@ -11,12 +11,14 @@ use crate::clusters::tracked::Tracked;
 use crate::error::Result;
 use crate::pg::guc::LocalSettings;
 use crate::pg::interrupts::check_interrupts;
+use crate::pg::open::Open;
 use crate::pg::output::Output;
 use crate::pg::relation::Lock;
 use crate::pg::result_rows::ResultRows;
 use crate::pg::row::Continue;
 use crate::pg::spi::Parameter;
 use crate::pg::text;
+use crate::pg::trigger::{Trigger, triggers};
 
 /// Finds what contradicts the list and the log, whose last row has the number `$1`.
 ///
@@ -86,7 +88,9 @@ pub fn check(name: Oid, result: &ResultRows) -> Result<bool> {
     let refresh = Refresh::begin(&tracked, &tables)?;
     refresh.faults().iter().for_each(|fault| report(None, &fault.replacen('T', "t", 1)));
     // A refresh sees that a table has lost its rows without this one: it is no fault to look at all documents for.
-    let truncate = tracked.truncate_trigger();
+    let documents = Open::relation(tracked.documents.oid, Lock::Held);
+    let mut noting = documents.iter().flat_map(triggers).filter(|t| tracked.is_noting(t));
+    let truncate = noting.find(Trigger::is_truncate);
     let fault = truncate.as_ref().and_then(|trigger| Some((trigger, trigger.fault(true)?)));
     if let Some((trigger, fault)) = fault {
         let (name, table) = (trigger.name.to_string_lossy(), &tracked.documents.name);

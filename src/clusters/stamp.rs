@@ -8,7 +8,6 @@
 use pgrx::pg_sys::{self, Oid};
 use sketch::ElementHash;
 
-use crate::clusters::capture;
 use crate::clusters::tracked::Tracked;
 use crate::pg::catalog::CatalogRow;
 use crate::pg::dependency;
@@ -38,12 +37,12 @@ pub fn of(tracked: &Tracked, index: &Index) -> Stamp {
             relation(own.oid, &mut parts);
         }
         let Some(open) = Open::relation(leaf.oid, Lock::Held) else { continue };
-        let ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
+        let ours = triggers(&open).into_iter().filter(|trigger| tracked.is_noting(trigger));
         let mut watching = 0;
         for trigger in ours {
             let written = dependency::writer_of_trigger(trigger.oid).unwrap_or_default();
             parts.extend([trigger.oid.to_u32(), written, trigger.enabled.into()]);
-            if trigger.tied_to == Some(tracked.oids.queue) && trigger.is_after_row() {
+            if !trigger.is_truncate() {
                 let name = trigger.name.to_string_lossy();
                 let fault = trigger.fault(true);
                 let table = &leaf.name;

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
+use crate::clusters::capture::CAPTURE;
 use crate::clusters::state::State;
 use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Tracked, with_suffix};
@@ -13,7 +14,7 @@ use crate::document::kind::Kind;
 use crate::error::{Result, SqlError, error, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
-use crate::pg::beside::{Enabled, NewTrigger, revoke_all};
+use crate::pg::beside::{create_triggers, revoke_all};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
 use crate::pg::names::{regclass_literal, relation_name};
@@ -21,7 +22,6 @@ use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
 use crate::pg::rights::check_owner_before;
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
-use crate::pg::trigger::tie;
 use crate::row_key::{Key, NoKey};
 use crate::side_table::arguments::open_table;
 
@@ -46,7 +46,9 @@ fn track_clusters(call: &Call) -> Result<Option<Datum>> {
     create_tables(&key, schema, &name)?;
     let columns = watched(&info, &key, &documents);
     let relation = |name: &CStr| catalog::relation_called(name, schema);
-    create_triggers(extension, &documents, relation(&with_suffix(&name, QUEUE)), &columns)?;
+    let columns: Vec<&CStr> = columns.iter().map(CString::as_c_str).collect();
+    let queue = relation(&with_suffix(&name, QUEUE));
+    create_triggers((extension, CAPTURE), (documents.oid, &columns), (queue, c"capture"))?;
     let members = relation(&name);
     let tracked = Tracked::find(members, Lock::Read)?;
     tracked.link(info.index.oid);
@@ -200,33 +202,4 @@ fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
         documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
     let key = documents.column(key.column);
     key.into_iter().chain(others).map(|column| column.raw_name.clone()).collect()
-}
-
-fn create_triggers(
-    extension: Oid,
-    documents: &Relation,
-    queue: Oid,
-    columns: &[CString],
-) -> Result<()> {
-    let mut of_columns = Sql::new("AFTER INSERT OR UPDATE OF ");
-    for (number, column) in columns.iter().enumerate() {
-        of_columns = of_columns.text(if number > 0 { ", " } else { "" }).name(column);
-    }
-    let each_row = |events: Sql| {
-        let on = events.text(" ON ").relation(documents.oid).text(" FOR EACH ROW WHEN ");
-        on.text(tie(queue))
-    };
-    let truncate =
-        Sql::new("AFTER TRUNCATE ON ").relation(documents.oid).text(" FOR EACH STATEMENT");
-    let triggers = [
-        (c"capture", each_row(of_columns.text(" OR DELETE"))),
-        (c"update", each_row(Sql::new("AFTER UPDATE"))),
-        (c"truncate", truncate),
-    ];
-    for (label, definition) in triggers {
-        let (table, name) = (documents.oid, (raw_name(queue), label));
-        let enabled = Enabled::Always;
-        NewTrigger { table, name, definition, enabled }.create(extension, c"minlsh_capture")?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
-use crate::clusters::capture::{self, Record};
+use crate::clusters::capture::CAPTURE;
 use crate::clusters::tables::{APART, LIST, LOG, Oids, QUEUE};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
@@ -17,7 +17,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Lock, Relation, leaves};
 use crate::pg::rights::check_owner;
 use crate::pg::sql;
-use crate::pg::trigger::{Trigger, triggers};
+use crate::pg::trigger::{Record, Trigger};
 use crate::row_key::Key;
 
 /// Tracked clusters, and what they are of, as far as it takes to drop them.
@@ -66,8 +66,8 @@ impl Located {
         // Others may have made triggers that name the queue: only tables with a record count.
         let mut found = tables.into_iter().filter_map(|table| {
             let open = Open::relation(table, lock)?;
-            let mut records = capture::records(&open).into_iter();
-            Some((table, records.find(|record| record.queue == oids.queue)?))
+            let mut records = Record::all(&open, CAPTURE).into_iter();
+            Some((table, records.find(|record| record.beside == oids.queue)?))
         });
         let (table, record) = found.next().ok_or_else(not_tracked)?;
         drop(found);
@@ -77,42 +77,22 @@ impl Located {
         Ok(Self { oids, documents, leaves, record })
     }
 
-    /// Has the record dropped with the queue, which it needs, and the other triggers with the record. That for TRUNCATE
-    /// names no queue: any one that follows no record will do.
+    /// Has the triggers dropped with the queue, which they need, and with the record.
     pub fn link_triggers(&self) {
-        let (record, queue) =
-            (Object::Trigger(self.record.trigger), Object::Relation(self.oids.queue));
-        dependency::drop_together(record, queue);
-        let Some(open) = Open::relation(self.documents.oid, Lock::Held) else { return };
-        let ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
-        let (truncate, rows): (Vec<_>, Vec<_>) = ours.partition(Trigger::is_truncate);
-        let own = rows.into_iter().filter(|trigger| {
-            trigger.tied_to == Some(self.oids.queue) && trigger.oid != self.record.trigger
-        });
-        let follows = |t: &Trigger| dependency::depends(Object::Trigger(t.oid), record);
-        let is_linked = truncate.iter().any(follows);
-        let own: Vec<Trigger> = own.collect();
-        for trigger in &own {
-            dependency::drop_together(Object::Trigger(trigger.oid), queue);
-        }
-        let free = truncate.into_iter().find(|t| !dependency::follows_a_trigger(t.oid));
-        for trigger in own.into_iter().chain(free.filter(|_| !is_linked)) {
-            dependency::drop_together(Object::Trigger(trigger.oid), record);
+        if let Some(documents) = Open::relation(self.documents.oid, Lock::Held) {
+            self.record.link_triggers(&documents);
         }
     }
 
-    /// The trigger that notes TRUNCATE, if one is linked to the record.
-    pub fn truncate_trigger(&self) -> Option<Trigger> {
-        let record = Object::Trigger(self.record.trigger);
-        let open = Open::relation(self.documents.oid, Lock::Held)?;
-        let mut ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
-        ours.find(|t| t.is_truncate() && dependency::depends(Object::Trigger(t.oid), record))
+    /// True if a trigger is one of those that note what is written.
+    pub fn is_noting(&self, trigger: &Trigger) -> bool {
+        self.record.is_followed_by(trigger)
     }
 
     /// The key that the record names.
     fn key(&self) -> Result<Key> {
         let table = self.documents.oid;
-        let column = self.record.columns.first().copied().unwrap_or_default();
+        let column = self.record.key();
         let key = Key::of_column(table, column).ok_or_else(|| {
             wrong_state(format!(
                 "the key column of table \"{}\" is no longer a key",
@@ -181,7 +161,9 @@ impl Tracked {
     pub fn link(&self, index: Oid) {
         let Oids { members, list, log, queue, apart } = self.oids;
         let (tables, record) = (Object::Relation(members), Object::Trigger(self.record.trigger));
-        let needed = [Some(Object::Relation(index)), self.key_constraint()];
+        let documents = Open::relation(self.documents.oid, Lock::Held);
+        let key = documents.and_then(|documents| self.record.key_constraint(&documents));
+        let needed = [Some(Object::Relation(index)), key];
         if needed.into_iter().flatten().all(|needed| dependency::depends(record, needed)) {
             return;
         }
@@ -195,18 +177,6 @@ impl Tracked {
         // By this the queue is known to be that of the documents when these get another owner.
         dependency::drop_together(Object::Relation(queue), Object::Relation(self.documents.oid));
         self.link_triggers();
-    }
-
-    /// The constraint, or the index, that makes the key one.
-    fn key_constraint(&self) -> Option<Object> {
-        let open = Open::relation(self.documents.oid, Lock::Held)?;
-        let mut indexes = open.indexes(Lock::Read).into_iter();
-        let index =
-            indexes.find(|index| index.is_key() && index.only_column() == Some(self.key.column))?;
-        Some(match catalog::constraint_of_index(index.oid()) {
-            Oid::INVALID => Object::Relation(index.oid()),
-            constraint => Object::Constraint(constraint),
-        })
     }
 }
 
@@ -231,7 +201,7 @@ fn tables_of(members: Oid) -> Result<Oids> {
 
 /// The relations that a record is linked to; the index is one of them.
 pub fn relations_linked_to(record: &Record) -> Vec<Oid> {
-    dependency::relations_needed_by_trigger(record.trigger)
+    dependency::relations_needed_by(Object::Trigger(record.trigger))
 }
 
 fn missing(members: Oid, name: &CStr) -> SqlError {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::clusters::capture;
 use crate::clusters::stamp::{self, Stamp};
 use crate::clusters::tracked::Tracked;
 use crate::error::Result;
@@ -17,7 +16,7 @@ use crate::pg::restricted::current_role;
 use crate::pg::snapshot::next_command;
 use crate::pg::spi::Session;
 use crate::pg::sql::Sql;
-use crate::pg::trigger::{Trigger, triggers};
+use crate::pg::trigger::triggers;
 
 /// The number of times that a lock is asked for, and the pause in between: writers wait as well.
 const TRIES: u32 = 50;
@@ -49,11 +48,8 @@ pub fn enable(tracked: &Tracked, index: &Info, stamp: &Stamp) -> Result<bool> {
 /// The names of the triggers of a table that do not fire for what replication brings.
 fn half_enabled(tracked: &Tracked, table: Oid) -> Vec<std::ffi::CString> {
     let Some(open) = Open::relation(table, Lock::Held) else { return Vec::new() };
-    let ours = triggers(&open).into_iter().filter(|t| capture::is_capture(t.function));
-    let is_tied = |t: &Trigger| t.is_truncate() || t.tied_to == Some(tracked.oids.queue);
-    ours.filter(|trigger| trigger.enabled == b'O' && is_tied(trigger))
-        .map(|trigger| trigger.name)
-        .collect()
+    let ours = triggers(&open).into_iter().filter(|trigger| tracked.is_noting(trigger));
+    ours.filter(|trigger| trigger.enabled == b'O').map(|trigger| trigger.name).collect()
 }
 
 /// Takes the lock that ALTER TABLE needs, unless others hold the table for long; false too if it is not to be altered

@@ -1,6 +1,6 @@
 //! The rows that wait for a refresh: for the view `minlsh_indexes`.
 
-use crate::clusters::capture;
+use crate::clusters::capture::CAPTURE;
 use crate::clusters::state::State;
 use crate::clusters::tables::Queue;
 use crate::clusters::tracked;
@@ -9,6 +9,7 @@ use crate::pg::open::Open;
 use crate::pg::relation::{Lock, is_owned_by};
 use crate::pg::restricted::current_role;
 use crate::pg::snapshot::Snapshot;
+use crate::pg::trigger::Record;
 
 /// Rows of a queue.
 #[derive(Clone, Copy)]
@@ -26,10 +27,10 @@ pub fn of_index(info: &Info) -> Option<Waiting> {
     if !is_owned_by(documents.oid(), current_role()) {
         return None;
     }
-    let records = capture::records(&documents).into_iter();
+    let records = Record::all(&documents, CAPTURE).into_iter();
     let found = records.filter_map(|record| {
         let is_linked = tracked::relations_linked_to(&record).contains(&info.index.oid);
-        of_queue(&Queue::to_look_at(record.queue)?, &info.index.name, is_linked)
+        of_queue(&Queue::to_look_at(record.beside)?, &info.index.name, is_linked)
     });
     found.reduce(|a, b| Waiting {
         rows: a.rows + b.rows,

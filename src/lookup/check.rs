@@ -64,7 +64,8 @@ fn indexed_tables() -> Result<Vec<Oid>> {
             continue;
         };
         // A side table is checked with its documents.
-        let table = side_table::documents_of(table).unwrap_or(table);
+        let documents = side_table::documents_of(table, Lock::Read);
+        let table = documents.map_or(table, |(documents, _)| documents.oid());
         tables.extend(Some(table).filter(|table| is_owned_by(*table, current_role())));
     }
     tables.sort_unstable_by_key(|table| table.to_u32());

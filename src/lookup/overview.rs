@@ -134,7 +134,7 @@ struct Described {
 
 impl Described {
     fn of(info: &Info) -> Self {
-        match side_table::is_one(info.index.table) {
+        match side_table::documents_of(info.index.table, Lock::Read).is_some() {
             true => Self::of_side_table(info),
             false => Self::of_index(info),
         }

@@ -13,7 +13,9 @@ use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
 use crate::pg::relation::{Lock, grantees, owner_of};
 use crate::pg::row::Row;
-use crate::pg::sql::{Sql, object_name};
+use crate::pg::sql::{Sql, object_name, relation_name};
+use crate::pg::trigger::tie;
+use crate::pg::versions;
 
 /// A table beside another, with its indexes, found to be sound.
 pub struct Beside {
@@ -78,6 +80,31 @@ impl Beside {
     }
 }
 
+/// Throws away the contents of a table and its indexes, as TRUNCATE does. The caller holds ACCESS EXCLUSIVE. A rollback
+/// brings all back.
+pub fn empty(table: &Open) {
+    // SAFETY: an open table under ACCESS EXCLUSIVE lock, and its TOAST table likewise.
+    unsafe {
+        pg_sys::CheckTableNotInUse(table.raw(), c"TRUNCATE".as_ptr());
+        versions::set_new_file(table.raw());
+        if let Some(toast) = Open::relation(table.class().reltoastrelid, Lock::Exclusive) {
+            versions::set_new_file(toast.raw());
+        }
+        rebuild_indexes(table.oid());
+        pg_sys::pgstat_count_truncate(table.raw());
+    }
+}
+
+/// Builds the indexes of a table again, as its owner, like REINDEX TABLE.
+pub fn rebuild_indexes(table: Oid) {
+    let flags = pg_sys::REINDEX_REL_PROCESS_TOAST as i32;
+    // SAFETY: a table that the caller has locked.
+    unsafe {
+        versions::reindex_relation(table, flags);
+        pg_sys::CommandCounterIncrement();
+    }
+}
+
 /// True if the owner of a table beside the documents is theirs. A partition may belong to somebody else than the
 /// partitioned table, to which what stands beside them belongs.
 pub fn is_of_owner(owner: Oid, documents: &Open) -> bool {
@@ -101,44 +128,55 @@ pub fn revoke_all(table: Oid) -> Result<()> {
     Ok(())
 }
 
-/// The ways in which a trigger is enabled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Enabled {
-    /// Also for what replication brings.
-    Always,
-    /// As every trigger is by itself.
-    Origin,
-}
-
-/// A trigger to be made.
-pub struct NewTrigger {
-    /// The table on which it fires.
-    pub table: Oid,
-    /// The beginning and the end of its name.
-    pub name: (CString, &'static CStr),
-    /// Its definition, as SQL behind its name.
-    pub definition: Sql,
-    pub enabled: Enabled,
-}
-
-impl NewTrigger {
-    /// Makes it, to call a function of the extension, which is in that schema.
-    pub fn create(self, extension: Oid, function: &CStr) -> Result<()> {
-        let name = free_trigger_name(self.table, &self.name.0, self.name.1);
-        Sql::new("CREATE TRIGGER ")
-            .name(&name)
-            .text(" ")
-            .text(self.definition)
-            .text(" EXECUTE FUNCTION ")
-            .qualified(extension, function)
-            .text("()")
-            .run()?;
-        if self.enabled == Enabled::Always {
-            let alter = Sql::new("ALTER TABLE ").relation(self.table);
-            alter.text(" ENABLE ALWAYS TRIGGER ").name(&name).run()?;
-        }
-        Ok(())
+/// Creates a trigger of a table, in whose name `of` comes first and then `label`, with that definition behind its name.
+/// It calls a function of the extension, which is in that schema; if it is `always` enabled, also for what replication
+/// brings.
+pub fn create_trigger(
+    (extension, function): (Oid, &CStr),
+    (table, of, label): (Oid, Oid, &CStr),
+    definition: Sql,
+    always: bool,
+) -> Result<()> {
+    let name = free_trigger_name(table, &relation_name(of), label);
+    Sql::new("CREATE TRIGGER ")
+        .name(&name)
+        .text(" ")
+        .text(definition)
+        .text(" EXECUTE FUNCTION ")
+        .qualified(extension, function)
+        .text("()")
+        .run()?;
+    if always {
+        let alter = Sql::new("ALTER TABLE ").relation(table);
+        alter.text(" ENABLE ALWAYS TRIGGER ").name(&name).run()?;
     }
+    Ok(())
+}
+
+/// Creates the triggers of documents that keep the table `beside` them: the [record](crate::pg::trigger::Record), of
+/// the key and the other columns that matter; one that sees to what other triggers change in an UPDATE that does not
+/// name these; and one for TRUNCATE. Row triggers, because statement triggers miss what is written to a partition by
+/// its name, and what logical replication applies.
+pub fn create_triggers(
+    function: (Oid, &CStr),
+    (documents, columns): (Oid, &[&CStr]),
+    (beside, label): (Oid, &CStr),
+) -> Result<()> {
+    let mut written = Sql::new("AFTER INSERT OR UPDATE OF ");
+    for (number, column) in columns.iter().enumerate() {
+        written = written.text(if number > 0 { ", " } else { "" }).name(column);
+    }
+    let triggers = [
+        (label, written.text(" OR DELETE"), "ROW"),
+        (c"update", Sql::new("AFTER UPDATE"), "ROW"),
+        (c"truncate", Sql::new("AFTER TRUNCATE"), "STATEMENT"),
+    ];
+    for (label, events, each) in triggers {
+        let on = events.text(" ON ").relation(documents).text(" FOR EACH ").text(each);
+        let definition = on.text(" WHEN ").text(tie(beside));
+        create_trigger(function, (documents, beside, label), definition, true)?;
+    }
+    Ok(())
 }
 
 /// `<first>_<label>[number]`, a name that no trigger or constraint of the table has, nor of its

@@ -65,7 +65,9 @@ pub fn drop_together(dependent: Object, referenced: Object) {
 
 /// Dropping `referenced` needs CASCADE, and then drops `dependent`.
 pub fn drop_on_cascade(dependent: Object, referenced: Object) {
-    record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_NORMAL);
+    if !depends(dependent, referenced) {
+        record(dependent, referenced, pg_sys::DependencyType::DEPENDENCY_NORMAL);
+    }
 }
 
 fn record(dependent: Object, referenced: Object, kind: pg_sys::DependencyType::Type) {
@@ -95,11 +97,13 @@ pub fn indexes_of_class(class: Oid) -> Vec<Oid> {
     indexes
 }
 
-/// The relations that a trigger is recorded to need.
-pub fn relations_needed_by_trigger(trigger: Oid) -> Vec<Oid> {
+/// The relations that something is recorded to need, as a whole or by a column, each once.
+pub fn relations_needed_by(dependent: Object) -> Vec<Oid> {
     let mut relations = Vec::new();
-    each(DEPEND_BY_DEPENDENT, Object::Trigger(trigger), |form| {
-        if form.referenced_class == pg_sys::RelationRelationId {
+    each(DEPEND_BY_DEPENDENT, dependent, |form| {
+        if form.referenced_class == pg_sys::RelationRelationId
+            && !relations.contains(&form.referenced)
+        {
             relations.push(form.referenced);
         }
     });
@@ -131,27 +135,13 @@ fn is_recorded(
 /// with them or a column: anybody can make a trigger that needs it, and lock the table.
 pub fn tables_tied_to(relation: Oid) -> Vec<Oid> {
     let owner = owner_of(relation);
-    let mut linked = Vec::new();
-    each(DEPEND_BY_DEPENDENT, Object::Relation(relation), |form| {
-        if form.referenced_class == pg_sys::RelationRelationId {
-            linked.push(form.referenced);
-        }
-    });
+    let linked = relations_needed_by(Object::Relation(relation));
     let triggers = triggers_of(relation).into_iter();
     let mut tables: Vec<Oid> = triggers.filter_map(table_of_trigger).collect();
     tables.retain(|table| owner_of(*table) == owner || linked.contains(table));
     tables.sort_unstable_by_key(|table| table.to_u32());
     tables.dedup();
     tables
-}
-
-/// True if a trigger is recorded to depend on another trigger.
-pub fn follows_a_trigger(trigger: Oid) -> bool {
-    let mut found = false;
-    each(DEPEND_BY_DEPENDENT, Object::Trigger(trigger), |form| {
-        found |= form.referenced_class == pg_sys::TriggerRelationId;
-    });
-    found
 }
 
 /// Visits the rows of one side's object, by the index of that side.

@@ -7,7 +7,6 @@
 pub mod aggregate;
 pub mod array;
 pub mod beside;
-pub mod bulk;
 pub mod bytes;
 pub mod call;
 pub mod catalog;

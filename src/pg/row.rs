@@ -85,17 +85,6 @@ impl Row {
             pg_sys::ExecStoreVirtualTuple(slot);
         }
     }
-
-    /// Copies the values into the row's own memory.
-    pub fn keep(&self) {
-        let slot = self.slot;
-        // SAFETY: a slot that holds a row.
-        unsafe {
-            if let Some(materialize) = (*(*slot).tts_ops).materialize {
-                pg_guard_ffi_boundary(|| materialize(slot));
-            }
-        }
-    }
 }
 
 impl Drop for Row {

@@ -34,6 +34,12 @@ impl Open {
         list.into_iter().filter_map(|oid| Self::relation(oid, lock).map(OpenIndex::from)).collect()
     }
 
+    /// The index that tells its rows apart by a column, if there is one.
+    pub fn key_index(&self, column: i16, lock: Lock) -> Option<OpenIndex> {
+        let mut indexes = self.indexes(lock).into_iter();
+        indexes.find(|index| index.is_key() && index.only_column() == Some(column))
+    }
+
     /// Calls `visit` with each row that the snapshot sees, in the order in which they are stored,
     /// until it says that it has enough.
     pub fn each(
@@ -99,18 +105,6 @@ impl Open {
             let row = rows.at(*place);
             row.inspect(|row| *place = row.place()).is_some()
         });
-    }
-
-    /// True if `row`, fetched from this table, is still there in the eyes of this transaction.
-    pub fn has_live(&self, row: &Row) -> bool {
-        // SAFETY: an open table, and a row of it with its place and its page pinned.
-        unsafe {
-            let Some(satisfies) = (*(*self.raw()).rd_tableam).tuple_satisfies_snapshot else {
-                return false;
-            };
-            let snapshot = Snapshot::own();
-            pg_guard_ffi_boundary(|| satisfies(self.raw(), row.raw(), snapshot.raw()))
-        }
     }
 
     /// Inserts a row, and its entries in `indexes`.

@@ -1,11 +1,14 @@
-//! A trigger that has fired, and the triggers that a table has.
+//! A trigger that has fired, the triggers that a table has, and those that tie a table to the one it stands beside.
 
 use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::pg::call::Call;
+use crate::pg::catalog::{self, c_function};
+use crate::pg::dependency::{self, Object};
 use crate::pg::open::Open;
+use crate::pg::relation::Lock;
 use crate::pg::row::Row;
 use crate::pg::sql::Sql;
 use crate::pg::type_storage::TypeStorage;
@@ -68,10 +71,9 @@ impl Trigger {
         }
     }
 
-    /// True if it fires after each row that is written.
-    pub fn is_after_row(&self) -> bool {
-        let timing = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_INSTEAD;
-        self.kind & pg_sys::TRIGGER_TYPE_ROW != 0 && self.kind & timing == 0
+    /// True if it calls the C function of that name: only a superuser can make one that runs our code.
+    pub fn calls(&self, function: &CStr) -> bool {
+        c_function(self.function).is_some_and(|symbol| symbol == function.to_bytes())
     }
 
     /// The fault in when it fires, which should be always, or as any trigger does.
@@ -89,11 +91,84 @@ impl Trigger {
         self.kind & pg_sys::TRIGGER_TYPE_TRUNCATE != 0
     }
 
-    /// True if it fires upon INSERT, UPDATE and DELETE.
-    pub fn is_for_all_rows(&self) -> bool {
-        let all =
-            pg_sys::TRIGGER_TYPE_INSERT | pg_sys::TRIGGER_TYPE_UPDATE | pg_sys::TRIGGER_TYPE_DELETE;
-        self.kind & all == all
+    /// True if it fires after each row that is written, for all that can happen to rows.
+    fn is_for_all_rows(&self) -> bool {
+        let timing = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_INSTEAD;
+        let all = pg_sys::TRIGGER_TYPE_ROW
+            | pg_sys::TRIGGER_TYPE_INSERT
+            | pg_sys::TRIGGER_TYPE_UPDATE
+            | pg_sys::TRIGGER_TYPE_DELETE;
+        self.kind & (all | timing) == all
+    }
+}
+
+/// What ties a table to the documents that it stands beside: a trigger of theirs for each row, whose condition names
+/// it, and whose UPDATE OF names the key and the other columns that matter. PostgreSQL keeps both right through
+/// renames, dumps and restores, and the copies of partitions come and go with them.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The trigger.
+    pub trigger: Oid,
+    /// The function that it calls.
+    pub function: Oid,
+    /// True if it is a partition's copy of one of the partitioned table.
+    pub is_copy: bool,
+    /// The table.
+    pub beside: Oid,
+    /// The key, then the other columns: at least one.
+    pub columns: Vec<i16>,
+}
+
+impl Record {
+    /// Reads what `trigger` records, if it is one that does.
+    pub fn of(trigger: Trigger) -> Option<Self> {
+        let Trigger { oid, function, is_copy, .. } = trigger;
+        let is_record = trigger.is_for_all_rows() && !trigger.columns.is_empty();
+        let beside = trigger.tied_to.filter(|_| is_record)?;
+        Some(Self { trigger: oid, function, is_copy, beside, columns: trigger.columns })
+    }
+
+    /// The column of the key.
+    pub fn key(&self) -> i16 {
+        self.columns[0]
+    }
+
+    /// The last one, which may be the key as well.
+    pub fn last(&self) -> i16 {
+        self.columns[self.columns.len() - 1]
+    }
+
+    /// The records of an open table, also as a partition, that call a function of that name.
+    pub fn all(documents: &Open, function: &CStr) -> Vec<Self> {
+        let ours = triggers(documents).into_iter().filter(|trigger| trigger.calls(function));
+        ours.filter_map(Self::of).collect()
+    }
+
+    /// True if a trigger of the documents is tied to the same table.
+    pub fn is_followed_by(&self, trigger: &Trigger) -> bool {
+        trigger.function == self.function && trigger.tied_to == Some(self.beside)
+    }
+
+    /// Has the triggers of the documents that are tied to the table dropped with it, and with the record.
+    pub fn link_triggers(&self, documents: &Open) {
+        let (record, beside) = (Object::Trigger(self.trigger), Object::Relation(self.beside));
+        let all = triggers(documents).into_iter();
+        for trigger in all.filter(|trigger| self.is_followed_by(trigger) && !trigger.is_copy) {
+            let trigger = Object::Trigger(trigger.oid);
+            dependency::drop_together(trigger, beside);
+            if trigger != record {
+                dependency::drop_together(trigger, record);
+            }
+        }
+    }
+
+    /// What makes the key one, of an open table: a constraint, or an index.
+    pub fn key_constraint(&self, documents: &Open) -> Option<Object> {
+        let index = documents.key_index(self.key(), Lock::Read)?;
+        Some(match catalog::constraint_of_index(index.oid()) {
+            Oid::INVALID => Object::Relation(index.oid()),
+            constraint => Object::Constraint(constraint),
+        })
     }
 }
 
@@ -195,10 +270,27 @@ impl<'a> Fired<'a> {
     }
 
     /// True if the UPDATE named this column.
-    pub fn names(&self, column: i16) -> bool {
+    fn names(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: a set of the trigger in progress, or null.
         unsafe { pg_sys::bms_is_member(member, self.0.tg_updatedcols) }
+    }
+
+    /// The keys of the row that a change is told of by `record`, before and after: none where the row was not, where it
+    /// has the same key after, or where none of the columns that matter has changed. Another trigger than the record
+    /// sees to updates that name none of them.
+    pub fn changed_keys(&self, record: &Record) -> [Option<Datum>; 2] {
+        // SAFETY: a trigger in progress has its description.
+        let is_record = unsafe { (*self.0.tg_trigger).tgoid } == record.trigger;
+        let named = self.event() != Event::Update || record.columns.iter().any(|c| self.names(*c));
+        let key = record.key();
+        let same_key = self.is_unchanged(key);
+        let is_changed = !same_key || record.columns.iter().any(|c| !self.is_unchanged(*c));
+        if (named && !is_record) || !is_changed {
+            return [None, None];
+        }
+        let old = self.old_row().filter(|_| !same_key);
+        [old, self.new_row()].map(|row| row?.value(key))
     }
 
     /// The row before an UPDATE or DELETE.
@@ -216,7 +308,7 @@ impl<'a> Fired<'a> {
     }
 
     /// True if a row has in a column what it had before; not so of a row that is new, or gone.
-    pub fn is_unchanged(&self, column: i16) -> bool {
+    fn is_unchanged(&self, column: i16) -> bool {
         let (Some(old), Some(new)) = (self.old_row(), self.new_row()) else { return false };
         match (old.value(column), new.value(column)) {
             (Some(old), Some(new)) => {

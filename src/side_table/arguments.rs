@@ -12,8 +12,8 @@ use crate::pg::catalog;
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, Relation};
 use crate::pg::rights::{check_owner, no_such_relation};
-use crate::side_table::sync::{check_body, check_stored};
-use crate::side_table::watch;
+use crate::row_key::{Key, NoKey};
+use crate::side_table::sign::{check_body, check_stored};
 
 /// The side table that is to be built.
 pub struct Blueprint {
@@ -81,7 +81,7 @@ pub fn blueprint(call: &Call, relation: &Relation) -> Result<Blueprint> {
     check_body(&body)?;
     let key = match call.raw_name(2) {
         Some(name) => named_key(relation, &name)?,
-        None => primary_key(relation)?,
+        None => only_key(relation, &body)?,
     };
     let schema = match call.raw_name(15) {
         Some(name) => catalog::schema_to_use(&name),
@@ -132,29 +132,23 @@ fn column(relation: &Relation, name: &CStr, argument: &str) -> Result<Column> {
     })
 }
 
-/// The primary key, which must be one column.
-fn primary_key(relation: &Relation) -> Result<Column> {
-    let table = &relation.name;
-    let open =
-        Open::relation(relation.oid, Lock::Held).ok_or_else(|| no_such_relation(relation.oid))?;
-    let mut indexes = open.indexes(Lock::Read).into_iter();
-    let Some(primary) = indexes.find(|index| index.form().indisprimary) else {
-        let message = format!("table \"{table}\" has no primary key");
-        return Err(error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message).set_hint(
-            "Pass a unique, NOT NULL column with key => 'column', or add a primary key.",
-        ));
-    };
-    let columns = primary.form().indnkeyatts;
-    if columns != 1 {
-        let message = format!("the primary key of table \"{table}\" has {columns} columns");
-        return Err(not_supported(message).set_hint(
-            "Pass one unique, NOT NULL column with key => 'column', such as a generated column that \
-             combines them.",
-        ));
-    }
-    let column = primary.only_column().and_then(|number| relation.column(number));
+/// The column that names a row of the table for everybody who asks.
+fn only_key(relation: &Relation, body: &Column) -> Result<Column> {
+    let key = Key::of_table(relation.oid, relation.kind, body.number);
+    let key = key.map_err(|cause| no_key(relation, cause))?;
+    let column = relation.column(key.column);
     let column = column.ok_or_else(|| not_a_key(relation, "of the primary key"))?;
     named_key(relation, &column.raw_name.clone())
+}
+
+/// The error of a table without a key of one column.
+pub fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
+    let name = &documents.name;
+    let message = match cause {
+        NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),
+        NoKey::Missing => format!("table \"{name}\" has no key of one column"),
+    };
+    not_supported(message).set_hint("Add a column that is unique and NOT NULL.")
 }
 
 /// A column that tells documents apart: NOT NULL, and the only column of a unique index that
@@ -163,7 +157,7 @@ fn named_key(relation: &Relation, name: &CStr) -> Result<Column> {
     let column = column(relation, name, "key")?;
     check_stored(&column)?;
     let open = Open::relation(relation.oid, Lock::Held);
-    let index = open.and_then(|open| watch::key_index(&open, column.number, Lock::Read));
+    let index = open.and_then(|open| open.key_index(column.number, Lock::Read));
     if index.is_none() || !column.not_null {
         return Err(not_a_key(relation, &format!("\"{}\"", column.name)));
     }

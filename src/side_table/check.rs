@@ -15,11 +15,11 @@ use crate::pg::rights::check_owner;
 use crate::pg::row::{Continue, Row};
 use crate::pg::snapshot::Snapshot;
 use crate::pg::text;
-use crate::pg::trigger::{Trigger, triggers};
+use crate::pg::trigger::{Record, triggers};
+use crate::side_table::commands::own_triggers;
 use crate::side_table::sign::{each_document, sign};
-use crate::side_table::storage::{DOC_ID, Storage, stored};
-use crate::side_table::watch::{self, Watch};
-use crate::side_table::{SideTable, find};
+use crate::side_table::storage::{DOC_ID, stored};
+use crate::side_table::{SYNC, SideTable, find};
 
 /// Takes a problem, and the key of the document that has it.
 type Report<'a> = dyn FnMut(Option<Datum>, &str) + 'a;
@@ -44,8 +44,8 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
                     let key = key.map(|key| unsafe { output.text(key) });
                     result.push(&[key, Some(text::write(problem))]);
                 };
-                structure(&side, &found.watch, &mut report)?;
-                documents(&side, share, &mut report)?;
+                structure(&side, &found.record, &mut report);
+                rows(&side, share, &mut report)?;
             }
         }
     }
@@ -53,27 +53,19 @@ pub fn check(name: Oid, share: Option<Share>, result: &ResultRows) -> Result<Opt
 }
 
 /// Checks the index as a whole; its problems have no key.
-fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()> {
-    let (Some(documents), Some(storage)) =
-        (Open::relation(side.table.oid, Lock::Held), Open::relation(side.storage, Lock::Held))
-    else {
-        return Ok(());
-    };
+fn structure(side: &SideTable, record: &Record, report: &mut Report) {
+    let parts = leaves(&side.table, Lock::Read).into_iter().map(|leaf| leaf.oid);
+    let parts = parts.filter(|part| *part != side.table.oid);
+    let tables = [side.table.oid, side.storage].into_iter().chain(parts);
+    let tables: Vec<Open> = tables.filter_map(|oid| Open::relation(oid, Lock::Held)).collect();
+    let [documents, storage, ..] = &tables[..] else { return };
     if documents.class().relpersistence != storage.class().relpersistence {
         report(None, "only one of the table and the side table is logged");
     }
-    let parts = leaves(&side.table, Lock::Read).into_iter().map(|leaf| leaf.oid);
-    let parts = parts.filter(|part| *part != documents.oid());
-    let tables = [documents.oid(), storage.oid()].into_iter().chain(parts);
-    let mut own = 0;
-    for table in tables.filter_map(|table| Open::relation(table, Lock::Held)) {
-        let is_storage = table.oid() == storage.oid();
-        let ours = triggers(&table).into_iter().filter(|trigger| {
-            let is_of_side = is_storage || trigger.tied_to == Some(side.storage);
-            trigger.function == watch.trigger.function && (is_of_side || trigger.is_truncate())
-        });
-        for trigger in ours {
-            own += usize::from(!trigger.is_copy && (is_storage || !trigger.is_truncate()));
+    for table in &tables {
+        let is_storage = table.oid() == side.storage;
+        let ours = triggers(table).into_iter();
+        for trigger in ours.filter(|t| record.is_followed_by(t) || is_storage && t.calls(SYNC)) {
             // TRUNCATE of the side table is not replicated beside that of the table.
             if let Some(fault) = trigger.fault(!(is_storage && trigger.is_truncate())) {
                 let (name, table) = (trigger.name.to_string_lossy(), table.name());
@@ -81,20 +73,17 @@ fn structure(side: &SideTable, watch: &Watch, report: &mut Report) -> Result<()>
             }
         }
     }
-    // For written rows and for those that other triggers change, and of the side table for rows and for TRUNCATE.
-    let truncate =
-        |trigger: &Trigger| trigger.function == watch.trigger.function && trigger.is_truncate();
-    if own < 4 || !triggers(&documents).iter().any(truncate) {
+    // Three of the documents, and two of the side table.
+    if own_triggers(documents, record).len() + own_triggers(storage, record).len() < 5 {
         report(None, "a trigger is missing");
     }
-    if watch::key_index(&documents, watch.key, Lock::Read).is_none() || !side.key.not_null {
+    if documents.key_index(record.key(), Lock::Read).is_none() || !side.key.not_null {
         report(None, &format!("column \"{}\" is no longer a key of the table", side.key.name));
     }
-    Ok(())
 }
 
-/// Signs every document, or a share of them, again and compares.
-fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Result<()> {
+/// Signs every document, or a share of them, again and compares; then looks for rows of documents that are not there.
+fn rows(side: &SideTable, share: Option<Share>, report: &mut Report) -> Result<()> {
     let storage = side.open()?;
     if let Err(outdated) = storage.check_current() {
         report(None, outdated.message());
@@ -103,90 +92,62 @@ fn documents(side: &SideTable, share: Option<Share>, report: &mut Report) -> Res
     let columns = (side.key.raw_name.as_c_str(), side.body.raw_name.as_c_str());
     let mut memory = Memory::scratch(c"minlsh check");
     let output = Output::of(side.key.type_oid);
-    let wanted = |key: Datum| share.is_none_or(|share| has(share, &output, key));
+    let is_wanted = |key: Datum| {
+        // SAFETY: a key of the type that the output is for, looked at and forgotten.
+        let hash = || ElementHash::Xxh3.hash(unsafe { output.written(key) }.as_bytes());
+        share.is_none_or(|share| share.has(hash()))
+    };
     each_document(&side.table, columns, &snapshot, &mut |key, body| {
         memory.run_and_reset(|| {
-            if !wanted(key) {
+            if !is_wanted(key) {
                 return Ok(());
             }
             // SAFETY: the column was found to be stored as text is.
             let expected = body.map(|body| unsafe { sign(&side.options, body) });
             let expected = expected.transpose()?.flatten();
-            let (mut found, mut problem) = (false, None);
+            let mut problem = expected.as_ref().map(|_| "missing from the index");
             let compare = |row: &Row| {
-                found = true;
                 problem = match (&expected, stored(row)) {
                     (None, _) => Some("indexed, but without shingles"),
-                    (Some(expected), Ok(Some((_, signature, _))))
-                        if expected.signature != signature =>
-                    {
-                        Some("signature differs from the text")
+                    (Some(expected), Ok(Some((_, signature, bands)))) => {
+                        let is_same = expected.signature == signature && expected.bands == bands;
+                        (!is_same).then_some("signature or bands differ from the text")
                     }
-                    (Some(expected), Ok(Some((_, _, bands)))) if expected.bands != bands => {
-                        Some("bands differ from the signature")
-                    }
-                    (Some(_), Ok(Some(_))) => None,
                     (Some(_), _) => Some("row without signature or bands"),
                 };
                 Ok(Continue::No)
             };
             // SAFETY: a key of the documents, for whose type the side table was opened.
             unsafe { storage.of_document(key, &snapshot, compare)? };
-            if !found && expected.is_some() {
-                problem = Some("missing from the index");
-            }
             if let Some(problem) = problem {
                 report(Some(key), problem);
             }
             Ok(())
         })
     })?;
-    superfluous(side, &storage, &snapshot, &wanted, report)
-}
-
-/// True if a key is of a share.
-fn has(share: Share, output: &Output, key: Datum) -> bool {
-    // SAFETY: a key of the type that the output is for, looked at and forgotten.
-    share.has(ElementHash::Xxh3.hash(unsafe { output.written(key) }.as_bytes()))
-}
-
-/// Reports the rows of documents that are not in the table, of those `wanted`.
-fn superfluous(
-    side: &SideTable,
-    storage: &Storage,
-    snapshot: &Snapshot,
-    wanted: &dyn Fn(Datum) -> bool,
-    report: &mut Report,
-) -> Result<()> {
-    let leaves: Vec<(Open, OpenIndex)> = leaves(&side.table, Lock::Read)
-        .into_iter()
-        .filter_map(|leaf| {
-            let key = leaf.column_called(&side.key.raw_name)?.number;
-            let open = Open::relation(leaf.oid, Lock::Held)?;
-            let index = watch::key_index(&open, key, Lock::Read)?;
-            Some((open, index))
-        })
-        .collect();
-    let mut memory = Memory::scratch(c"minlsh check");
-    storage.rows.table.each(snapshot, |row| {
+    let leaves = leaves(&side.table, Lock::Read).into_iter().filter_map(|leaf| {
+        let key = leaf.column_called(&side.key.raw_name)?.number;
+        let open = Open::relation(leaf.oid, Lock::Held)?;
+        let index = open.key_index(key, Lock::Read)?;
+        Some((open, index))
+    });
+    let leaves: Vec<(Open, OpenIndex)> = leaves.collect();
+    storage.rows.table.each(&snapshot, |row| {
         memory.run_and_reset(|| {
             let Some(key) = row.value(DOC_ID) else {
                 report(None, "a row of the side table has no key");
                 return Ok(Continue::Yes);
             };
-            if !wanted(key) {
-                return Ok(Continue::Yes);
-            }
-            let mut found = false;
+            let mut is_superfluous = is_wanted(key);
             for (leaf, index) in &leaves {
                 let find = |_: &Row| {
-                    found = true;
+                    is_superfluous = false;
                     Ok(Continue::No)
                 };
                 // SAFETY: a key of the side table, of the type that the documents' keys have.
-                unsafe { index.each_equal(leaf, key, snapshot, find) }?;
+                unsafe { index.each_equal(leaf, key, &snapshot, find) }?;
             }
-            if !found {
+            if is_superfluous {
                 report(Some(key), "indexed, but not in the table");
             }
             Ok(Continue::Yes)

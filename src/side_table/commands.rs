@@ -1,31 +1,198 @@
-//! `minlsh_reindex()` and `minlsh_drop_index()`: what is done to a side table that there is.
+//! `minlsh_create_index()`, `minlsh_reindex()` and `minlsh_drop_index()`. All that one does is one transaction's work:
+//! cancelled, nothing remains.
 
-use pgrx::PgSqlErrorCode;
+use std::ffi::{CStr, CString};
+
 use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
+use sketch::counted;
 
-use crate::error::Result;
+use crate::error::{Result, error, wrong_state};
 use crate::index::stored_options;
-use crate::pg::bulk::{empty, rebuild_indexes};
+use crate::options::IndexOptions;
+use crate::pg::beside::{
+    Beside, create_trigger, create_triggers, empty, rebuild_indexes, revoke_all,
+};
 use crate::pg::call::{Call, sql_function};
+use crate::pg::catalog::{self, base_type, function_schema};
 use crate::pg::catching::catching;
 use crate::pg::dependency::{self, Object};
-use crate::pg::names::visible_name;
+use crate::pg::names::{self, regclass_literal, visible_name};
 use crate::pg::open::Open;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, Relation, owner_of};
 use crate::pg::restricted::restricted_to;
 use crate::pg::rights::check_owner;
-use crate::pg::sql::Sql;
-use crate::pg::trigger::triggers;
-use crate::side_table::arguments::open_table;
-use crate::side_table::create::report;
-use crate::side_table::find::the_only;
-use crate::side_table::owner;
+use crate::pg::snapshot::next_command;
+use crate::pg::sql::{Sql, free_relation_name, object_name, relation_name};
+use crate::pg::trigger::{Record, Trigger, triggers};
+use crate::side_table::arguments::{Blueprint, blueprint, null_table, open_table};
+use crate::side_table::find::{self, documents_of, the_only};
 use crate::side_table::sign::fill;
-use crate::side_table::storage::Storage;
-use crate::side_table::watch::{self, Watch};
+use crate::side_table::storage::{Storage, follow_owner};
+use crate::side_table::{SYNC, SideTable};
 
+sql_function!(minlsh_create_index, create_index);
 sql_function!(minlsh_reindex, reindex);
 sql_function!(minlsh_drop_index, drop_index);
+
+/// A row of a side table is never compressed: signatures are random, so trying is wasted time, and
+/// a row is toasted only if it does not fit a page.
+const TOAST_TUPLE_TARGET: i32 = 8160;
+
+fn create_index(call: &Call) -> Result<Option<Datum>> {
+    let documents = open_table(call.oid(0).ok_or_else(null_table)?)?;
+    let blueprint = blueprint(call, &documents)?;
+    if let Some(existing) = identical(&documents, &blueprint) {
+        return already(&existing, call.bool(14).unwrap_or(false));
+    }
+    let storage = build(function_schema(call.function()), &documents, &blueprint)?;
+    Ok(Some(Datum::from(storage)))
+}
+
+/// An index of the same columns with the same options.
+fn identical(documents: &Relation, wanted: &Blueprint) -> Option<SideTable> {
+    let found = find::all(documents.oid, Lock::Read).into_iter();
+    let mut sound = found.filter_map(|found| found.side.ok());
+    sound.find(|side| {
+        side.table.oid == documents.oid
+            && side.key.number == wanted.key.number
+            && side.body.number == wanted.body.number
+            && *side.options == wanted.options
+    })
+}
+
+fn already(existing: &SideTable, if_not_exists: bool) -> Result<Option<Datum>> {
+    let (name, table) = (names::relation_name(existing.storage), &existing.table.name);
+    if if_not_exists {
+        pgrx::notice!("minlsh index \"{name}\" on table \"{table}\" already exists, skipping");
+        return Ok(Some(Datum::from(existing.storage)));
+    }
+    let message = format!("table \"{table}\" has an identical minlsh index: \"{name}\"");
+    Err(error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message).set_hint(format!(
+        "Use it, build it again with SELECT minlsh_reindex({}), or pass if_not_exists => true to get its \
+         name.",
+        regclass_literal(existing.storage)
+    )))
+}
+
+/// Says what has been built.
+fn report(storage: Oid, table: &str, documents: usize, options: &IndexOptions) {
+    let banding = &options.banding;
+    pgrx::notice!(
+        "minlsh index \"{}\" on table \"{table}\": {}, {} of {}, recall {:.3} at threshold {}",
+        names::relation_name(storage),
+        counted(documents, "document"),
+        counted(banding.bands(), "band"),
+        counted(banding.rows(), "row"),
+        banding.probability(options.threshold.get()),
+        options.threshold,
+    );
+}
+
+/// Builds a side table with its indexes and triggers, as the table's owner, and security-restricted, like CREATE
+/// INDEX; reports and returns it. `extension` is the extension's schema.
+fn build(extension: Oid, documents: &Relation, blueprint: &Blueprint) -> Result<Oid> {
+    let name = side_table_name(documents, blueprint);
+    let _rights = restricted_to(documents.owner);
+    create_table(documents, blueprint, &name)?;
+    let storage = catalog::relation_called(&name, blueprint.schema);
+    prepare_table(storage)?;
+    let columns = (blueprint.key.raw_name.as_c_str(), blueprint.body.raw_name.as_c_str());
+    let count = {
+        let table = Open::relation(storage, Lock::Exclusive)
+            .ok_or_else(|| wrong_state("the side table was dropped while it was being built"))?;
+        fill(&Beside { table, indexes: Vec::new() }, documents, columns, &blueprint.options)?
+    };
+    Sql::new("ALTER TABLE ").relation(storage).text(" ADD PRIMARY KEY (doc_id)").run()?;
+    create_signature_index(extension, storage, &blueprint.options)?;
+    Sql::new("ANALYZE ").relation(storage).run()?;
+    let (key, body) = columns;
+    let columns = if key == body { &[key][..] } else { &[key, body] };
+    create_triggers((extension, SYNC), (documents.oid, columns), (storage, c"sync"))?;
+    let truncate = Sql::new("AFTER TRUNCATE ON ").relation(storage);
+    let rows = Sql::new("BEFORE INSERT OR UPDATE OR DELETE ON ").relation(storage);
+    let rows = rows.text(" FOR EACH ROW");
+    for (label, definition, always) in [(c"truncate", truncate, false), (c"rows", rows, true)] {
+        create_trigger((extension, SYNC), (storage, storage, label), definition, always)?;
+    }
+    link(storage);
+    report(storage, &documents.name, count, &blueprint.options);
+    Ok(storage)
+}
+
+fn side_table_name(documents: &Relation, blueprint: &Blueprint) -> CString {
+    if let Some(name) = &blueprint.name {
+        return name.clone();
+    }
+    let table = relation_name(documents.oid);
+    let choose = |second| free_relation_name(blueprint.schema, &table, second, c"minlsh");
+    let plain = choose(None);
+    if plain == object_name(&table, c"minlsh") {
+        plain
+    } else {
+        choose(Some(&blueprint.body.raw_name))
+    }
+}
+
+fn create_table(documents: &Relation, blueprint: &Blueprint, name: &CStr) -> Result<()> {
+    let create = match documents.persistence {
+        b'u' => "CREATE UNLOGGED TABLE ",
+        _ => "CREATE TABLE ",
+    };
+    let key = &blueprint.key;
+    Sql::new(create)
+        .qualified(blueprint.schema, name)
+        .text(" (doc_id ")
+        .type_name(base_type(key.type_oid))
+        .collated(key.collation)
+        .text(" NOT NULL, signature pg_catalog.int4[] NOT NULL, bands pg_catalog.int8[] NOT NULL)")
+        .text(format!(" USING heap WITH (toast_tuple_target = {TOAST_TUPLE_TARGET})"))
+        .run()
+}
+
+/// Sets how its columns are stored, and lets nobody but the owner read or write it directly: ALTER
+/// DEFAULT PRIVILEGES may have granted rights on every new table.
+fn prepare_table(storage: Oid) -> Result<()> {
+    Sql::new("ALTER TABLE ")
+        .relation(storage)
+        .text(" ALTER signature SET STORAGE EXTERNAL, ALTER signature SET STATISTICS 0")
+        .text(", ALTER bands SET STORAGE EXTERNAL, ALTER bands SET STATISTICS 0")
+        .run()?;
+    // Without names: they may change.
+    Sql::new("COMMENT ON TABLE ")
+        .relation(storage)
+        .text(
+            " IS 'signatures and band hashes of the documents of another table, kept by triggers'",
+        )
+        .run()?;
+    revoke_all(storage)
+}
+
+fn create_signature_index(extension: Oid, storage: Oid, options: &IndexOptions) -> Result<()> {
+    let (config, table) = (&options.config, storage);
+    let options = [
+        ("threshold", options.threshold.to_string()),
+        ("recall", options.recall.to_string()),
+        ("num_perm", config.num_perm().to_string()),
+        ("scheme", config.scheme().as_str().to_owned()),
+        ("seed", config.seed().to_string()),
+        ("shingle_size", config.shingle_size().to_string()),
+        ("unit", config.unit().as_str().to_owned()),
+        ("normalization", config.normalization().to_string()),
+        ("stop_words", config.stop_words().to_string()),
+        ("bag", config.bag().to_string()),
+    ];
+    let mut command = Sql::new("CREATE INDEX ON ")
+        .relation(table)
+        .text(" USING minlsh (signature ")
+        .qualified(extension, c"minlsh_signature_ops")
+        .text(") WITH (");
+    for (number, (name, value)) in options.iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        command = command.text(comma).text(name).text(" = ").literal(value);
+    }
+    command.text(")").run()
+}
 
 /// Fills a side table again from the table as it is now, and enables its triggers.
 fn reindex(call: &Call) -> Result<Option<Datum>> {
@@ -41,30 +208,26 @@ fn reindex(call: &Call) -> Result<Option<Datum>> {
         let storage = Storage::open(side.storage, &open, side.key.type_oid, Lock::Exclusive)?;
         // ALTER INDEX SET may have changed its options.
         let options = stored_options::wanted(storage.signature_index().oid())?;
-        let table = storage.rows.table;
         // Nobody has its indexes open when they get files of their own.
-        drop(storage.rows.indexes);
-        empty(&table);
-        let count = fill(&table, &documents, columns, &options)?;
+        let Beside { table, indexes } = storage.rows;
+        drop(indexes);
+        let rows = Beside { table, indexes: Vec::new() };
+        empty(&rows.table);
+        let count = fill(&rows, &documents, columns, &options)?;
         (options, count)
     };
     rebuild_indexes(side.storage);
-    enable_triggers(documents.oid, &found.watch)?;
+    enable_triggers(documents.oid, &found.record)?;
+    link(side.storage);
     report(side.storage, &documents.name, count, &options);
     Ok(Some(Datum::from(side.storage)))
 }
 
 /// Enables the triggers of a side table as they were made, those of partitions included.
-fn enable_triggers(documents: Oid, watch: &Watch) -> Result<()> {
-    for table in [documents, watch.storage] {
-        let open = Open::relation(table, Lock::Held);
-        let mut ours = open.iter().flat_map(triggers).collect::<Vec<_>>();
-        ours.retain(|trigger| {
-            let others = trigger.tied_to.is_some_and(|tied| tied != watch.storage);
-            trigger.function == watch.trigger.function && !trigger.is_copy && !others
-        });
-        drop(open);
-        for trigger in ours {
+fn enable_triggers(documents: Oid, record: &Record) -> Result<()> {
+    for table in [documents, record.beside] {
+        let triggers = Open::relation(table, Lock::Held).map(|open| own_triggers(&open, record));
+        for trigger in triggers.into_iter().flatten() {
             let always = table == documents || !trigger.is_truncate();
             let enable = if always { " ENABLE ALWAYS TRIGGER " } else { " ENABLE TRIGGER " };
             Sql::new("ALTER TABLE ").relation(table).text(enable).name(&trigger.name).run()?;
@@ -73,19 +236,52 @@ fn enable_triggers(documents: Oid, watch: &Watch) -> Result<()> {
     Ok(())
 }
 
+/// The triggers of a side table that the documents have, or those that it has itself, without copies of partitions.
+pub fn own_triggers(table: &Open, record: &Record) -> Vec<Trigger> {
+    let is_own = |trigger: &Trigger| match table.oid() == record.beside {
+        true => trigger.function == record.function,
+        false => record.is_followed_by(trigger) && !trigger.is_copy,
+    };
+    triggers(table).into_iter().filter(is_own).collect()
+}
+
+/// Records what belongs together, as far as PostgreSQL does not know it from the triggers: a dump does not carry that.
+/// The side table is dropped with the columns, as an index would be, and with the extension, but by CASCADE only. The
+/// record is dropped with the constraint of the key, also by CASCADE only, and the other triggers go with it.
+fn link(storage: Oid) {
+    let Some((documents, record)) = documents_of(storage, Lock::Read) else { return };
+    if owner_of(storage) != documents.class().relowner {
+        return;
+    }
+    let (side, trigger) = (Object::Relation(storage), Object::Trigger(record.trigger));
+    for column in [record.key(), record.last()] {
+        dependency::drop_together(side, Object::Column(documents.oid(), column));
+    }
+    dependency::drop_on_cascade(side, Object::Function(record.function));
+    if let Some(key) = record.key_constraint(&documents) {
+        dependency::drop_on_cascade(trigger, key);
+    }
+    record.link_triggers(&documents);
+    if let Some(open) = Open::relation(storage, Lock::Read) {
+        for own in own_triggers(&open, &record) {
+            dependency::drop_together(Object::Trigger(own.oid), trigger);
+        }
+    }
+    // What follows in this command sees it.
+    next_command();
+}
+
 fn drop_index(call: &Call) -> Result<Option<Datum>> {
     let Some(name) = call.oid(0) else { return Ok(None) };
     let found = the_only(name)?;
     check_owner(found.documents)?;
+    let storage = found.record.beside;
     // The documents first, as every other user of an index locks them: no deadlock.
     if let Some(documents) = Open::relation(found.documents, Lock::Exclusive) {
-        owner::follow(found.watch.storage, &documents)?;
-        check_owner(found.watch.storage)?;
-        if !watch::is_linked(found.documents, &found.watch) {
-            watch::link(&documents, &found.watch);
-        }
+        follow_owner(storage, &documents)?;
+        check_owner(storage)?;
+        link(storage);
     }
-    let storage = found.watch.storage;
     let dropped = catching(|| dependency::drop_restricted(Object::Relation(storage)));
     dropped.map_err(|complaint| {
         if !complaint.is(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST) {

@@ -1,34 +1,43 @@
-//! Finding side tables: through the triggers of the documents, or backwards through `pg_depend`.
+//! Finding side tables: through the [records](Record) of the documents, or backwards through `pg_depend`.
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 use crate::error::{Result, SqlError, error, invalid_parameter, wrong_state};
 use crate::pg::catalog::table_of_index;
+use crate::pg::dependency;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::relation::{self, Lock, Relation};
 use crate::pg::rights::{check_owner_before, no_such_relation};
-use crate::side_table::SideTable;
+use crate::pg::trigger::Record;
+use crate::side_table::sign::check_body;
 use crate::side_table::storage::Storage;
-use crate::side_table::sync::check_body;
-use crate::side_table::watch::{self, Watch};
+use crate::side_table::{SYNC, SideTable};
 
-/// True if a table is the side table of another, sound or not.
-pub fn is_one(table: Oid) -> bool {
-    documents_of(table).is_some()
+/// The records of a table: not those of a partitioned table that it is a partition of.
+fn records(documents: &Open) -> Vec<Record> {
+    let mut records = Record::all(documents, SYNC);
+    records.retain(|record| !record.is_copy);
+    records
 }
 
-/// The table that a table is the side table of, locked.
-pub fn documents_of(table: Oid) -> Option<Oid> {
-    watch::documents_of(table, Lock::Read).map(|(documents, _)| documents.oid())
+/// The table whose documents are in `storage`, locked and open, and its record; `None` if it is not a side table, sound
+/// or not.
+pub fn documents_of(storage: Oid, lock: Lock) -> Option<(Open, Record)> {
+    dependency::tables_tied_to(storage).into_iter().find_map(|table| {
+        let documents = Open::relation(table, lock)?;
+        let mut records = records(&documents).into_iter();
+        let record = records.find(|record| record.beside == storage)?;
+        Some((documents, record))
+    })
 }
 
 /// A side table that may be unsound.
 pub struct FoundSideTable {
     /// The table of the documents.
     pub documents: Oid,
-    pub watch: Watch,
+    pub record: Record,
     pub side: Result<SideTable>,
 }
 
@@ -67,15 +76,15 @@ pub fn all(relation: Oid, lock: Lock) -> Vec<FoundSideTable> {
         }
         _ => {
             let found: Vec<FoundSideTable> =
-                watch::watches(&opened).into_iter().map(|watch| describe(&opened, watch)).collect();
+                records(&opened).into_iter().map(|record| describe(&opened, record)).collect();
             if !found.is_empty() {
                 return found;
             }
             relation
         }
     };
-    let Some((documents, watch)) = watch::documents_of(storage, lock) else { return Vec::new() };
-    let found = describe(&documents, watch);
+    let Some((documents, record)) = documents_of(storage, lock) else { return Vec::new() };
+    let found = describe(&documents, record);
     match &found.side {
         // Another index of the side table is nothing of ours.
         Ok(side) if relation != storage && relation != side.index => Vec::new(),
@@ -89,13 +98,13 @@ fn lock_table_of(relation: Oid, lock: Lock) -> bool {
     table == Oid::INVALID || relation::lock(table, lock)
 }
 
-fn describe(documents: &Open, watch: Watch) -> FoundSideTable {
-    FoundSideTable { documents: documents.oid(), side: side_table(documents, &watch), watch }
+fn describe(documents: &Open, record: Record) -> FoundSideTable {
+    FoundSideTable { documents: documents.oid(), side: side_table(documents, &record), record }
 }
 
-fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
+fn side_table(documents: &Open, record: &Record) -> Result<SideTable> {
     let gone = || {
-        let name = regclass_literal(watch.storage);
+        let name = regclass_literal(record.beside);
         wrong_state(format!(
             "the columns of side table {name} are not in table \"{}\"",
             documents.name()
@@ -103,12 +112,12 @@ fn side_table(documents: &Open, watch: &Watch) -> Result<SideTable> {
     };
     let table = Relation::open(documents.oid(), Lock::Held).ok_or_else(gone)?;
     let column = |number: i16| table.column(number).cloned().ok_or_else(gone);
-    let (key, body) = (column(watch.key)?, column(watch.body)?);
+    let (key, body) = (column(record.key())?, column(record.last())?);
     // Whoever owns the table can make a trigger that names any two of its columns.
     check_body(&body)?;
-    let storage = Storage::open(watch.storage, documents, key.type_oid, Lock::Read)?;
+    let storage = Storage::open(record.beside, documents, key.type_oid, Lock::Read)?;
     let (index, options) = (storage.signature_index().oid(), storage.options.clone());
-    Ok(SideTable { table, storage: watch.storage, index, key, body, options })
+    Ok(SideTable { table, storage: record.beside, index, key, body, options })
 }
 
 /// The side table that is named: by itself, by the index of its signatures, or by its table if that
@@ -121,7 +130,7 @@ pub fn the_only(name: Oid) -> Result<FoundSideTable> {
         0 => Err(missing(name)),
         count => {
             let side_tables: Vec<String> =
-                found.iter().map(|found| regclass_literal(found.watch.storage)).collect();
+                found.iter().map(|found| regclass_literal(found.record.beside)).collect();
             let table = relation_name(name);
             Err(invalid_parameter(format!("table \"{table}\" has {count} minlsh indexes"))
                 .set_hint(format!("Name one of them: {}.", side_tables.join(", "))))

@@ -2,24 +2,26 @@
 
 use std::ffi::CStr;
 
-use pgrx::pg_sys::Datum;
+use pgrx::PgSqlErrorCode;
+use pgrx::pg_sys::{self, Datum};
 use sketch::memory;
 
 use crate::document::to_bands::Saturated;
-use crate::error::Result;
+use crate::error::{Result, error, not_supported};
 use crate::functions::with_sketcher;
 use crate::options::IndexOptions;
-use crate::pg::bulk::Bulk;
+use crate::pg::beside::Beside;
+use crate::pg::catalog::is_stored_as;
 use crate::pg::interrupts::check_interrupts;
 use crate::pg::lossless;
 use crate::pg::memory::Memory;
-use crate::pg::names::relation_name;
+use crate::pg::names::type_label;
 use crate::pg::open::Open;
 use crate::pg::progress::Build;
-use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::relation::{Column, Lock, Relation, leaves};
 use crate::pg::rights::no_such_relation;
 use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
+use crate::pg::snapshot::{Snapshot, next_command};
 use crate::side_table::storage::{StoredSketch, row_of};
 
 /// Makes what is stored of a text; `None` if it has no shingle.
@@ -50,12 +52,11 @@ pub fn of_signature(options: &IndexOptions, full: &[i32]) -> Result<StoredSketch
 /// Signs all documents of a table and writes them to an empty side table that has no index, or
 /// whose indexes are built afterwards. Returns how many have a shingle.
 pub fn fill(
-    side: &Open,
+    side: &Beside,
     documents: &Relation,
     columns: (&CStr, &CStr),
     options: &IndexOptions,
 ) -> Result<usize> {
-    let mut bulk = Bulk::at_end(side);
     let mut memory = Memory::scratch(c"minlsh document");
     let (mut count, mut saturated) = (0, Saturated::default());
     let snapshot = Snapshot::latest();
@@ -70,14 +71,14 @@ pub fn fill(
             saturated.look(&options.config, &text)?;
             if let Some(signed) = sign_text(options, &text)? {
                 // SAFETY: the side table was made for keys of this type, or found to be so.
-                unsafe { bulk.push(&row_of(key, &signed)) };
+                unsafe { side.insert(&row_of(key, &signed)) };
                 count += 1;
             }
             Ok(())
         })
     })?;
-    bulk.finish();
-    saturated.warn(&options.config, &relation_name(side.oid()));
+    next_command();
+    saturated.warn(&options.config, &side.table.name());
     Ok(count)
 }
 
@@ -102,4 +103,30 @@ pub fn each_document(
         })?;
     }
     Ok(())
+}
+
+/// Refuses a column that is not stored as text is.
+pub fn check_body(body: &Column) -> Result<()> {
+    let is_text = body.type_oid == pg_sys::TEXTOID || is_stored_as(body.type_oid, pg_sys::TEXTOID);
+    if !is_text {
+        let label = type_label(body.type_oid);
+        let code = PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH;
+        let hint =
+            "Index a column of type text or varchar, or a generated column that casts to it.";
+        return Err(error(code, format!("column \"{}\" is of type {label}, not text", body.name))
+            .set_hint(hint));
+    }
+    check_stored(body)
+}
+
+/// Refuses a column whose values are not in the rows.
+pub fn check_stored(column: &Column) -> Result<()> {
+    if column.generated != b'v' {
+        return Ok(());
+    }
+    let message = format!("column \"{}\" is a virtual generated column", column.name);
+    Err(not_supported(message).set_hint(
+        "Make the column STORED, because triggers do not see virtual \
+         columns.",
+    ))
 }

@@ -9,16 +9,18 @@ use crate::error::{Result, SqlError, wrong_state};
 use crate::index::stored_options;
 use crate::options::IndexOptions;
 use crate::pg::array;
-use crate::pg::beside::Beside;
+use crate::pg::beside::{Beside, is_of_owner, revoke_all};
 use crate::pg::catalog::base_type;
+use crate::pg::dependency::{self, Object};
+use crate::pg::ffi;
 use crate::pg::index::SearchOperator;
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::open::Open;
 use crate::pg::open_index::OpenIndex;
-use crate::pg::relation::Lock;
+use crate::pg::relation::{Lock, owner_of};
+use crate::pg::restricted::restricted_to;
 use crate::pg::row::{Continue, Row};
-use crate::pg::snapshot::Snapshot;
-use crate::side_table::owner;
+use crate::pg::snapshot::{Snapshot, next_command};
 
 /// The columns of a side table, by number.
 pub const DOC_ID: i16 = 1;
@@ -39,7 +41,7 @@ impl Storage {
     /// Opens the side table of `documents`, whose key column is of type `key`.
     pub fn open(oid: Oid, documents: &Open, key: Oid, lock: Lock) -> Result<Self> {
         if lock != Lock::Read {
-            owner::follow(oid, documents)?;
+            follow_owner(oid, documents)?;
         }
         let Some(table) = Open::relation(oid, lock) else {
             return Err(wrong_state(format!(
@@ -47,7 +49,7 @@ impl Storage {
                 documents.name()
             )));
         };
-        owner::check(&table, documents, lock)?;
+        check_owner(&table, documents, lock)?;
         let altered = |detail: &str| altered(oid, detail);
         let columns = [base_type(key), pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
         let rows = Beside::checked(table, lock, &columns).map_err(altered)?;
@@ -139,18 +141,67 @@ pub fn stored(row: &Row) -> Result<Option<StoredRow<'_>>> {
     unsafe { Ok(Some((key, array::read_int4(signature)?, array::read_int8(bands)?))) }
 }
 
-/// True if a table has the columns of a side table, whatever its keys are.
-pub fn is_shaped_like_one(table: Oid) -> bool {
-    let expected = [pg_sys::INT4ARRAYOID, pg_sys::INT8ARRAYOID];
-    Open::relation(table, Lock::Held).is_some_and(|table| {
-        let types: Vec<Oid> = table.attributes().map(|attribute| attribute.atttypid).collect();
-        types.get(1..).is_some_and(|others| others == expected)
-    })
-}
-
 fn altered(side_table: Oid, detail: &str) -> SqlError {
     let (shown, name) = (relation_name(side_table), regclass_literal(side_table));
     wrong_state(format!("side table \"{shown}\" has been altered"))
         .set_detail(detail)
         .set_hint(format!("Drop it with SELECT minlsh_drop_index({name}); and create it again."))
+}
+
+/// A side table belongs to the owner of its documents, as an index does, but ALTER TABLE ... OWNER TO does not know of
+/// it: it follows when the documents are written next, and is read meanwhile. This gives it to that owner, for a writer
+/// who has no lock on it yet, as ALTER TABLE does with the indexes of a table: without asking for rights, since whoever
+/// could give the documents away has been asked. The lock is one that keeps out others who do the same, and that does
+/// not wait for readers and writers, who would wait for each other.
+pub fn follow_owner(storage: Oid, documents: &Open) -> Result<()> {
+    let is_strange = |owner| owner != Oid::INVALID && !is_of_owner(owner, documents);
+    let lock = pg_sys::ShareUpdateExclusiveLock as i32;
+    let Some(table) = is_strange(owner_of(storage)).then(|| linked(storage, documents)).flatten()
+    else {
+        return Ok(());
+    };
+    // SAFETY: any OID can be locked.
+    unsafe { pg_sys::LockRelationOid(storage, lock) };
+    // Another writer may have given it meanwhile, and the owner may have granted rights on it since.
+    if !is_strange(owner_of(storage)) {
+        return Ok(());
+    }
+    let owner = owner_of(table);
+    // SAFETY: a table that is there under the lock, and a role that owns the documents.
+    unsafe { pg_sys::ATExecChangeOwner(storage, owner, true, lock) };
+    // What has been done is seen by the rest of this command.
+    next_command();
+    // Whom the former owner has let read it the new one does not know of: they would read what he writes.
+    let _rights = restricted_to(owner);
+    revoke_all(storage)
+}
+
+/// Refuses a side table, under lock, that does not belong to the documents.
+fn check_owner(table: &Open, documents: &Open, lock: Lock) -> Result<()> {
+    let is_ours = is_of_owner(table.class().relowner, documents)
+        || lock == Lock::Read && linked(table.oid(), documents).is_some();
+    if is_ours {
+        return Ok(());
+    }
+    let name = regclass_literal(table.oid());
+    Err(wrong_state(format!(
+        "side table \"{}\" is not owned by the owner of table \"{}\"",
+        table.name(),
+        documents.name()
+    ))
+    .set_hint(format!(
+        "Use ALTER TABLE ... OWNER TO to give it the same owner, or drop it with SELECT \
+         minlsh_drop_index({name});"
+    )))
+}
+
+/// The table to which `pg_depend` links the side table, if it is `documents` or what that is a part of. Nobody can make
+/// that link by SQL, and it is made only while both have the same owner. It must be the only one: otherwise the former
+/// owner, who could have linked a table that he keeps, would see what the new one writes.
+fn linked(storage: Oid, documents: &Open) -> Option<Oid> {
+    match dependency::relations_needed_by(Object::Relation(storage))[..] {
+        [table] if table == documents.oid() => Some(table),
+        [table] if ffi::partition_ancestors(documents.oid()).contains(&table) => Some(table),
+        _ => None,
+    }
 }

@@ -15,7 +15,7 @@ INSERT INTO evil.t VALUES (1, 'one text');
 DROP TRIGGER a ON evil.t;
 CREATE TRIGGER a BEFORE INSERT OR UPDATE OR DELETE ON evil.t FOR EACH ROW EXECUTE
 	FUNCTION minlsh_sync('app.docs_minlsh');
--- refused
+-- tried
 INSERT INTO evil.t VALUES (1, 'one text');
 DROP TRIGGER a ON evil.t;
 CREATE TRIGGER a AFTER INSERT OR UPDATE OR DELETE ON evil.t FOR EACH STATEMENT EXECUTE
@@ -36,7 +36,7 @@ UPDATE evil.t SET "more" = 'x';
 DROP TRIGGER a ON evil.t;
 CREATE VIEW evil.v AS SELECT * FROM evil.t;
 CREATE TRIGGER a INSTEAD OF INSERT ON evil.v FOR EACH ROW EXECUTE FUNCTION minlsh_sync('docs_minlsh');
--- refused
+-- tried
 INSERT INTO evil.v VALUES (1, 'one text');
 -- refused
 SELECT minlsh_sync();

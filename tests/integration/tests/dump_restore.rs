@@ -48,7 +48,7 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
         assert_consistent(client, index);
     }
     assert_eq!(contents(client), expected);
-    // The triggers work, and the first write tells the catalog what belongs together.
+    // The triggers work, and a rebuild tells the catalog what belongs together.
     client
         .batch_execute(
             "INSERT INTO \"My Schema\".docs (id, body) VALUES (1000, 'new'); \
@@ -60,7 +60,12 @@ fn assert_alive(client: &mut Client, expected: &[String]) {
     for index in ["\"My Schema\".docs", "parts_minlsh", "aside.parts_minlsh"] {
         assert_consistent(client, index);
     }
-    client.batch_execute("DROP TABLE \"My Schema\".docs, parts").expect("drop");
+    client
+        .batch_execute(
+            "SELECT minlsh_reindex('\"My Schema\".docs'), minlsh_reindex('parts_minlsh'), \
+             minlsh_reindex('aside.parts_minlsh'); DROP TABLE \"My Schema\".docs, parts",
+        )
+        .expect("drop");
     assert_eq!(
         texts(
             client,
@@ -166,7 +171,9 @@ fn a_schema_alone_is_restored_with_its_index() {
         format!("SELECT minlsh_create_index('{docs}', 'body', threshold => 0.7, num_perm => 256)");
     assert_eq!(sqlstate(&mut client, &again), "42710");
     client
-        .batch_execute(&format!("DROP TABLE {docs}; DROP SCHEMA \"My Schema\""))
+        .batch_execute(&format!(
+            "SELECT minlsh_drop_index('{docs}'); DROP TABLE {docs}; DROP SCHEMA \"My Schema\""
+        ))
         .expect("no rest");
 }
 
