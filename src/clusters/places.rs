@@ -1,12 +1,12 @@
 //! The documents of an update: keys that are stored, and keys that were found, brought together by rank.
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::{Datum, Oid};
 use sketch::clusters::{ClusterId, RankedDocument};
 use sketch::memory;
 
 use crate::clusters::components::Fingerprint;
-use crate::clusters::too_late::seen_twice;
-use crate::error::Result;
+use crate::error::{Result, SqlError, error};
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
 
@@ -105,4 +105,20 @@ impl ClusterPlaces {
         });
         memory::collect(all).map_err(Into::into)
     }
+}
+
+/// The error of a refresh in a transaction whose snapshot is too old; `detail` says what has happened since.
+pub fn too_late(detail: &str) -> SqlError {
+    let code = PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE;
+    error(code, "could not refresh clusters in this transaction")
+        .set_detail(format!(
+            "The isolation level is REPEATABLE READ or SERIALIZABLE, and {detail}."
+        ))
+        .set_hint("Retry the transaction, or refresh in READ COMMITTED.")
+}
+
+/// The error if a key stands twice in what the snapshot sees. Both rows would be one document, and unite clusters that
+/// have nothing in common.
+pub fn seen_twice() -> SqlError {
+    too_late("another transaction has deleted a row whose key this one has inserted again")
 }

@@ -26,9 +26,8 @@ use sketch::{Sketcher, memory};
 
 use crate::clusters::components::{self, Fingerprint, Found};
 use crate::clusters::known::{Known, each_of};
-use crate::clusters::places::{ClusterPlaces, StoredMembership};
+use crate::clusters::places::{ClusterPlaces, StoredMembership, seen_twice};
 use crate::clusters::tables::{AT_A_TIME, Tables};
-use crate::clusters::too_late::seen_twice;
 use crate::clusters::tracked::Tracked;
 use crate::corpus::buckets::is_usable;
 use crate::corpus::work::Question;
@@ -80,9 +79,6 @@ const CHANGED: f64 = 2.0;
 pub fn most_changed(whole: f64) -> usize {
     (whole.max(FEW) / CHANGED) as usize
 }
-
-/// Of so many changed documents it is estimated what all of them cost, if that may be too much.
-const SAMPLE: usize = 128;
 
 /// The cost of the last job over all documents, which has read so many of them.
 pub fn cost_of_all(index: Oid, read: u32) -> f64 {
@@ -209,7 +205,9 @@ impl Seeded<'_> {
         places: &mut ClusterPlaces,
     ) -> Result<Option<Vec<Block>>> {
         let mut budget = Budget(self.whole.max(FEW));
-        if !budget.spend(CHANGED * changed.len() as f64) {
+        // Each has at least one mate, as a rule. What a job has cost that is left in the end is lost.
+        let with_mates = (CHANGED + 1.0) * changed.len() as f64;
+        if !budget.spend(CHANGED * changed.len() as f64) || with_mates > self.whole.max(FEW) {
             return Ok(None);
         }
         let leaves = leaves_of(self.index.index.oid);
@@ -228,9 +226,6 @@ impl Seeded<'_> {
             return Ok(None);
         }
         let mut known = Known::of(self.tables, self.next_id);
-        if !self.is_worth_it(&question, (&index, &leaves), changed, &mut known)? {
-            return Ok(None);
-        }
         // They are ascending, each once.
         let all = memory::collect(0..changed.len() as u32)?;
         let (changes, buckets) = self.changes(&question, &index, (changed, &all), &mut known)?;
@@ -264,50 +259,6 @@ impl Seeded<'_> {
         }
         let found = components::find(question.of_keys(key, &job.keys)?)?;
         self.unite(changed, &changes, (blocks, &rest, &job), &found, places).map(Some)
-    }
-
-    /// Estimates by a sample of many changed documents: false if all of them cost more than to look at all documents.
-    /// What a job has cost that is left in the end is lost.
-    fn is_worth_it(
-        &self,
-        question: &Question,
-        (index, leaves): (&Open, &[Leaf]),
-        changed: &DocumentKeys,
-        known: &mut Known,
-    ) -> Result<bool> {
-        // Each has at least one mate, as a rule.
-        let least = (CHANGED + 1.0) * changed.len() as f64;
-        if changed.len() < 4 * SAMPLE || least < self.whole / 2.0 {
-            return Ok(true);
-        }
-        let key = &self.tracked.key;
-        let mut gathered = [0_usize; 2];
-        for (part, gathered) in [SAMPLE / 2, SAMPLE].into_iter().zip(&mut gathered) {
-            let mut sample = DocumentKeys::new(key.base_type, key.collation())?;
-            for at in 0..part {
-                // SAFETY: keys of one type.
-                unsafe { sample.push(changed.datum((at * changed.len() / part) as u32))? };
-            }
-            let all = memory::collect(0..part as u32)?;
-            let (_, buckets) = self.changes(question, index, (&sample, &all), known)?;
-            for leaf in leaves {
-                let Some(rows) = self.rows(leaf, &buckets, &mut Budget(self.whole))? else {
-                    return Ok(false);
-                };
-                // Those that are gone, as what was changed, cost next to nothing.
-                let places = memory::collect(rows.iter().map(|row| u64_to_tid(*row)));
-                let mut places = places?;
-                if let Some(open) = Open::relation(leaf.table, Lock::Held) {
-                    open.resolve(self.snapshot, &mut places);
-                }
-                *gathered += places.len();
-            }
-        }
-        // Rows of one bucket are gathered once, by however many: what counts is how many more each one brings.
-        let [half, all] = gathered;
-        let more = all.saturating_sub(half) as f64 / (SAMPLE - SAMPLE / 2) as f64;
-        let others = (changed.len() - SAMPLE) as f64 * more + all as f64 - changed.len() as f64;
-        Ok(CHANGED * changed.len() as f64 + others.max(0.0) <= self.whole)
     }
 
     /// Finds what became of the documents that were written, and the buckets that they are in now, ascending.

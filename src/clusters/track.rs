@@ -1,5 +1,5 @@
 //! `minlsh_track_clusters()`: makes the tables and the triggers. They are built as the documents' owner,
-//! security-restricted, like an index.
+//! security-restricted, like an index. `minlsh_untrack_clusters()` drops them.
 
 use std::ffi::{CStr, CString};
 
@@ -9,23 +9,25 @@ use pgrx::prelude::*;
 use crate::clusters::capture::CAPTURE;
 use crate::clusters::state::State;
 use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
-use crate::clusters::tracked::{Tracked, with_suffix};
+use crate::clusters::tracked::{Located, Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, not_supported, shortened};
+use crate::error::{Result, SqlError, error, invalid_parameter, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::beside::{create_triggers, revoke_all};
 use crate::pg::call::{Call, sql_function};
 use crate::pg::catalog;
+use crate::pg::dependency::{self, Object};
 use crate::pg::names::{regclass_literal, relation_name};
 use crate::pg::relation::{Lock, Relation};
 use crate::pg::restricted::restricted_to;
-use crate::pg::rights::check_owner_before;
+use crate::pg::rights::{check_owner, check_owner_before};
 use crate::pg::sql::{Sql, object_name, relation_name as raw_name};
-use crate::row_key::{Key, NoKey};
-use crate::side_table::arguments::open_table;
+use crate::row_key::Key;
+use crate::side_table::arguments::{no_key, open_table};
 
 sql_function!(minlsh_track_clusters, track_clusters);
+sql_function!(minlsh_untrack_clusters, untrack_clusters);
 
 /// `minlsh_track_clusters(index, threshold, name, schema) → regclass`
 fn track_clusters(call: &Call) -> Result<Option<Datum>> {
@@ -107,15 +109,6 @@ fn checked(call: &Call, info: &Info, documents: &Relation) -> Result<(Key, Thres
     Ok((key, threshold))
 }
 
-fn no_key(documents: &Relation, cause: NoKey) -> SqlError {
-    let name = &documents.name;
-    let message = match cause {
-        NoKey::Composite => format!("the primary key of table \"{name}\" has several columns"),
-        NoKey::Missing => format!("table \"{name}\" has no key of one column"),
-    };
-    not_supported(message).set_hint("Add a column that is unique and NOT NULL.")
-}
-
 /// The name of the table of members; those of the others must have room behind it.
 fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     let longest = pg_sys::NAMEDATALEN as usize - 1 - QUEUE.len();
@@ -141,55 +134,57 @@ fn name_of(documents: &Relation, given: Option<CString>) -> Result<CString> {
     }
 }
 
+/// The tables: the ending of the name of each, its columns, and what it is. `{key}` stands for the type of keys.
+const TABLES: [(&str, &str, &str); 5] = [
+    (
+        "",
+        "doc_id {key} NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.uuid",
+        "members of the near-duplicate clusters of another table, as of the last refresh",
+    ),
+    (
+        LIST,
+        "cluster_id pg_catalog.int8 NOT NULL PRIMARY KEY, size pg_catalog.int8 NOT NULL,
+         since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL,
+         least_similar pg_catalog.float8 NOT NULL",
+        "near-duplicate clusters of another table, as of the last refresh",
+    ),
+    (
+        LOG,
+        "seq pg_catalog.int8 NOT NULL PRIMARY KEY, refresh pg_catalog.int8 NOT NULL,
+         at pg_catalog.timestamptz NOT NULL, event pg_catalog.text NOT NULL,
+         cluster_id pg_catalog.int8 NOT NULL, other_id pg_catalog.int8, doc_id {key}, size pg_catalog.int8",
+        "what happened to the near-duplicate clusters of another table",
+    ),
+    (
+        QUEUE,
+        "doc_id {key}, state pg_catalog.text, since pg_catalog.timestamptz",
+        "internal: keys that were written since clusters were refreshed, and their state",
+    ),
+    (
+        APART,
+        "a {key} NOT NULL, b {key} NOT NULL, PRIMARY KEY (a, b)",
+        "pairs of rows of another table that somebody decided are not copies",
+    ),
+];
+
 fn create_tables(key: &Key, schema: Oid, name: &CStr) -> Result<()> {
-    let of_keys = |sql: Sql| sql.type_name(key.base_type).collated(key.collation());
-    let column = |sql: Sql| of_keys(sql.text("doc_id "));
-    let table = |name: &CStr| Sql::new("CREATE TABLE ").qualified(schema, name).text(" (");
-    let heap = ") USING heap";
-    column(table(name))
-        .text(" NOT NULL PRIMARY KEY, cluster_id pg_catalog.int8 NOT NULL, fingerprint pg_catalog.uuid")
-        .text(heap)
-        .run()?;
-    let list = with_suffix(name, LIST);
-    table(&list)
-        .text("cluster_id pg_catalog.int8 NOT NULL PRIMARY KEY, size pg_catalog.int8 NOT NULL, ")
-        .text("since pg_catalog.timestamptz NOT NULL, changed pg_catalog.int8 NOT NULL, ")
-        .text("least_similar pg_catalog.float8 NOT NULL")
-        .text(heap)
-        .run()?;
-    let log = with_suffix(name, LOG);
-    let events = table(&log)
-        .text("seq pg_catalog.int8 NOT NULL PRIMARY KEY, refresh pg_catalog.int8 NOT NULL, ")
-        .text("at pg_catalog.timestamptz NOT NULL, event pg_catalog.text NOT NULL, ")
-        .text("cluster_id pg_catalog.int8 NOT NULL, other_id pg_catalog.int8, ");
-    column(events).text(", size pg_catalog.int8").text(heap).run()?;
-    let queue = with_suffix(name, QUEUE);
-    column(table(&queue))
-        .text(", state pg_catalog.text, since pg_catalog.timestamptz")
-        .text(heap)
-        .run()?;
-    let apart = with_suffix(name, APART);
-    let first = of_keys(table(&apart).text("a ")).text(" NOT NULL, b ");
-    of_keys(first).text(" NOT NULL, PRIMARY KEY (a, b)").text(heap).run()?;
+    for (suffix, columns, comment) in TABLES {
+        let name = with_suffix(name, suffix);
+        let mut table = Sql::new("CREATE TABLE ").qualified(schema, &name).text(" (");
+        for (place, text) in columns.split("{key}").enumerate() {
+            if place > 0 {
+                table = table.type_name(key.base_type).collated(key.collation());
+            }
+            table = table.text(text);
+        }
+        table.text(") USING heap").run()?;
+        let on = Sql::new("COMMENT ON TABLE ").qualified(schema, &name);
+        on.text(" IS ").literal(comment).run()?;
+        revoke_all(catalog::relation_called(&name, schema))?;
+    }
     let on = |name: &CStr| Sql::new("CREATE INDEX ON ").qualified(schema, name);
     on(name).text(" USING btree (cluster_id)").run()?;
-    on(&list).text(" USING btree (size, cluster_id)").run()?;
-    let comments: [(&CStr, &str); 5] = [
-        (name, "members of the near-duplicate clusters of another table, as of the last refresh"),
-        (&list, "near-duplicate clusters of another table, as of the last refresh"),
-        (&log, "what happened to the near-duplicate clusters of another table"),
-        (&queue, "internal: keys that were written since clusters were refreshed, and their state"),
-        (&apart, "pairs of rows of another table that somebody decided are not copies"),
-    ];
-    for (name, comment) in comments {
-        Sql::new("COMMENT ON TABLE ")
-            .qualified(schema, name)
-            .text(" IS ")
-            .literal(comment)
-            .run()?;
-        revoke_all(catalog::relation_called(name, schema))?;
-    }
-    Ok(())
+    on(&with_suffix(name, LIST)).text(" USING btree (size, cluster_id)").run()
 }
 
 /// The columns that matter, each once: the key first, then those that the index is made of.
@@ -202,4 +197,20 @@ fn watched(info: &Info, key: &Key, documents: &Relation) -> Vec<CString> {
         documents.columns.iter().filter(|c| c.number != key.column && is_watched(c.number));
     let key = documents.column(key.column);
     key.into_iter().chain(others).map(|column| column.raw_name.clone()).collect()
+}
+
+/// `minlsh_untrack_clusters(tracked) → void`
+fn untrack_clusters(call: &Call) -> Result<Option<Datum>> {
+    let Some(members) = call.oid(0) else { return Ok(None) };
+    // The documents first, as a refresh locks them: no deadlock.
+    let tracked = Located::find(members, Lock::Exclusive)?;
+    let oids = tracked.oids;
+    for table in [oids.members, oids.list, oids.log, oids.queue, oids.apart] {
+        check_owner(table)?;
+    }
+    tracked.link_triggers();
+    for table in [oids.apart, oids.queue, oids.log, oids.list, oids.members] {
+        dependency::drop_restricted(Object::Relation(table));
+    }
+    Ok(Some(Datum::from(0)))
 }

@@ -1,4 +1,5 @@
-//! Tracked clusters, found by the name of their members and locked, for a caller who owns them.
+//! Tracked clusters, found by the name of their members and locked, for a caller who owns them; and how many rows wait
+//! for their refresh.
 
 use std::ffi::{CStr, CString};
 use std::ops::Deref;
@@ -7,15 +8,18 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 use crate::clusters::capture::CAPTURE;
-use crate::clusters::tables::{APART, LIST, LOG, Oids, QUEUE};
+use crate::clusters::state::State;
+use crate::clusters::tables::{APART, LIST, LOG, Oids, QUEUE, Queue};
 use crate::error::{Result, SqlError, error, wrong_state};
 use crate::index::info::Info;
 use crate::pg::catalog::{self, AttributeRow};
 use crate::pg::dependency::{self, Object};
 use crate::pg::names::{quoted, relation_name, visible_name};
 use crate::pg::open::Open;
-use crate::pg::relation::{Lock, Relation, leaves};
+use crate::pg::relation::{Lock, Relation, is_owned_by, leaves};
+use crate::pg::restricted::current_role;
 use crate::pg::rights::check_owner;
+use crate::pg::snapshot::Snapshot;
 use crate::pg::sql;
 use crate::pg::trigger::{Record, Trigger};
 use crate::row_key::Key;
@@ -200,7 +204,7 @@ fn tables_of(members: Oid) -> Result<Oids> {
 }
 
 /// The relations that a record is linked to; the index is one of them.
-pub fn relations_linked_to(record: &Record) -> Vec<Oid> {
+fn relations_linked_to(record: &Record) -> Vec<Oid> {
     dependency::relations_needed_by(Object::Trigger(record.trigger))
 }
 
@@ -219,4 +223,50 @@ fn missing(members: Oid, name: &CStr) -> SqlError {
 /// A name with something behind it.
 pub fn with_suffix(name: &CStr, suffix: &str) -> CString {
     CString::new([name.to_bytes(), suffix.as_bytes()].concat()).unwrap_or_default()
+}
+
+/// Rows of a queue.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    /// The number of rows.
+    pub rows: i64,
+    /// The time when the transaction of the first of them began.
+    pub since: Option<i64>,
+}
+
+/// Counts the keys that wait in the queues of the clusters that a locked index tracks; `None` if there are none, or the
+/// table is not the caller's.
+pub fn waiting(info: &Info) -> Option<Waiting> {
+    let documents = Open::relation(info.index.table, Lock::Read)?;
+    if !is_owned_by(documents.oid(), current_role()) {
+        return None;
+    }
+    let records = Record::all(&documents, CAPTURE).into_iter();
+    let found = records.filter_map(|record| {
+        let is_linked = relations_linked_to(&record).contains(&info.index.oid);
+        of_queue(&Queue::to_look_at(record.beside)?, &info.index.name, is_linked)
+    });
+    found.reduce(|a, b| Waiting {
+        rows: a.rows + b.rows,
+        since: a.since.into_iter().chain(b.since).min(),
+    })
+}
+
+/// Counts what waits in a queue, if its clusters are those of the index of that name: a dump carries no link to it.
+fn of_queue(queue: &Queue, index: &str, is_linked: bool) -> Option<Waiting> {
+    let mut waiting = Waiting { rows: 0, since: None };
+    let mut is_of_index = is_linked;
+    let read = queue.each(&Snapshot::statement(), &mut |state, row| {
+        match state {
+            Some(text) => {
+                is_of_index |= State::read(text, "").is_ok_and(|state| state.index == index);
+            }
+            None => {
+                waiting.rows += 1;
+                waiting.since = waiting.since.into_iter().chain(Queue::since(row)).min();
+            }
+        }
+        Ok(())
+    });
+    (read.is_ok() && is_of_index).then_some(waiting)
 }

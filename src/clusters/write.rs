@@ -184,55 +184,49 @@ fn documents(
     places: &[Place],
     ids: &[Option<ClusterId>],
 ) -> Result<(Counts, Vec<ClusterId>)> {
-    type Row<'a> = (&'a Place, ClusterId);
-    let (mut removed, mut moved, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut removed, mut written, mut touched) = (Vec::new(), Vec::new(), Vec::new());
     let mut counts = Counts::default();
     for (place, id) in places.iter().zip(ids) {
         match (place.old, *id) {
-            (None, None) => Ok(()),
-            (None, Some(id)) => memory::push(&mut joined, (place, id)),
-            (Some(_), None) => memory::push(&mut removed, place),
+            (None, None) => {}
+            (Some(_), None) => memory::push(&mut removed, place)?,
+            (None, Some(id)) => {
+                counts.joined += 1;
+                memory::push(&mut written, (place, id))?;
+            }
             (Some((old, stored)), Some(id)) => {
                 counts.moved += i64::from(id != old);
-                if id == old && (place.print.is_none() || place.print == stored) {
-                    continue;
+                if id != old || place.print.is_some() && place.print != stored {
+                    memory::push(&mut written, (place, id))?;
+                    memory::push(&mut touched, id)?;
                 }
-                memory::push(&mut moved, (place, id))
             }
-        }?;
+        }
     }
-    counts.joined = joined.len() as i64;
     counts.removed = removed.len() as i64;
     // SAFETY: keys of that type, and bytes of a uuid, which is passed as a pointer to them.
     let keys = |some: &mut dyn Iterator<Item = &Place>| unsafe {
         Parameter::array(some.map(|place| Some(place.key)), tables.key)
-    };
-    let rows = |some: &[Row]| {
-        let print = |(place, _): &Row| {
-            let stored = place.old.as_ref().and_then(|(_, print)| print.as_ref());
-            place.print.as_ref().or(stored).map(|print| Datum::from(print.as_ptr()))
-        };
-        // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
-        let prints = unsafe { Parameter::array(some.iter().map(print), pg_sys::UUIDOID) };
-        [keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1), prints]
     };
     each_part(&removed, |some| {
         let sql =
             "DELETE FROM {members} AS m USING unnest($1) AS n (doc_id) WHERE m.doc_id {=} n.doc_id";
         tables.write(sql, &[keys(&mut some.iter().copied())]).map(drop)
     })?;
-    each_part(&moved, |some| {
-        // The key stays as it is spelled there: equal ones may differ.
-        let sql = "UPDATE {members} AS m SET cluster_id = n.cluster_id, fingerprint = n.fingerprint
-             FROM unnest($1, $2, $3) AS n (doc_id, cluster_id, fingerprint) WHERE m.doc_id {=} n.doc_id";
-        tables.write(sql, &rows(some)).map(drop)
+    each_part(&written, |some| {
+        let print = |(place, _): &(&Place, ClusterId)| {
+            let stored = place.old.as_ref().and_then(|(_, print)| print.as_ref());
+            place.print.as_ref().or(stored).map(|print| Datum::from(print.as_ptr()))
+        };
+        // SAFETY: a uuid is passed as a pointer to its bytes, which are those of places.
+        let prints = unsafe { Parameter::array(some.iter().map(print), pg_sys::UUIDOID) };
+        let rows = [keys(&mut some.iter().map(|row| row.0)), int8s(some, |row| row.1), prints];
+        // A key that is there stays as it is spelled: equal ones may differ.
+        let sql = "INSERT INTO {members} SELECT * FROM unnest($1, $2, $3) ON CONFLICT (doc_id)
+             DO UPDATE SET cluster_id = excluded.cluster_id, fingerprint = excluded.fingerprint";
+        tables.write(sql, &rows).map(drop)
     })?;
-    each_part(&joined, |some| {
-        tables
-            .write("INSERT INTO {members} SELECT * FROM unnest($1, $2, $3)", &rows(some))
-            .map(drop)
-    })?;
-    Ok((counts, memory::collect(moved.iter().map(|row| row.1))?))
+    Ok((counts, touched))
 }
 
 /// Mends what somebody has changed in the list by hand: deletes clusters that have no members, and adds to `changed`

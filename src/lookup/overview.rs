@@ -3,7 +3,7 @@
 use pgrx::PgLogLevel;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use crate::clusters::waiting::{self, Waiting};
+use crate::clusters::tracked::{Waiting, waiting};
 use crate::document::kind::Kind;
 use crate::error::{Result, warning};
 use crate::index::info::Info;
@@ -153,7 +153,7 @@ impl Described {
             valid: index.valid,
             options: readable.then(|| options_of(info)).flatten(),
             outdated: outdated(info),
-            waiting: waiting::of_index(info),
+            waiting: waiting(info),
         }
     }
 

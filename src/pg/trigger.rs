@@ -102,7 +102,7 @@ impl Trigger {
     }
 }
 
-/// What ties a table to the documents that it stands beside: a trigger of theirs for each row, whose condition names
+/// The tie of a table to the documents that it stands beside: a trigger of theirs for each row, whose condition names
 /// it, and whose UPDATE OF names the key and the other columns that matter. PostgreSQL keeps both right through
 /// renames, dumps and restores, and the copies of partitions come and go with them.
 #[derive(Clone, Debug)]
@@ -162,7 +162,7 @@ impl Record {
         }
     }
 
-    /// What makes the key one, of an open table: a constraint, or an index.
+    /// The constraint, or else the index, that makes the key one, of an open table.
     pub fn key_constraint(&self, documents: &Open) -> Option<Object> {
         let index = documents.key_index(self.key(), Lock::Read)?;
         Some(match catalog::constraint_of_index(index.oid()) {
