@@ -11,7 +11,7 @@ use crate::clusters::state::State;
 use crate::clusters::tables::{APART, LIST, LOG, QUEUE, Tables};
 use crate::clusters::tracked::{Located, Tracked, with_suffix};
 use crate::document::kind::Kind;
-use crate::error::{Result, SqlError, error, invalid_parameter, not_supported, shortened};
+use crate::error::{Result, error, not_supported, shortened};
 use crate::index::info::Info;
 use crate::options::Threshold;
 use crate::pg::beside::{create_triggers, revoke_all};

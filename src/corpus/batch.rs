@@ -45,7 +45,7 @@ pub struct Held {
     pub origins: Vec<u32>,
     /// The group to which each belongs.
     pub roots: Vec<u32>,
-    /// The hashes of each, once the batch is loaded, unless it stays in files.
+    /// The hashes of each, once the batch is loaded, unless they stay in a file.
     pub hashes: Vec<u64>,
     /// Hashes of a document.
     pub width: usize,
@@ -73,7 +73,7 @@ struct Files {
     /// stored; or the place of its row.
     places: TempFile,
     count: usize,
-    /// By document; and once it is known that they stay there, by column as well.
+    /// By document; and once it is known that memory does not hold them, by column as well.
     hashes: TempFile,
     columns: Option<BandColumns>,
     /// The bytes that are compared, unless they are fetched again.
@@ -161,8 +161,10 @@ impl Batch {
     ) -> crate::error::Result<()> {
         let Some(mut files) = self.files.take() else { return Ok(()) };
         let held = &mut self.held;
+        let memory = memory as u64;
         let size = files.hashes.len() + files.bytes.as_ref().map_or(0, TempFile::len);
-        if files.bytes.is_none() || size <= memory as u64 {
+        let stays = files.bytes.is_some() && size > memory;
+        if !stays || files.hashes.len() <= memory / 4 {
             held.hashes = sized(before.hashes, files.count * held.width)?;
             files.hashes.read(0, &mut held.hashes)?;
         } else {
@@ -184,11 +186,11 @@ impl Batch {
         for &[name, root, size, packing] in places {
             held.place(name, root, size as usize, Packing::of_code(packing))?;
         }
-        if files.columns.is_none() {
+        if stays {
+            self.files = Some(files);
+        } else {
             held.bytes = sized(before.bytes, bytes.len() as usize)?;
             bytes.read(0, &mut held.bytes)?;
-        } else {
-            self.files = Some(files);
         }
         Ok(())
     }
@@ -238,6 +240,11 @@ impl Files {
 }
 
 impl Held {
+    /// True if the hashes are in memory.
+    pub fn has_hashes(&self) -> bool {
+        !self.hashes.is_empty()
+    }
+
     /// True if two documents, by name, count as not similar whatever they say.
     pub fn are_apart(&self, a: u32, b: u32) -> bool {
         self.apart.binary_search(&(a, b)).is_ok()

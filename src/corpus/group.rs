@@ -179,7 +179,7 @@ impl<'a, 'c> Group<'a, 'c> {
     /// The hashes of a document.
     fn row(&mut self, document: u32) -> Result<&[u64], Error> {
         let (width, place) = (self.held.width, self.place(document));
-        if self.bytes.is_held() {
+        if self.held.has_hashes() {
             return Ok(&self.held.hashes[place * width..][..width]);
         }
         let count = self.kept(size_of::<u64>() * width);
@@ -256,10 +256,9 @@ impl Hashes for Group<'_, '_> {
     }
 
     fn hashes(&mut self, column: usize, visit: &mut dyn FnMut(u32, u64)) -> Result<(), Error> {
-        let width = size_of::<u64>() * self.held.width;
         let (held, is_whole) = (self.held, column == self.probes());
         let own = |name, hash| if is_whole { held.copy_hash(name, hash) } else { hash };
-        if self.bytes.is_held() || self.kept(width) == self.places.len() {
+        if held.has_hashes() {
             for document in 0..self.documents() {
                 let hash = self.row(document)?[column];
                 visit(document, own(self.name(document), hash));
@@ -288,9 +287,18 @@ impl Corpus for Group<'_, '_> {
         memory::copied(&self.row(document)?[..probes])
     }
 
+    fn same_as(&self, document: u32) -> u32 {
+        match &self.measure {
+            Measure::Same | Measure::Estimated(_) => 0,
+            Measure::Exact(distinct, _) | Measure::OneByOne(distinct, _) => {
+                distinct.of_document(document) as u32
+            }
+        }
+    }
+
     fn share_band(&mut self, bands: usize, a: u32, b: u32) -> Result<bool, Error> {
         let same = |a: &[u64], b: &[u64]| a[..bands].iter().zip(&b[..bands]).any(|(a, b)| a == b);
-        if self.bytes.is_held() {
+        if self.held.has_hashes() {
             let width = self.held.width;
             let row = |document| &self.held.hashes[self.place(document) * width..][..width];
             return Ok(same(row(a), row(b)));

@@ -4,6 +4,7 @@ use super::content::Shingled;
 use crate::error::Error;
 use crate::hash::count_distinct;
 use crate::memory;
+use crate::simd::Level;
 
 /// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
 const LITTLE: usize = 20;
@@ -92,6 +93,16 @@ impl Boilerplate {
         (Self::places(count) + Self::words(count)) * size_of::<u64>()
     }
 
+    /// Has the processor fetch it while a document is cut into shingles: each mostly comes from another origin than the
+    /// one before.
+    fn fetch(&self) {
+        /// Words that the cache holds beside a document.
+        const FEW: usize = 2048;
+        let level = Level::best();
+        level.fetch(&self.bits[..self.bits.len().min(FEW)]);
+        level.fetch(&self.table[..self.table.len().min(FEW)]);
+    }
+
     /// False if a shingle is not in it, as nearly all others show at once.
     #[inline(always)]
     fn may_have(&self, hash: u64) -> bool {
@@ -119,6 +130,7 @@ pub fn counted(
     check_interrupts: &mut dyn FnMut(),
 ) -> Result<(), Error> {
     out.clear();
+    boilerplate.iter().for_each(|boilerplate| boilerplate.fetch());
     content.hashes(out, check_interrupts)?;
     let Some(boilerplate) = boilerplate else { return Ok(()) };
     leave_out(boilerplate, out, check_interrupts);

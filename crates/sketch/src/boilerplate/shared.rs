@@ -118,6 +118,7 @@ impl Kept {
         if sampled.shingles * size_of::<u64>() > room {
             return Ok(None);
         }
+        memory::reserve(&mut kept.hashes, sampled.shingles)?;
         for document in 0..sampled.documents {
             check_interrupts();
             read(document, &mut kept.hashes, check_interrupts)?;

@@ -39,6 +39,11 @@ pub trait Corpus: Hashes {
     /// What the storage says.
     fn bands(&mut self, document: u32) -> Result<Vec<u64>, Self::Error>;
 
+    /// A number that documents have in common if it is known that they are the same.
+    fn same_as(&self, _document: u32) -> u32 {
+        0
+    }
+
     /// True if two documents share one of the first `bands` bands.
     ///
     /// # Errors

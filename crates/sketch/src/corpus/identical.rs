@@ -19,15 +19,24 @@ impl Identical {
     /// Those of the corpus.
     pub fn group<C: Corpus>(corpus: &mut C) -> Result<Self, C::Error> {
         let mut leaders = memory::collect(0..corpus.documents())?;
-        let mut copies = Vec::new();
+        let (mut copies, mut same) = (Vec::new(), Vec::new());
         let column = corpus.probes();
         HashBuckets::default().for_each(corpus, column, &|_| true, &mut |corpus, bucket| {
-            let leader = bucket[0];
-            for &document in &bucket[1..] {
-                corpus.check_interrupts()?;
-                if corpus.similarity(leader, document)? == Some(1.0) {
-                    leaders[document as usize] = leader;
-                    memory::push(&mut copies, (leader, document))?;
+            same.clear();
+            memory::reserve(&mut same, bucket.len())?;
+            same.extend(bucket.iter().map(|document| (corpus.same_as(*document), *document)));
+            same.sort_unstable();
+            // Also documents that differ a little have one signature: there may be several sets, each many times.
+            for same in same.chunk_by(|a, b| a.0 == b.0) {
+                let (first, own) = (bucket[0], same[0].1);
+                let is_first = own == first || corpus.similarity(first, own)? == Some(1.0);
+                let leader = if is_first { first } else { own };
+                for &(_, document) in same.iter().filter(|(_, document)| *document != leader) {
+                    corpus.check_interrupts()?;
+                    if corpus.similarity(leader, document)? == Some(1.0) {
+                        leaders[document as usize] = leader;
+                        memory::push(&mut copies, (leader, document))?;
+                    }
                 }
             }
             Ok(())

@@ -68,8 +68,8 @@ pub fn has_shingles(config: &Config, text: &str, check: Check) -> Result<bool, E
 
 /// The same of a normalised text.
 pub(crate) fn has_any(config: &Config, text: &str, check: Check) -> Result<bool, Error> {
-    /// As many shingles as the kernels make at once.
-    const FEW: usize = 256;
+    /// One shingle is enough, so that more would be made for nothing.
+    const FEW: usize = 16;
     let mut any = false;
     let mut see = |_: &mut [u64], _: Check| {
         any = true;
