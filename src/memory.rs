@@ -8,6 +8,7 @@
 //! | beside them, where boilerplate is left out: texts by which it is found, if they are put aside; the shingles that do not count | `maintenance_work_mem` | a quarter, and the shares above are of the rest |
 //! | once these are compared: a group that is too large for a batch | `maintenance_work_mem` | two thirds |
 //! | the values of scopes whose equality is not that of their bytes | `maintenance_work_mem` | a third; then an error |
+//! | the pairs that count as not similar | `maintenance_work_mem` | a third; then an error |
 //! | passages of a whole corpus: the texts that are put aside, what is sorted, what is looked up | `maintenance_work_mem` | a third each |
 //! | documents inside others: fingerprints that are sorted; the same by text, and candidates | `maintenance_work_mem` | a third; a sixth each |
 //! | a refresh of tracked clusters: the changed keys that it looks at | `maintenance_work_mem` | a half |
@@ -53,6 +54,12 @@ pub fn of_queue() -> usize {
 
 /// The bytes that the different values of scopes may take where they are kept, and not their hashes.
 pub fn of_scopes() -> usize {
+    maintenance() / 3
+}
+
+/// The bytes that the pairs may take which count as not similar: beside them, nothing is kept of what the
+/// documents are grouped by.
+pub fn of_apart() -> usize {
     maintenance() / 3
 }
 

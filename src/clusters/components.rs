@@ -72,7 +72,7 @@ pub fn question<'a>(
         }
         Ok(Continue::Yes)
     })?;
-    Ok(Question::new(session, &arguments, false)?.with_apart(ApartKeys::new(apart)))
+    Ok(Question::new(session, &arguments, false)?.with_apart(ApartKeys::new(apart)?))
 }
 
 /// The components of the documents of a job, be they all or some.

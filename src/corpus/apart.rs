@@ -1,13 +1,15 @@
 //! Pairs of documents that people have found to be different things: they count as not similar.
 
 use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
 use sketch::memory;
 
 use crate::corpus::arguments::{Arguments, raw_text};
 use crate::corpus::members::Members;
 use crate::corpus::named::relation_named;
 use crate::corpus::statement::is_query;
-use crate::error::{Result, invalid_parameter};
+use crate::error::{Result, error, invalid_parameter};
+use crate::memory::of_apart;
 use crate::pg::catalog;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::interrupts::check_interrupts;
@@ -25,7 +27,7 @@ const HINT: &str =
 /// Pairs of documents of a job that count as not similar.
 pub trait KeepsApart {
     /// The pairs of which both are among `members`, by their names and either way round, in order. They take 16 bytes
-    /// each.
+    /// each, and it is an error if that is too much.
     fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>>;
 }
 
@@ -69,7 +71,7 @@ impl KeepsApart for Apart<'_> {
     fn pairs(&self, members: &Members) -> Result<Vec<(u32, u32)>> {
         let sources = members.each_sorted();
         let last = sources.len() - 1;
-        let (mut pairs, mut context) = (Vec::new(), Memory::scratch(c"minlsh keys of apart"));
+        let (mut pairs, mut context) = (Pairs::default(), Memory::scratch(c"minlsh keys of apart"));
         self.select.each(&[], &mut |row| {
             check_interrupts();
             let (Some(a), Some(b)) = (row.value(1), row.value(2)) else { return Ok(()) };
@@ -90,16 +92,44 @@ impl KeepsApart for Apart<'_> {
                 let (a, b) =
                     context.run_and_reset(|| (find(first, a, a_type), find(second, b, b_type)));
                 if let Some((a, b)) = a?.zip(b?) {
-                    memory::push(&mut pairs, (a, b))?;
-                    memory::push(&mut pairs, (b, a))?;
+                    pairs.push(a, b)?;
                 }
             }
             Ok(())
         })?;
+        Ok(pairs.in_order())
+    }
+}
+
+/// Pairs by name and either way round, as many as memory holds.
+#[derive(Default)]
+struct Pairs(Vec<(u32, u32)>);
+
+impl Pairs {
+    fn push(&mut self, a: u32, b: u32) -> Result<()> {
+        memory::extend(&mut self.0, &[(a, b), (b, a)])?;
+        check_room(size_of_val(&*self.0))
+    }
+
+    fn in_order(self) -> Vec<(u32, u32)> {
+        let Self(mut pairs) = self;
         pairs.sort_unstable();
         pairs.dedup();
-        Ok(pairs)
+        pairs
     }
+}
+
+/// Refuses pairs that take so many bytes, if that is too much.
+fn check_room(bytes: usize) -> Result<()> {
+    if bytes <= of_apart() {
+        return Ok(());
+    }
+    Err(error(
+        PgSqlErrorCode::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        "the pairs that are apart do not fit into maintenance_work_mem",
+    )
+    .set_detail("They may take a third of it, at 32 bytes for each pair.")
+    .set_hint("Raise maintenance_work_mem, or list only pairs that are found without apart."))
 }
 
 /// The pairs that keys make, two and two.
@@ -110,11 +140,12 @@ pub struct ApartKeys {
 }
 
 impl ApartKeys {
-    /// Those of `keys`.
-    pub fn new(keys: DocumentKeys) -> Self {
+    /// Those of `keys`; it is an error if these take too much memory.
+    pub fn new(keys: DocumentKeys) -> Result<Self> {
+        check_room(keys.bytes())?;
         let mut distinct = keys.sorted();
         distinct.dedup_by(|a, b| keys.compare(*a, *b).is_eq());
-        Self { keys, distinct }
+        Ok(Self { keys, distinct })
     }
 
     /// True if a key is in one of the pairs. Its document is not taken for a copy of others then, even of equal ones.
@@ -133,14 +164,13 @@ impl KeepsApart for ApartKeys {
         let sources = members.each_sorted();
         // SAFETY: the job was asked for keys of one source and of the type of these.
         let find = |at: u32| unsafe { members.find(0, &sources[0].1, self.keys.datum(at)) };
-        let mut pairs = Vec::new();
+        let mut pairs = Pairs::default();
         for pair in 0..self.keys.len() as u32 / 2 {
             check_interrupts();
             if let Some((a, b)) = find(2 * pair).zip(find(2 * pair + 1)) {
-                memory::extend(&mut pairs, &[(a, b), (b, a)])?;
+                pairs.push(a, b)?;
             }
         }
-        pairs.sort_unstable();
-        Ok(pairs)
+        Ok(pairs.in_order())
     }
 }

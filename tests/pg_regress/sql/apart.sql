@@ -76,6 +76,8 @@ SELECT * FROM wrong('docs');
 SET maintenance_work_mem = '1MB';
 SELECT * FROM wrong('docs');
 SELECT * FROM wrong('SELECT id, body FROM docs ORDER BY md5(id::text)');
+-- More pairs than memory holds are refused.
+SELECT count(*) FROM near_duplicate_pairs('docs', 0.6, apart => 'SELECT a.id, b.id FROM docs AS a, docs AS b');
 CREATE INDEX docs_near ON docs USING minlsh (body) WITH (threshold = 0.6, recall = 0.9999);
 SELECT * FROM wrong('docs_near');
 DROP FUNCTION wrong;
