@@ -54,7 +54,9 @@ impl Asker<'_> {
         let asked = self.random.below(5);
         // Copies that are apart are no longer one document, which the oracle of bridges takes them for.
         let apart = if asked != 1 && self.random.below(3) == 0 {
-            self.keep_apart(&mut source, &mut found)
+            let (_, argument) = self.apart_given(&mut found);
+            source.arguments.push(argument);
+            ", apart"
         } else {
             ""
         };
@@ -76,8 +78,8 @@ impl Asker<'_> {
         Some(question)
     }
 
-    /// Passes some of the pairs as `apart`, in either order, beside others, and takes them from what is found.
-    fn keep_apart(&mut self, source: &mut Source, found: &mut [Vec<Pair>]) -> &'static str {
+    /// Some of the pairs as the argument `apart`, in either order, beside others. Takes them from what is found.
+    fn apart_given(&mut self, found: &mut [Vec<Pair>]) -> (Vec<[usize; 2]>, String) {
         let keys = &self.facts.keys;
         let some = found.iter().flatten().map(|pair| [pair.a, pair.b]);
         let mut apart: Vec<[usize; 2]> = some.filter(|_| self.random.below(3) == 0).collect();
@@ -88,14 +90,11 @@ impl Asker<'_> {
             });
         }
         let mut rows = vec!["(NULL, NULL)".to_owned()];
-        for [a, b] in apart {
+        for &[a, b] in &apart {
             let (a, b) = if self.random.below(2) == 0 { (a, b) } else { (b, a) };
             rows.push(format!("({}, {})", quoted(&keys[a]), quoted(&keys[b])));
         }
-        source
-            .arguments
-            .push(format!("apart => {}", quoted(&format!("VALUES {}", rows.join(", ")))));
-        ", apart"
+        (apart, format!("apart => {}", quoted(&format!("VALUES {}", rows.join(", ")))))
     }
 
     /// Options as arguments of a source that has no index of its own.
@@ -491,12 +490,18 @@ impl Asker<'_> {
             &scopes,
             &|_| true,
         );
-        let shared = reading.documents.sharing(&reading.pairs, options.banding(threshold));
+        let mut shared = [reading.documents.sharing(&reading.pairs, options.banding(threshold))];
+        let mut apart = Vec::new();
+        if self.random.below(3) == 0 {
+            let argument;
+            (apart, argument) = self.apart_given(&mut shared);
+            arguments.push(argument);
+        }
         let in_a = |row: usize| by_name || self.is_even(row);
         let in_b = |row: usize| !self.is_even(row);
         let mut rows = Vec::new();
         let name = |row: usize| self.facts.keys[row].clone();
-        for pair in &shared {
+        for pair in shared.iter().flatten() {
             for (a, b) in [(pair.a, pair.b), (pair.b, pair.a)] {
                 if in_a(a) && in_b(b) {
                     rows.push(format!("{} | {} | {}", name(a), name(b), rounded(pair.similarity)));
@@ -505,7 +510,8 @@ impl Asker<'_> {
         }
         let known = self.scopes(&scopes, false);
         for (row, scope) in known.iter().enumerate() {
-            if in_a(row) && in_b(row) && reading.documents.is_document(row) && scope.is_some() {
+            let is_in_both = in_a(row) && in_b(row) && reading.documents.is_document(row);
+            if is_in_both && scope.is_some() && !apart.contains(&[row, row]) {
                 rows.push(format!("{} | {} | {}", name(row), name(row), rounded(1.0)));
             }
         }
@@ -516,7 +522,8 @@ impl Asker<'_> {
             quoted(&a),
             quoted(&b)
         );
-        Some(Question::new("between", sql, Expected::OneOf(vec![rows])))
+        let label = if apart.is_empty() { "between" } else { "between, apart" };
+        Some(Question::new(label, sql, Expected::OneOf(vec![rows])))
     }
 
     /// The window function. NULLs are one part of PARTITION BY.
