@@ -159,8 +159,7 @@ impl Kind {
             kind => kind,
         };
         // SAFETY: the caller's promise: an array.
-        if self == Self::Document && kind == Self::Set && unsafe { is_of_integers(value) } {
-            // They may be a set or a signature, as each of the rows is.
+        if self == Self::Document && kind == Self::Set && unsafe { is_for_the_operator(value) } {
             return Ok(Service::Everything);
         }
         self.service_of(kind, None, index)
@@ -219,13 +218,15 @@ impl Kind {
     }
 }
 
-/// True if an array is one of integers.
+/// True if only the operator can say what an array beside documents is. Integers may be a set or a signature, as each
+/// of the rows is. Elements that cannot be hashed are refused beside the rows that are sets.
 ///
 /// # Safety
 /// `value` must be a non-null array.
-unsafe fn is_of_integers(value: Datum) -> bool {
+unsafe fn is_for_the_operator(value: Datum) -> bool {
     // SAFETY: the caller promises an array.
-    catalog::base_type(unsafe { array::detoast(value) }.1) == pg_sys::INT4OID
+    let element = catalog::base_type(unsafe { array::detoast(value) }.1);
+    element == pg_sys::INT4OID || element::check(element).is_err()
 }
 
 /// The slots of a signature that is not as long as those of the index.

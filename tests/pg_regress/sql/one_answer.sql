@@ -170,6 +170,20 @@ SET ROLE regress_minlsh_reader;
 SELECT count(*) FROM near_duplicate_pairs('shorts', 0.9);
 RESET ROLE;
 
-DROP TABLE offers, prices, numbers, coded, tagged, posts, labels, old_labels, shorts;
+-- Elements that cannot be hashed are refused beside a set, and no text is similar to them, with an index and without.
+CREATE TABLE mixed (id int PRIMARY KEY, doc minlsh_document);
+INSERT INTO mixed SELECT i, minlsh_document('one text') FROM generate_series(1, 100) AS i;
+SELECT count(*) FROM mixed WHERE doc ~= '1'::oidvector;
+CREATE INDEX mixed_doc ON mixed USING minlsh (doc);
+SET enable_seqscan = off;
+SELECT count(*) FROM mixed WHERE doc ~= '1'::oidvector;
+INSERT INTO mixed VALUES (101, minlsh_document(ARRAY['a', 'b'], 0.8));
+SELECT count(*) FROM mixed WHERE doc ~= '1'::oidvector;
+SELECT id FROM mixed WHERE doc ~= ARRAY['b', 'a'];
+DROP INDEX mixed_doc;
+SELECT count(*) FROM mixed WHERE doc ~= '1'::oidvector;
+RESET enable_seqscan;
+
+DROP TABLE mixed, offers, prices, numbers, coded, tagged, posts, labels, old_labels, shorts;
 DROP ROLE regress_minlsh_reader;
 DROP TABLE "Mixed" CASCADE;
