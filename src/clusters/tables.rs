@@ -15,6 +15,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::error::{Result, SqlError, wrong_state};
 use crate::pg::beside::{Beside, is_of_owner};
 use crate::pg::catalog::{base_type, equality_of};
+use crate::pg::ffi;
 use crate::pg::open::Open;
 use crate::pg::relation::{Column, Lock, owner_of};
 use crate::pg::row::{Continue, Row};
@@ -75,7 +76,9 @@ impl Table {
 
     fn checked(open: Open, lock: Lock, columns: &[Oid]) -> Result<Self> {
         let name = open.name();
-        if open.class().relhassubclass || open.class().relispartition {
+        // The catalog keeps the mark of children that are gone until the next ANALYZE.
+        let has_children = || ffi::inheritors(open.oid(), Lock::Held.mode()).len() > 1;
+        if open.class().relispartition || open.class().relhassubclass && has_children() {
             return Err(altered(&name, "It has inheritance children, or is a partition."));
         }
         Beside::checked(open, lock, columns).map(Self).map_err(|detail| altered(&name, detail))
@@ -275,7 +278,7 @@ impl Tables {
             };
         }
         let types: Vec<Oid> = values.iter().map(Parameter::type_oid).collect();
-        let plan = Rc::new(session.plan(&text, &types)?.keep());
+        let plan = Rc::new(session.kept_plan(&text, &types)?);
         if !is_sound(&plan) {
             return Err(wrong_state("the tables of the tracked clusters were replaced")
                 .set_hint("Retry the statement."));
