@@ -20,7 +20,7 @@ sql_function!(minlsh_source_as_regclass, source_as_regclass);
 fn wrong_order(call: &Call) -> Result<Option<Datum>> {
     let shown = |argument: usize| {
         let type_oid = call.argument_type(argument);
-        // SAFETY: an argument of that type.
+        // SAFETY: the call says of what type its argument is.
         let value = call.datum(argument).map(|value| unsafe { Output::of(type_oid).shown(value) });
         let value = value.unwrap_or_else(|| "NULL".to_owned());
         if [pg_sys::TEXTOID, pg_sys::REGCLASSOID].contains(&type_oid) {

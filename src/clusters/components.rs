@@ -66,7 +66,7 @@ pub fn question<'a>(
     tables.each("SELECT a, b FROM {apart}", &[], |rows, row| {
         for column in [1, 2] {
             if let Some(key) = rows.value(row, column, tables.key)? {
-                // SAFETY: a key of that type.
+                // SAFETY: `apart` was made for keys of `tables.key`, which `value` has found this one to be of.
                 unsafe { apart.push(key)? };
             }
         }

@@ -39,7 +39,8 @@ impl<'a> Known<'a> {
             let some = first..keys.len().min(first + AT_A_TIME);
             memory.run_and_reset(|| {
                 let some = some.map(|at| Some(keys.datum(at as u32)));
-                // SAFETY: keys of that type.
+                // SAFETY: callers gather keys of the documents, whose type `Tables::open` was given as that of its
+                // columns.
                 let some = unsafe { Parameter::array(some, self.tables.key) };
                 self.tables.each(
                     "SELECT n.at, m.cluster_id, m.fingerprint, l.size

@@ -48,7 +48,7 @@ pub fn least_similar(
                 |rows, row| {
                     let stored = (rows.int8(row, 1)?, rows.value(row, 2, tables.key)?);
                     if let (Some(cluster), Some(key)) = stored {
-                        // SAFETY: a key of that type.
+                        // SAFETY: `keys` was made for `tables.key`, which `value` has found this one to be of.
                         unsafe { keys.push(key)? };
                         memory::push(&mut cluster_of, cluster)?;
                     }
@@ -70,7 +70,8 @@ pub fn least_similar(
         ranks[*at as usize] = rank;
     }
     let places = (0..work.members.len()).map(|name| {
-        // SAFETY: the job was asked for keys of that type.
+        // SAFETY: `question` names the key column of the documents, whose base type `tables.key` is, and `keys` was
+        // made for.
         let at = unsafe { keys.find(&sorted, work.members.stored(name)) };
         at.map(|at| (cluster_of[at as usize], ranks[at as usize]))
     });

@@ -240,7 +240,7 @@ impl<'a> Refresh<'a> {
             // Those of too many are only counted.
             keys = keys.take().filter(|keys| keys.len() < most && keys.bytes() < of_queue());
             if let Some(keys) = &mut keys {
-                // SAFETY: a value of the key's type.
+                // SAFETY: `value` has found a key of the type that `keys` was made for.
                 unsafe { keys.push(value)? };
             }
             Ok(Continue::Yes)
@@ -257,7 +257,7 @@ impl<'a> Refresh<'a> {
         self.tables.each(sql, &[], |rows, row| {
             let stored = stored_of(rows, (row, 2), self.state.next_id)?;
             if let (Some(key), Some(stored)) = (rows.value(row, 1, key.base_type)?, stored) {
-                // SAFETY: a key of that type.
+                // SAFETY: `value` has found a key of the type that `places` was made for.
                 unsafe { places.push(key, Some(stored), None)? };
             }
             Ok(Continue::Yes)
@@ -309,7 +309,8 @@ impl<'a> Refresh<'a> {
     /// Adds the documents of a block one by one.
     fn name(&self, block: &Block, places: &mut ClusterPlaces) -> Result<()> {
         each_of(self.tables, block.cluster, &mut |key, print| {
-            // SAFETY: a key of that type.
+            // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the type of
+            // the keys.
             unsafe {
                 if !places.has(key) {
                     let stored = (block.cluster, print);

@@ -234,15 +234,15 @@ impl Seeded<'_> {
         let mut job = Job { keys: keys()?, tags: Vec::new() };
         let mut rest = Rest { keys: keys()?, stored: Vec::new() };
         let written = |key: Datum| {
-            // SAFETY: a key of that type.
+            // SAFETY: called with keys of members, mates and the rest, which are all of `key_type`, as `changed` is.
             let found = unsafe { changed.find(&all, key) };
             found.is_some_and(|at| changes[at as usize].now != Now::Same)
         };
         for (at, _) in changes.iter().enumerate().filter(|(_, c)| matches!(c.now, Now::Here(_))) {
-            // SAFETY: keys of one type.
+            // SAFETY: `changed` and `job` were both made for `key_type`.
             unsafe { job.push(changed.datum(at as u32), Tag::Changed)? };
         }
-        // SAFETY: a key of that type.
+        // SAFETY: called with keys of `key_type`, by whose column the question asks.
         let alone = |key: Datum| unsafe { question.stands_alone(key) };
         if !self.rests(
             (&changes, &written, &alone),
@@ -281,7 +281,8 @@ impl Seeded<'_> {
         question.each(&self.tracked.key, changed, &mut |row: &Row| {
             check_interrupts();
             let Some(key) = row.value(1) else { return Ok(()) };
-            // SAFETY: a key of that type.
+            // SAFETY: `question.each` gives the tracked key, whose base type `changed` was made for, in the first
+            // column.
             let Some(at) = (unsafe { changed.find(all, key) }) else { return Ok(()) };
             let change = &mut changes[at as usize];
             if std::mem::replace(&mut change.is_met, true) {
@@ -292,7 +293,7 @@ impl Seeded<'_> {
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
-                // SAFETY: the columns that the kind and the scopes were found for.
+                // SAFETY: the same document of the same row.
                 unsafe { criteria.reader.append(document, &mut bytes)? };
                 let print = components::fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
@@ -348,7 +349,8 @@ impl Seeded<'_> {
             }
             each_of(self.tables, cluster, &mut |key, print| {
                 if !written(key) {
-                    // SAFETY: a key of that type.
+                    // SAFETY: `each_of` reads a column of members, of which `Tables::open` has found that it has the
+                    // type of the keys.
                     unsafe { rest.keys.push(key)? };
                     memory::push(&mut rest.stored, ((cluster, print), 0))?;
                 }
@@ -366,7 +368,7 @@ impl Seeded<'_> {
                 let copy = before.filter(|(before, _)| Some(*before) == print);
                 let number = match copy {
                     Some((_, number)) => number,
-                    // SAFETY: keys of one type.
+                    // SAFETY: `find` has made `rest` and `job` for one type.
                     None => unsafe { job.push(rest.keys.datum(at as u32), Tag::Rest)? },
                 };
                 rest.stored[at].1 = number;
@@ -432,7 +434,7 @@ impl Seeded<'_> {
                 for row in some {
                     let key = found.at(u64_to_tid(*row)).and_then(|row| row.value(own.number));
                     if let Some(key) = key.filter(|key| !written(*key)) {
-                        // SAFETY: a column of that type.
+                        // SAFETY: `own` is a column of `key_type`, as was looked at above.
                         unsafe { mates.push(key)? };
                     }
                 }
@@ -482,7 +484,8 @@ impl Seeded<'_> {
         job: &mut Job,
     ) -> Result<bool> {
         let Some((cluster, print)) = stored else {
-            // SAFETY: a key of that type.
+            // SAFETY: `mates` passes a key of those that it has gathered for the type of the tracked key, as `job`
+            // is.
             unsafe { job.push(key, Tag::Alone)? };
             return Ok(true);
         };
@@ -496,7 +499,7 @@ impl Seeded<'_> {
         };
         let print = print.filter(|_| !alone);
         if print.map_or(Ok(true), |print| blocks.is_new(number, print))? {
-            // SAFETY: a key of that type.
+            // SAFETY: as above, by `mates`.
             unsafe { job.push(key, Tag::Block(number))? };
         }
         Ok(true)
@@ -519,7 +522,7 @@ impl Seeded<'_> {
         let mut first: Option<(u32, u32)> = None;
         for &(name, component, print) in &found.documents {
             check_interrupts();
-            // SAFETY: the job was asked for keys of that type.
+            // SAFETY: `find` has asked the question for the keys of `job`: it gives keys of their type.
             let Some(at) = (unsafe { job.keys.find(&sorted, found.key(name)) }) else { continue };
             prints[at as usize] = Some(print);
             match first {
@@ -544,13 +547,13 @@ impl Seeded<'_> {
                     Some((joined.find(here - 1), Some(print)))
                 }
             };
-            // SAFETY: keys of one type.
+            // SAFETY: `changed` and `places` were both made for the type of the tracked key.
             unsafe { places.push(changed.datum(at), change.old, now)? };
         }
         for (at, &(stored, number)) in (0..).zip(&rest.stored) {
             check_interrupts();
             let print = stored.1.or(prints[number as usize]);
-            // SAFETY: keys of one type.
+            // SAFETY: `rest` and `places` were both made for the type of the tracked key.
             unsafe {
                 places.push(
                     rest.keys.datum(at),
@@ -562,7 +565,7 @@ impl Seeded<'_> {
         for (at, tag) in (0..).zip(&job.tags) {
             if let (Tag::Alone, Some(print)) = (tag, prints[at as usize]) {
                 let now = Some((joined.find(at), Some(print)));
-                // SAFETY: keys of one type.
+                // SAFETY: `job` and `places` were both made for the type of the tracked key.
                 unsafe { places.push(job.keys.datum(at), None, now)? };
             }
         }

@@ -87,7 +87,7 @@ pub fn write(
     let least = least(&looked_at)?;
     each_part(&looked_at, |some| {
         let least = some.iter().map(|cluster| least.get(cluster).copied().unwrap_or(1.0));
-        // SAFETY: numbers of that type.
+        // SAFETY: numbers that were just made datums of that type.
         let least = unsafe {
             Parameter::array(least.map(|least| Some(float8_datum(least))), pg_sys::FLOAT8OID)
         };
@@ -109,7 +109,7 @@ pub fn write(
         state.clusters = ids.iter().flatten().count() as i64;
     }
     each_part(&update.events, |some| {
-        // SAFETY: texts, and keys of that type.
+        // SAFETY: texts that were just made, and keys of places, which were merged from keys of `tables.key`.
         let (names, keys) = unsafe {
             let name = |event: &ClusterEvent| Some(text::write(event.name()));
             let key = |event: &ClusterEvent| Some(places[event.document()? as usize].key);

@@ -88,6 +88,6 @@ impl Chosen<'_> {
 
 fn array(key: &Key, keys: &[Datum]) -> Result<Parameter> {
     let keys = memory::copied(keys)?;
-    // SAFETY: keys of that type.
+    // SAFETY: callers choose among keys that the rows of the source gave, whose key `key` is.
     Ok(unsafe { key.array(keys) })
 }

@@ -43,7 +43,7 @@ impl Unique {
     /// The error about a key, if it has that hash.
     pub fn complain(&self, key: Datum, repeated: u64, argument: &str) -> Option<SqlError> {
         (self.hash_of(key) == repeated).then(|| {
-            // SAFETY: a key of that type.
+            // SAFETY: a key of the source whose type of keys `new` was given.
             let shown = unsafe { Output::of(self.type_oid).shown(key) };
             invalid_parameter(format!("{argument} has several documents with the key \"{shown}\""))
                 .set_hint("Use the primary key, or a combination of columns that is unique.")

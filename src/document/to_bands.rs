@@ -16,7 +16,7 @@ use crate::functions::with_sketcher;
 use crate::options::{IndexOptions, Options, Threshold, same_shingling, shingling};
 use crate::pg::catalog;
 use crate::pg::interrupts::check_interrupts;
-use crate::pg::{array, lossless};
+use crate::pg::{array, element, lossless};
 use crate::settings;
 
 /// The ways in which an index serves a search for a document.

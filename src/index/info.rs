@@ -216,11 +216,9 @@ impl Info {
     pub fn text(&self, session: &Session) -> Result<Text> {
         let written = |sql: &str, values: &[Parameter]| -> Result<Vec<u8>> {
             let rows = session.query(sql, values)?;
-            // SAFETY: a column of type text.
-            Ok(rows
-                .datum(0, 1)?
-                .map(|sql| unsafe { bytes::read(sql) }.to_vec())
-                .unwrap_or_default())
+            let sql = rows.value(0, 1, pg_sys::TEXTOID)?;
+            // SAFETY: `value` has found a text, which lives as long as the rows.
+            Ok(sql.map(|sql| unsafe { bytes::read(sql) }.to_vec()).unwrap_or_default())
         };
         let part = |place: usize| match self.index.columns[place].attribute {
             0 => {

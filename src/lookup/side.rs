@@ -77,7 +77,7 @@ impl<'a> Side<'a> {
             let estimate = estimate_jaccard(&probe.signature, signature);
             let estimate = estimate.map_err(|cause| self.altered(&cause.to_string()))?;
             if estimate >= least {
-                // SAFETY: a key of a side table, which is of that type.
+                // SAFETY: `Storage::open` has found that the side table has keys of the type that is stored so.
                 let key = keys.run(|| unsafe { storage.copy(key) });
                 memory::push(&mut found, (key, estimate))?;
             }
@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
         let mut found = self.candidates(probe, threshold, Verify::Signature, &keys)?;
         let order = Order::of(self.key.base_type, self.key.collation())?;
         found.sort_by(|(a, similar_a), (b, similar_b)| {
-            // SAFETY: keys of the side table, which are of that type.
+            // SAFETY: `candidates` gives keys of the side table, which `Storage::open` has found to be of that type.
             similar_b.total_cmp(similar_a).then_with(|| unsafe { order.compare(*a, *b) })
         });
         let mut left = limit.unwrap_or(i64::MAX);

@@ -51,8 +51,9 @@ pub unsafe fn stored<'a>(datum: Datum) -> StoredBytes<'a> {
         if is_elsewhere {
             value = pg_sys::detoast_external_attr(value);
         }
-        let size = varlena::varsize_4b(value);
-        if varlena::varatt_is_4b_c(value) && size >= COMPRESSED_HEADER {
+        // A value with a header of one byte may have no four bytes that a size could be read of.
+        let compressed = varlena::varatt_is_4b_c(value).then(|| varlena::varsize_4b(value));
+        if let Some(size @ COMPRESSED_HEADER..) = compressed {
             let info = (*value.cast::<pg_sys::varattrib_4b__bindgen_ty_2>()).va_tcinfo;
             let unpacked = info & pg_sys::VARLENA_EXTSIZE_MASK;
             let packing = Packing::lz(unpacked as usize);

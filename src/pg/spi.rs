@@ -46,8 +46,17 @@ impl Session {
         self.execute(&plan, parameters)
     }
 
-    /// A plan that ends with the session, or with its owner.
-    pub fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
+    /// A plan that ends with its owner.
+    pub fn kept_plan(
+        &self,
+        sql: &(impl AsRef<[u8]> + ?Sized),
+        types: &[Oid],
+    ) -> Result<PreparedPlan> {
+        self.plan(sql, types).map(PreparedPlan::keep)
+    }
+
+    /// A plan that ends with the session, within which it must be used.
+    fn plan(&self, sql: &(impl AsRef<[u8]> + ?Sized), types: &[Oid]) -> Result<PreparedPlan> {
         self.plan_with(sql, types, 0)
     }
 
@@ -329,7 +338,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The value at (`row`, `column`) as it is, `None` for NULL; it lives as long as the rows.
+    /// The value at (`row`, `column`) as it is, `None` for NULL.
     pub fn datum(&self, row: usize, column: i32) -> Result<Option<Datum>> {
         if row >= self.count || self.type_of(column) == Oid::INVALID {
             return Err(internal("an internal query lacks a row or a column"));
@@ -343,7 +352,7 @@ impl Rows<'_> {
         Ok((!is_null).then_some(datum))
     }
 
-    /// The value at (`row`, `column`), which must be of type `expected`; `None` for NULL.
+    /// The value at (`row`, `column`), which must be of type `expected`; `None` for NULL. It lives as long as the rows.
     pub fn value(&self, row: usize, column: i32, expected: Oid) -> Result<Option<Datum>> {
         let is = self.type_of(column);
         if is != Oid::INVALID && is != expected {

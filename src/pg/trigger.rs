@@ -315,7 +315,7 @@ impl<'a> Fired<'a> {
                 // SAFETY: both rows are of the table that fires, whose descriptor has a column of that number, since
                 // they have a value of it.
                 let descriptor = unsafe { (*self.0.tg_relation).rd_att };
-                // SAFETY: as above.
+                // SAFETY: the descriptor has that column, as above.
                 let attribute = unsafe { versions::attribute(descriptor, column as usize - 1) };
                 // SAFETY: two values of that column.
                 unsafe { TypeStorage::of_attribute(attribute).same(old, new) }

@@ -64,7 +64,7 @@ pub fn fill(
     each_document(documents, columns, &snapshot, &mut |key, body| {
         tuples.count(1);
         memory.run_and_reset(|| {
-            // SAFETY: callers have found that the column is stored as text is.
+            // SAFETY: the column comes from `arguments` or `find`, which have asked `check_body`.
             let Some(text) = body.map(|body| unsafe { lossless::read(body) }).transpose()? else {
                 return Ok(());
             };
