@@ -1,5 +1,5 @@
--- Columns of strange types as boilerplate, as pairs that are apart, as scopes and beside passages; functions in a source
--- that drop, alter or close what is being read, or refresh clusters.
+-- Columns of strange types as boilerplate, as pairs that are apart, as scopes and beside passages; functions in a
+-- source that drop, alter or close what is being read, or refresh clusters.
 -- Attacker: an ordinary user. Must not: an internal error, the server end, or anything be written by a function of a
 -- source.
 

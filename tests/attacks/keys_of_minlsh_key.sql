@@ -7,7 +7,8 @@
 CREATE TABLE evil.docs (id minlsh_key PRIMARY KEY, body text);
 INSERT INTO evil.docs SELECT i::text::minlsh_key, 'one text for all of them' FROM generate_series(1, 20) i;
 INSERT INTO evil.docs VALUES ('', 'one text for all of them'), ('-0', 'one text for all of them'),
-	('1.0', 'one text for all of them'), ('a', 'one text for all of them'), (repeat('9', 1000), 'one text for all of them');
+	('1.0', 'one text for all of them'), ('a', 'one text for all of them'),
+	(repeat('9', 1000), 'one text for all of them');
 CREATE INDEX docs_near ON evil.docs USING minlsh (body);
 -- gives: 24
 SELECT count(*) FROM near_duplicates('1.0', index => 'evil.docs_near');

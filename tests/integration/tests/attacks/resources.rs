@@ -301,6 +301,38 @@ fn many_equal_texts_take_little_memory() {
 }
 
 #[test]
+fn pairs_of_many_equal_texts_take_little_memory() {
+    const ROWS: u32 = 400_000;
+    let database = database();
+    let mut client = database.connect();
+    let pid = warm(&mut client, "16MB");
+    // There are more pairs than any disk holds.
+    client.batch_execute("SET temp_file_limit = '128MB'").expect("a setting");
+    let pairs = format!(
+        "SELECT count(*) FROM near_duplicate_pairs($$SELECT i, 'the same text' FROM generate_series(1, {ROWS}) i$$)"
+    );
+    let (state, more) = more_memory(&mut client, pid, |client| sqlstate(client, &pairs));
+    println!("{more} kB for the pairs of {ROWS} equal texts, until {state}");
+    assert_eq!(state, "53400");
+    assert!(more < 80 * 1024, "{more} kB");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_key() {
+    let database = database();
+    let mut client = database.connect();
+    client.batch_execute("CREATE TABLE keys (k minlsh_key)").expect("a table");
+    for (field, state) in [(&b"a\xff\x80"[..], "22021"), (b"a\0b", "22021"), (b"a", "")] {
+        let mut copy = client.copy_in("COPY keys FROM STDIN BINARY").expect("COPY");
+        copy.write_all(&binary_row(field)).expect("a row");
+        let error = copy.finish().err();
+        let code = error.and_then(|error| error.code().map(|code| code.code().to_owned()));
+        assert_eq!(code.unwrap_or_default(), state, "{field:?}");
+    }
+    assert_eq!(texts(&mut client, "SELECT k FROM keys"), ["a"]);
+}
+
+#[test]
 fn many_scopes_of_a_type_with_an_equality_of_its_own_are_refused() {
     let database = database();
     let mut client = database.connect();
