@@ -20,7 +20,6 @@ use crate::index::leaves;
 use crate::options::IndexOptions;
 use crate::pg::array;
 use crate::pg::guc::is_serializable;
-use crate::pg::interrupts::check_interrupts;
 use crate::pg::memory::Memory;
 use crate::pg::open::Open;
 use crate::pg::relation::Lock;
@@ -130,10 +129,7 @@ impl Buckets {
         let snapshot = Snapshot::statement();
         let Some(mut rows) = RowsAt::of(&table, &snapshot) else { return Ok(()) };
         let marked = self.marked(table.pages(), &snapshot)?;
-        marked.places().try_for_each(|place| {
-            check_interrupts();
-            rows.at(place).map_or(Ok(()), &mut *visit)
-        })
+        marked.places().try_for_each(|place| rows.at(place).map_or(Ok(()), &mut *visit))
     }
 
     /// Marks the rows of the first `pages` pages that share a bucket. Pages beyond are younger than the
