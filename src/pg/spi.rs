@@ -7,6 +7,7 @@
 //! with the function's call, and not only when the last session ends. Values are read only as the
 //! type they are of, whatever became of the table behind a plan.
 
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::marker::PhantomData;
 
@@ -25,12 +26,21 @@ use crate::pg::row::Continue;
 use crate::pg::type_storage::TypeStorage;
 use crate::pg::{list, text, versions};
 
+thread_local! {
+    /// Kept plans whose owners were dropped by an ERROR, amid which PostgreSQL must not be called.
+    static LEFT: RefCell<Vec<pg_sys::SPIPlanPtr>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A connection to SPI. Queries read only, under the snapshot of the statement that called us.
 pub struct Session(());
 
 impl Session {
     /// Connects.
     pub fn open() -> Self {
+        for plan in LEFT.take() {
+            // SAFETY: a kept plan, freed once. The abort after the ERROR has ended what ran it.
+            unsafe { pg_sys::SPI_freeplan(plan) };
+        }
         // SAFETY: paired with SPI_finish in `Drop`; on an ERROR the abort cleans up.
         unmoved(|| unsafe { pg_sys::SPI_connect() });
         Self(())
@@ -288,10 +298,20 @@ impl PreparedPlan {
 
 impl Drop for PreparedPlan {
     fn drop(&mut self) {
-        if self.kept && !std::thread::panicking() {
+        if !self.kept {
+            return;
+        }
+        if !std::thread::panicking() {
             // SAFETY: a kept plan, freed once.
             unsafe { pg_sys::SPI_freeplan(self.pointer) };
+            return;
         }
+        LEFT.with_borrow_mut(|left| {
+            // Without memory for it the plan stays.
+            if left.try_reserve(1).is_ok() {
+                left.push(self.pointer);
+            }
+        });
     }
 }
 

@@ -409,6 +409,35 @@ fn a_long_queue_takes_little_memory() {
 }
 
 #[test]
+fn refreshes_that_fail_keep_nothing() {
+    let database = database();
+    let mut client = database.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE live (id int PRIMARY KEY, body text); \
+             INSERT INTO live SELECT i, 'one text for all of them' FROM generate_series(1, 10) i; \
+             CREATE INDEX live_near ON live USING minlsh (body); \
+             SELECT minlsh_track_clusters('live_near'); \
+             CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE division_by_zero; END'; \
+             CREATE TRIGGER fails BEFORE INSERT ON live_clusters FOR EACH ROW EXECUTE FUNCTION fail(); \
+             CREATE FUNCTION refresh(times int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \
+               FOR i IN 1..times LOOP \
+                 BEGIN PERFORM minlsh_refresh_clusters('live_clusters'); EXCEPTION WHEN division_by_zero THEN END; \
+               END LOOP; END $$; \
+             SELECT refresh(10)",
+        )
+        .expect("tracked clusters");
+    let mut kept = || -> i64 {
+        let sql = "SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts";
+        client.batch_execute("SELECT refresh(100)").expect("refreshes");
+        client.query_one(sql, &[]).expect("memory").get(0)
+    };
+    let (before, after) = (kept(), kept());
+    println!("{} bytes more after 100 refreshes that failed", after - before);
+    assert!(after - before < 1 << 20, "{before} {after}");
+}
+
+#[test]
 fn an_exclusion_constraint_keeps_nothing_of_its_comparisons() {
     let database = database();
     let mut client = database.connect();
