@@ -13,10 +13,11 @@ use crate::corpus::batches::Emit;
 use crate::corpus::group::Group;
 use crate::corpus::members::Members;
 use crate::corpus::work::{Question, Work};
-use crate::error::Result;
+use crate::error::{Result, wrong_state};
 use crate::pg::call::float8_datum;
 use crate::pg::document_keys::DocumentKeys;
 use crate::pg::names;
+use crate::pg::relation::{Lock, lock};
 use crate::pg::row::Continue;
 use crate::pg::spi::Session;
 use crate::pg::text;
@@ -54,6 +55,10 @@ pub fn question<'a>(
     tracked: &Tracked,
     threshold: f64,
 ) -> Result<Question<'a>> {
+    if !lock(index, Lock::Read) {
+        return Err(wrong_state("the index of the tracked clusters was dropped meanwhile")
+            .set_hint("Create it again, and track the clusters again."));
+    }
     let mut values = vec![None; ARGUMENTS];
     values[0] = Some(text::write(&names::qualified(index)));
     values[POSITIONS.threshold] = Some(float8_datum(threshold));
