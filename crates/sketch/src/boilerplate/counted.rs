@@ -4,13 +4,10 @@ use super::content::Shingled;
 use crate::error::Error;
 use crate::hash::count_distinct;
 use crate::memory;
-use crate::simd::Level;
+use crate::simd::{BLOCK, Level, NOTHING_PACKED, place_in_filter};
 
 /// A document is no more than boilerplate if fewer shingles count, and fewer than one of so many.
 const LITTLE: usize = 20;
-
-/// Bits of a word.
-const WORD: u64 = u64::BITS as u64;
 
 /// Moves of hashes to their other places before one is given none.
 const MOVES: usize = 100;
@@ -48,8 +45,8 @@ impl Boilerplate {
     }
 
     fn add(&mut self, mut hash: u64) -> Result<(), Error> {
-        let word = self.word_of(hash);
-        self.bits[word] |= 1 << (hash % WORD);
+        let (word, bit) = place_in_filter(hash, &self.bits);
+        self.bits[word] |= bit;
         let mut at = self.places_of(hash)[0];
         for _ in 0..MOVES {
             let before = std::mem::replace(&mut self.table[at], hash);
@@ -76,12 +73,6 @@ impl Boilerplate {
         (2 * count).next_power_of_two().max(2)
     }
 
-    /// The word of bits in which that of a hash is.
-    #[inline(always)]
-    fn word_of(&self, hash: u64) -> usize {
-        (hash >> 40) as usize & (self.bits.len() - 1)
-    }
-
     /// The number of words of bits for so many shingles: sixteen bits for each.
     fn words(count: usize) -> usize {
         (count / 4).next_power_of_two()
@@ -101,12 +92,6 @@ impl Boilerplate {
         let level = Level::best();
         level.fetch(&self.bits[..self.bits.len().min(FEW)]);
         level.fetch(&self.table[..self.table.len().min(FEW)]);
-    }
-
-    /// False if a shingle is not in it, as nearly all others show at once.
-    #[inline(always)]
-    fn may_have(&self, hash: u64) -> bool {
-        self.bits[self.word_of(hash)] >> (hash % WORD) & 1 > 0
     }
 
     /// True if a shingle is in it.
@@ -148,23 +133,15 @@ pub fn counted(
 
 /// Leaves out the boilerplate among hashes.
 fn leave_out(boilerplate: &Boilerplate, hashes: &mut Vec<u64>, check_interrupts: &mut dyn FnMut()) {
-    /// Hashes after which the doubtful ones among them are looked at.
-    const PART: usize = 256;
-    let mut doubtful = [0; PART];
-    let mut count = 0;
-    let mut start = 0;
+    let (level, mut doubtful) = (Level::best(), NOTHING_PACKED);
+    let (mut start, mut count) = (0, 0);
     while start < hashes.len() {
         check_interrupts();
-        let end = hashes.len().min(start + PART);
-        let mut doubts = 0;
-        for at in start..end {
-            let hash = hashes[at];
-            let is_doubtful = boilerplate.may_have(hash);
-            hashes[count] = hash;
-            doubtful[doubts % PART] = hash;
-            count += usize::from(!is_doubtful);
-            doubts += usize::from(is_doubtful);
-        }
+        let end = hashes.len().min(start + BLOCK);
+        let (others, doubts) =
+            level.part(&mut hashes[start..end], &boilerplate.bits, &mut doubtful);
+        hashes.copy_within(start..start + others, count);
+        count += others;
         // There is room, for these were read before.
         for &hash in &doubtful[..doubts] {
             hashes[count] = hash;

@@ -44,8 +44,8 @@ use std::fmt;
 use crate::hash::xxh3;
 
 pub(crate) use classes::{BLOCK as CLASSES_BLOCK, CharSet, SINGLE, WordClasses};
-use portable::{BLOCK, Draws};
-pub(crate) use portable::{EMPTY, NOTHING_PACKED, Packed, SLOT_LANES};
+use portable::Draws;
+pub(crate) use portable::{BLOCK, EMPTY, NOTHING_PACKED, Packed, SLOT_LANES, place_in_filter};
 
 /// The instructions in use. A level other than the portable one exists only on
 /// a CPU that has its instructions; all safety of this module rests on it.
@@ -250,6 +250,22 @@ impl Level {
             #[inline(always)]
             || portable::mix(hashes, offset),
         );
+    }
+
+    /// Moves those hashes to the front of which a filter has no bit, and copies the others to `others`, all in order.
+    /// Returns how many there are of both. There are at most [`BLOCK`], and the words of the filter are a power of two.
+    pub(crate) fn part(
+        self,
+        hashes: &mut [u64],
+        filter: &[u64],
+        others: &mut Packed,
+    ) -> (usize, usize) {
+        match self.0 {
+            // SAFETY: the level exists, so the CPU has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { avx512::part(hashes, filter, others) },
+            _ => portable::part(hashes, filter, others, (0, 0, 0)),
+        }
     }
 
     /// One round of fss: each hash `h` draws `z`, which is `h` in round 0 and

@@ -14,7 +14,7 @@ use crate::hash::mix::{GOLDEN, mix64};
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// Hashes whose draws are kept before they go to their slots.
-pub(super) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 256;
 
 /// Room for the draws of a block, and for one vector stored at its end.
 pub(crate) type Packed = [u64; BLOCK + 8];
@@ -28,6 +28,33 @@ const WORTH_FILTERING: u32 = (1 << 28) / 4 * 3;
 
 /// Slots that a bitmap covers.
 const BITMAP_SLOTS: usize = 256;
+
+/// The word and the bit of a hash in a filter, whose words are a power of two.
+#[inline(always)]
+pub(crate) fn place_in_filter(hash: u64, filter: &[u64]) -> (usize, u64) {
+    ((hash >> 40) as usize & (filter.len() - 1), 1 << (hash % u64::from(u64::BITS)))
+}
+
+/// Parts hashes by a filter, from the place on to which they are parted: that many came to both sides by then.
+#[inline(always)]
+pub(super) fn part(
+    hashes: &mut [u64],
+    filter: &[u64],
+    others: &mut Packed,
+    (start, mut count, mut other): (usize, usize, usize),
+) -> (usize, usize) {
+    for at in start..hashes.len() {
+        let hash = hashes[at];
+        let (word, bit) = place_in_filter(hash, filter);
+        let is_set = filter[word] & bit > 0;
+        // Without a branch, for which side one goes to is as good as random.
+        hashes[count] = hash;
+        others[other] = hash;
+        count += usize::from(!is_set);
+        other += usize::from(is_set);
+    }
+    (count, other)
+}
 
 /// A maker of draws from hashes.
 pub(super) struct Draws {

@@ -74,6 +74,33 @@ fn positions_are_those_of_the_bits() {
 }
 
 #[test]
+fn hashes_are_parted_by_the_bits_of_a_filter() {
+    for level in Level::available() {
+        for seed in 0..200 {
+            let hashes = random(seed as usize * 7 % 257, seed);
+            let mut filter = vec![0; 1 << (seed % 7)];
+            for hash in hashes.iter().filter(|hash| **hash % 3 == seed % 3) {
+                let (word, bit) = place_in_filter(*hash, &filter);
+                filter[word] |= bit;
+            }
+            let is_set = |hash: &u64| {
+                let (word, bit) = place_in_filter(*hash, &filter);
+                filter[word] & bit > 0
+            };
+            let (with, without): (Vec<u64>, Vec<u64>) =
+                hashes.iter().partition(|hash| is_set(hash));
+            let (mut parted, mut others) = (hashes.clone(), NOTHING_PACKED);
+            let (count, other) = level.part(&mut parted, &filter, &mut others);
+            assert_eq!(
+                (&parted[..count], &others[..other]),
+                (&without[..], &with[..]),
+                "{level}: {seed}"
+            );
+        }
+    }
+}
+
+#[test]
 fn bits_of_blocks_are_the_same_on_every_level() {
     for level in Level::available() {
         for seed in 0..99 {
