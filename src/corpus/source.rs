@@ -513,8 +513,8 @@ impl Source {
         Ok(())
     }
 
-    /// The only column of a table that can be the document: of text or of documents, else of arrays. A
-    /// column that is the key does not count.
+    /// The only column of a table that can be the document: of text or of documents, else of arrays. Those that are
+    /// named as key, scope or origin do not count.
     fn only_document(&self, arguments: &Arguments, relation: &Relation) -> Result<usize> {
         let key = match arguments.key_column() {
             Some(name) => Some(self.column_named(name, "key_column")?),
@@ -540,6 +540,15 @@ impl Source {
         if places.is_empty() && key.is_none() {
             // It is the document, and another column the key.
             places = found(None);
+        }
+        if places.len() > 1 {
+            // What says where a document belongs is not the document.
+            let origin = match self.origin_given(arguments)? {
+                Some(Origin::Column(place)) => Some(place),
+                Some(Origin::Same) | None => None,
+            };
+            let scope = self.scope(arguments)?;
+            places.retain(|place| ![origin, scope].contains(&Some(*place)));
         }
         let name = &relation.name;
         match places[..] {
