@@ -293,7 +293,7 @@ impl Seeded<'_> {
             let Some(own) = own.collect::<Option<Vec<Datum>>>() else { return Ok(()) };
             let mut look = |signature: &[i32], _| {
                 bytes.clear();
-                // SAFETY: the same document of the same row.
+                // SAFETY: `question.each` gives the document in the second column, for whose type the reader was made.
                 unsafe { criteria.reader.append(document, &mut bytes)? };
                 let print = components::fingerprint(criteria, &bytes, &mut check_interrupts)?;
                 // The fingerprint does not tell in which scope the document is.
@@ -304,11 +304,11 @@ impl Seeded<'_> {
                 change.now = Now::Here(print);
                 criteria.banding.hashes(signature, &mut bands)?;
                 let own = own.iter().map(|value| (Oid::INVALID, *value));
-                // SAFETY: as above; the scopes are the columns of the index, of their own types.
+                // SAFETY: behind it `question.each` gives the scopes of the question: the columns of this index.
                 let scope = unsafe { index.scope(own) };
                 memory::extend(&mut buckets, &index.keys_of(&bands, scope)?).map_err(Into::into)
             };
-            // SAFETY: as above.
+            // SAFETY: the second column, for whose type the reader was made; the row outlives `look`.
             let sketch = || unsafe { criteria.reader.sketch(document, &mut sketcher, &mut look) };
             memory.run_and_reset(sketch)
         })?;
